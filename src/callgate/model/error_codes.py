@@ -1,0 +1,191 @@
+"""Every error code, in one list. A code is a promise: once released it is never renamed or reused.
+
+The same dotted string appears in the JSON-RPC error data, the REST problem body, the record, the page and
+the terminal; docs/errors/<code>.md explains it (a test holds the list and the pages together).
+The first word says who must act: caller, refused, upstream, source, setup; `bug` is us.
+
+The numbers beside a code are the three mappings' data: JSON-RPC code, HTTP status, exit code of the
+command line. JSON-RPC codes of our own are -31000 minus the HTTP status: the specification (2026-07-28,
+basic, "Error Codes") asks new codes to stay outside -32768..-32000.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    code: str
+    summary: str
+    rpc_code: int
+    http_status: int
+    exit_code: int
+
+    @property
+    def family(self) -> str:
+        return self.code.partition(".")[0]
+
+
+# JSON-RPC 2.0
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+# MCP 2026-07-28
+HEADER_MISMATCH = -32020
+UNSUPPORTED_PROTOCOL_VERSION = -32022
+
+ALL: dict[str, ErrorCode] = {}
+
+
+def _code(code: str, summary: str, *, rpc: int, http: int, exit_code: int = 1) -> ErrorCode:
+    entry = ErrorCode(code, summary, rpc, http, exit_code)
+    assert code not in ALL, f"{code} is listed twice"
+    ALL[code] = entry
+    return entry
+
+
+# --- the caller must change the request
+CALLER_MALFORMED = _code(
+    "caller.malformed", "The message is not valid JSON-RPC", rpc=INVALID_REQUEST, http=400
+)
+CALLER_BAD_JSON = _code("caller.bad_json", "The message is not valid JSON", rpc=PARSE_ERROR, http=400)
+CALLER_TOO_LARGE = _code("caller.too_large", "The message is larger than the limit", rpc=-31413, http=413)
+CALLER_UNKNOWN_METHOD = _code(
+    "caller.unknown_method", "The method does not exist here", rpc=METHOD_NOT_FOUND, http=404
+)
+CALLER_UNKNOWN_TOOL = _code(
+    "caller.unknown_tool", "No tool of that name is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
+)
+CALLER_UNKNOWN_SERVER = _code(
+    "caller.unknown_server", "No server of that name is configured", rpc=INVALID_PARAMS, http=404, exit_code=2
+)
+CALLER_BAD_PARAMS = _code(
+    "caller.bad_params", "The params do not fit the method", rpc=INVALID_PARAMS, http=400, exit_code=2
+)
+CALLER_BAD_ARGUMENTS = _code(
+    "caller.bad_arguments",
+    "The arguments do not fit the tool's input schema",
+    rpc=INVALID_PARAMS,
+    http=422,
+    exit_code=2,
+)
+CALLER_NOT_INITIALIZED = _code(
+    "caller.not_initialized", "A legacy client must send initialize first", rpc=INVALID_REQUEST, http=400
+)
+CALLER_UNKNOWN_SESSION = _code(
+    "caller.unknown_session",
+    "The session does not exist, has ended, or is not yours",
+    rpc=INVALID_REQUEST,
+    http=404,
+)
+CALLER_UNSUPPORTED_VERSION = _code(
+    "caller.unsupported_version",
+    "The protocol version is not supported",
+    rpc=UNSUPPORTED_PROTOCOL_VERSION,
+    http=400,
+)
+CALLER_HEADER_MISMATCH = _code(
+    "caller.header_mismatch", "A header disagrees with the body", rpc=HEADER_MISMATCH, http=400
+)
+CALLER_NOT_ACCEPTABLE = _code(
+    "caller.not_acceptable", "The Accept header rules out every answer", rpc=INVALID_REQUEST, http=406
+)
+CALLER_WRONG_CONTENT_TYPE = _code(
+    "caller.wrong_content_type", "The body must be application/json", rpc=INVALID_REQUEST, http=415
+)
+CALLER_WRONG_HTTP_METHOD = _code(
+    "caller.wrong_http_method", "This address does not take that HTTP method", rpc=INVALID_REQUEST, http=405
+)
+CALLER_NOT_FOUND = _code("caller.not_found", "Nothing lives at this address", rpc=INVALID_REQUEST, http=404)
+CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
+
+# --- we will not
+REFUSED_READ_ONLY = _code(
+    "refused.read_only",
+    "The statement would write, and the source is read-only",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
+REFUSED_FORBIDDEN = _code(
+    "refused.forbidden", "The statement is never allowed, in any mode", rpc=-31403, http=403, exit_code=6
+)
+REFUSED_UNCLEAR = _code(
+    "refused.unclear",
+    "The statement could not be understood well enough to be let through",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
+REFUSED_FUNCTION = _code(
+    "refused.function",
+    "The statement calls a function that is not on the allow-list",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
+REFUSED_ORIGIN = _code(
+    "refused.origin", "The request comes from a web page of another origin", rpc=-31403, http=403, exit_code=6
+)
+REFUSED_HOST = _code(
+    "refused.host", "The Host header names another machine", rpc=-31421, http=421, exit_code=6
+)
+REFUSED_UNAUTHENTICATED = _code(
+    "refused.unauthenticated",
+    "A bearer token is needed, and none or a wrong one was given",
+    rpc=-31401,
+    http=401,
+    exit_code=6,
+)
+
+# --- a server behind us failed
+UPSTREAM_UNAVAILABLE = _code(
+    "upstream.unavailable", "The server is not reachable at the moment", rpc=-31502, http=502, exit_code=5
+)
+UPSTREAM_FAILED = _code(
+    "upstream.failed", "The server answered with something that is not MCP", rpc=-31502, http=502, exit_code=5
+)
+
+# --- a database failed
+SOURCE_UNAVAILABLE = _code(
+    "source.unavailable", "The database is not reachable at the moment", rpc=-31502, http=502, exit_code=5
+)
+SOURCE_SYNTAX = _code("source.syntax", "The database did not understand the statement", rpc=-31422, http=422)
+SOURCE_UNKNOWN_TABLE = _code("source.unknown_table", "The table does not exist", rpc=-31422, http=422)
+SOURCE_UNKNOWN_COLUMN = _code("source.unknown_column", "The column does not exist", rpc=-31422, http=422)
+SOURCE_TIMEOUT = _code(
+    "source.timeout", "The statement took longer than the limit and was stopped", rpc=-31504, http=504
+)
+SOURCE_FAILED = _code("source.failed", "The database answered with an error", rpc=-31502, http=502)
+
+# --- the operator must change something
+SETUP_CONFIG = _code(
+    "setup.config", "The configuration has problems", rpc=INTERNAL_ERROR, http=500, exit_code=3
+)
+SETUP_PORT = _code(
+    "setup.port",
+    "The address is already in use or not ours to use",
+    rpc=INTERNAL_ERROR,
+    http=500,
+    exit_code=4,
+)
+SETUP_STATE_FOLDER = _code(
+    "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500
+)
+SETUP_ENGINE = _code(
+    "setup.engine",
+    "This version does not speak to that database engine",
+    rpc=INTERNAL_ERROR,
+    http=501,
+    exit_code=3,
+)
+SETUP_NOT_RUNNING = _code(
+    "setup.not_running", "No gateway is running for this state folder", rpc=-31502, http=502, exit_code=5
+)
+SETUP_RECORD_ELSEWHERE = _code(
+    "setup.record_elsewhere", "Another process holds the record's store", rpc=-31503, http=503
+)
+
+# --- us
+BUG_INTERNAL = _code("bug.internal", "Callgate itself failed: please report it", rpc=INTERNAL_ERROR, http=500)

@@ -1,0 +1,47 @@
+"""Errors, named by who must act.
+
+    CallgateError
+    ├── CallerError     change the request
+    ├── RefusedError    we will not
+    ├── UpstreamError   a server behind us failed
+    ├── SourceError     a database failed
+    └── SetupError      the operator must change something
+
+Bugs stay builtin exceptions. Each error carries a code from `error_codes`; exactly three mappings lead out:
+`wire.fault_of` (JSON-RPC), `wire.problem_of` (HTTP), `cli.exit_code_of` (terminal).
+"""
+
+from typing import ClassVar
+
+from callgate.model.error_codes import ErrorCode
+
+
+class CallgateError(Exception):
+    family: ClassVar[str] = ""
+
+    def __init__(self, code: ErrorCode, message: str, *, hint: str = "") -> None:
+        assert code.family == self.family, f"{code.code} is not of the family {self.family}"
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class CallerError(CallgateError):
+    family = "caller"
+
+
+class RefusedError(CallgateError):
+    family = "refused"
+
+
+class UpstreamError(CallgateError):
+    family = "upstream"
+
+
+class SourceError(CallgateError):
+    family = "source"
+
+
+class SetupError(CallgateError):
+    family = "setup"

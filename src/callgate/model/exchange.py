@@ -1,0 +1,120 @@
+"""The one noun that travels: what gets routed, judged, settled and recorded.
+
+Rules
+1. An `Arrival` is what a client sent, as read by `edge` and `wire`; it never changes.
+2. An `Exchange` is one arrival and all that became of it. `relay` opens it and settles it.
+3. It is settled exactly once; a second `settle` is a bug and says so.
+4. Each leg to an upstream is a `Hop`; a hop ends before its exchange is settled.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from callgate.model.envelope import Envelope
+from callgate.model.identity import Principal
+from callgate.model.session import Session
+
+
+class Outcome(StrEnum):
+    ANSWERED = "answered"
+    TOOL_ERROR = "tool_error"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+class EndedBy(StrEnum):
+    CLIENT = "client"
+    GATEWAY = "gateway"
+    UPSTREAM = "upstream"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One request or notification of a client, its payload still the client's own bytes."""
+
+    method: str
+    rpc_id: bytes | None  # raw JSON, so that 1, "1" and 12345678901234567890 go back as they came
+    params: bytes  # raw JSON object, or b"" when there was none
+    envelope: Envelope
+    principal: Principal
+    transport: str  # "http" | "stdio"
+    client: str  # who it was, for people: see edge.name_client
+    session: Session | None = None  # a legacy session already open
+    target: str | None = None  # /servers/<target>/mcp; None is the aggregate
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFacts:
+    """What a SQL statement was and what came of it; travels on the hop into the record's columns."""
+
+    source_id: str
+    sql: str
+    statement_type: str
+    mode: str
+    verdict: str  # "allow" | "deny"
+    rule: str | None = None
+    tables: tuple[str, ...] = ()
+    rows: int | None = None
+    truncated: bool = False
+
+
+@dataclass(slots=True)
+class Hop:
+    """One leg of an exchange to one upstream."""
+
+    upstream: str
+    method: str
+    params: bytes
+    started_mono: float
+    ended_mono: float | None = None
+    result: bytes | None = None
+    error: str | None = None
+    server_version: str | None = None
+    server_protocol: str | None = None
+    cached: bool = False
+    facts: StatementFacts | None = None
+
+    @property
+    def duration_ms(self) -> float | None:
+        return None if self.ended_mono is None else (self.ended_mono - self.started_mono) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How an exchange ended."""
+
+    outcome: Outcome
+    ended_by: EndedBy
+    reply: bytes | None = None  # raw result or error object, as the client got it
+    error_code: str | None = None
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Exchange:
+    exchange_id: str
+    arrival: Arrival
+    session: Session
+    opened_at: float  # wall clock, for people
+    opened_mono: float  # monotonic clock, for durations
+    hops: list[Hop] = field(default_factory=list[Hop])
+    server_name: str | None = None  # the upstream, or "aggregate" for a merged list
+    tool_name: str | None = None  # the name the client used
+    annotations: bytes | None = None  # snapshot of the tool's annotations at call time
+    settlement: Settlement | None = None
+    settled_mono: float | None = None
+
+    def settle(self, settlement: Settlement, now_mono: float) -> None:
+        if self.settlement is not None:
+            raise RuntimeError(
+                f"exchange {self.exchange_id} settled twice: {self.settlement} then {settlement}"
+            )
+        self.settlement = settlement
+        self.settled_mono = now_mono
+
+    @property
+    def duration_ms(self) -> float | None:
+        return None if self.settled_mono is None else (self.settled_mono - self.opened_mono) * 1000

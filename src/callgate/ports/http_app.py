@@ -1,0 +1,13 @@
+"""Edge owns the one listener and its gate, and mounts an ASGI application behind them."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+# Plain ASGI 3 (scope type "http" only). The gate's finding is `scope["state"]["principal"]`: a Principal, or
+# None where the path is open to everyone (health checks).
+HttpApp = Callable[[Scope, Receive, Send], Awaitable[None]]
