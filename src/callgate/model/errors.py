@@ -11,7 +11,8 @@ Bugs stay builtin exceptions. Each error carries a code from `error_codes`; exac
 `wire.fault_of` (JSON-RPC), `wire.problem_of` (HTTP), `cli.exit_code_of` (terminal).
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from callgate.model.error_codes import ErrorCode
 
@@ -19,12 +20,15 @@ from callgate.model.error_codes import ErrorCode
 class CallgateError(Exception):
     family: ClassVar[str] = ""
 
-    def __init__(self, code: ErrorCode, message: str, *, hint: str = "") -> None:
+    def __init__(
+        self, code: ErrorCode, message: str, *, hint: str = "", data: Mapping[str, Any] | None = None
+    ) -> None:
         assert code.family == self.family, f"{code.code} is not of the family {self.family}"
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
+        self.data = data or {}  # what the specification wants beside our code in the error's data
 
 
 class CallerError(CallgateError):

@@ -1,0 +1,71 @@
+"""Runs an ASGI application behind our own HTTP layer: REST, health, later the page."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from callgate.edge.http1 import HttpRequest, Responder
+from callgate.model.identity import Principal
+from callgate.ports.http_app import HttpApp, Message
+
+
+class AsgiMount:
+    def __init__(self, app: HttpApp) -> None:
+        self._app = app
+
+    async def handle(self, request: HttpRequest, responder: Responder, principal: Principal | None) -> None:
+        responder.cancel_on_disconnect = True
+        path, _, query = request.target.partition("?")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "root_path": "",
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
+            "client": (request.peer, 0) if request.peer else None,
+            "server": None,
+            "state": {"principal": principal},
+        }
+        answer = _Answer(request.body, responder)
+        await self._app(scope, answer.receive, answer.send)
+
+
+class _Answer:
+    """ASGI's two callables for one request. A body in one piece is sent whole, with its length."""
+
+    def __init__(self, body: bytes, responder: Responder) -> None:
+        self._body: bytes | None = body
+        self._responder = responder
+        self._status = 500
+        self._headers: tuple[tuple[str, str], ...] = ()
+
+    async def receive(self) -> Message:
+        # A second call waits for the client to leave; our task is cancelled then, so there is nothing to say.
+        if self._body is None:
+            return {"type": "http.disconnect"}
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            self._headers = tuple(
+                (name.decode("latin-1"), value.decode("latin-1"))
+                for name, value in message.get("headers", ())
+                if name.lower() != b"content-length"  # the responder writes the one that is true
+            )
+            return
+        body: bytes = message.get("body", b"")
+        more: bool = message.get("more_body", False)
+        if not self._responder.streaming and not more:
+            self._responder.send(self._status, self._headers, body)
+            return
+        if not self._responder.streaming:
+            self._responder.start_stream(self._status, self._headers)
+        await self._responder.stream(body)
+        if not more:
+            self._responder.end_stream()

@@ -1,0 +1,271 @@
+"""HTTP/1.1 for one connection, on httptools: requests in, answers out.
+
+By hand because the layer above it decides the gateway's speed: an ASGI server costs 60 µs a request more
+(docs/decisions/0002-own-http-layer.md). Knows nothing of MCP.
+
+Rules
+1. One request is answered at a time. One that arrives meanwhile (pipelining) waits, and reading stops until
+   it is answered; while none waits we keep reading, since that is how a disconnect is noticed.
+2. Head and body are bounded before they are kept; a client that exceeds them is answered and cut off.
+3. A body arrives whole before the handler runs; answers are whole or streamed in chunks.
+4. When the client goes away, the handler's task is cancelled only if it asked for that.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, cast
+
+import httptools
+
+from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE
+from callgate.model.errors import CallerError
+
+# Generous for cookies and tokens, small enough that 10,000 connections cannot fill the memory.
+MAX_HEAD_BYTES = 32 * 1024
+_REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    method: str
+    target: str  # as sent: path and query
+    headers: list[tuple[str, str]]  # names in lower case, in order, duplicates kept
+    body: bytes
+    peer: str | None  # IP address of the other end
+    wants_close: bool
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+
+Handler = Callable[[HttpRequest, "Responder"], Awaitable[None]]
+Refuser = Callable[[CallerError, "Responder"], None]
+
+
+class Responder:
+    """The answering half of one request."""
+
+    __slots__ = ("_connection", "_head_only", "cancel_on_disconnect", "started", "streaming")
+
+    def __init__(self, connection: "HttpConnection", head_only: bool) -> None:
+        self._connection = connection
+        self._head_only = head_only
+        self.started = False
+        self.streaming = False
+        self.cancel_on_disconnect = False
+
+    @property
+    def client_gone(self) -> bool:
+        return self._connection.is_closed
+
+    def send(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        """A whole answer."""
+        self.started = True
+        length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+        head = _head(status, headers) + length + b"\r\n"
+        self._connection.write(head if self._head_only else head + body)
+
+    def start_stream(self, status: int, headers: Headers) -> None:
+        self.started = self.streaming = True
+        self._connection.write(_head(status, headers) + b"transfer-encoding: chunked\r\n\r\n")
+
+    async def stream(self, data: bytes) -> None:
+        """One chunk; waits while the client reads too slowly."""
+        if data and not self._head_only:
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+        await self._connection.drained()
+
+    def end_stream(self) -> None:
+        self.streaming = False
+        self._connection.write(b"0\r\n\r\n")
+
+
+def _head(status: int, headers: Headers) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))
+
+
+class HttpConnection(asyncio.Protocol):
+    def __init__(
+        self, handler: Handler, refuser: Refuser, max_body_bytes: int, now: Callable[[], float]
+    ) -> None:
+        self._handler = handler
+        self._refuser = refuser
+        self._max_body_bytes = max_body_bytes
+        self._now = now
+        self._transport: asyncio.Transport | None = None
+        self._peer: str | None = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._task: asyncio.Task[None] | None = None
+        self._responder: Responder | None = None
+        self._drain: asyncio.Future[None] | None = None
+        self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
+        self._closing = False
+        self.waiting_since = now()  # when we began to wait for the (rest of the) next request
+        self.on_message_begin()
+
+    # ---- asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer: Any = transport.get_extra_info("peername")
+        self._peer = peer[0] if isinstance(peer, tuple) else None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if self._drain is not None and not self._drain.done():
+            self._drain.set_result(None)
+        if self._task is not None and self._responder is not None and self._responder.cancel_on_disconnect:
+            self._task.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
+        self._parse(data)
+        if self._waiting and self._transport is not None:
+            self._transport.pause_reading()
+
+    def pause_writing(self) -> None:
+        self._drain = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        if self._drain is not None and not self._drain.done():
+            self._drain.set_result(None)
+        self._drain = None
+
+    # ---- what the listener and the responder need
+
+    @property
+    def is_closed(self) -> bool:
+        return self._transport is None
+
+    @property
+    def is_answering(self) -> bool:
+        return self._task is not None
+
+    @property
+    def is_mid_request(self) -> bool:
+        return self._head_bytes > 0
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+
+    async def drained(self) -> None:
+        if self._drain is not None:
+            await self._drain
+
+    def close(self) -> None:
+        self._closing = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def shut_down(self) -> asyncio.Task[None] | None:
+        """Hang up when idle; when answering, hang up after the answer. Returns the task to wait for."""
+        if self._task is None:
+            self.close()
+        self._closing = True
+        return self._task
+
+    def refuse(self, error: CallerError) -> None:
+        """Answer an unreadable request and hang up: what follows on the wire cannot be trusted."""
+        self._refuser(error, Responder(self, head_only=False))
+        self.close()
+
+    # ---- reading: httptools calls the on_ methods
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.refuse(CallerError(CALLER_MALFORMED, "No protocol upgrade is offered here"))
+        except httptools.HttpParserCallbackError as problem:
+            cause = problem.__context__
+            fallback = CallerError(CALLER_MALFORMED, "The HTTP request could not be read")
+            self.refuse(cause if isinstance(cause, CallerError) else fallback)
+        except httptools.HttpParserError as problem:
+            self.refuse(CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {problem}"))
+
+    def on_message_begin(self) -> None:
+        self._target = b""
+        self._headers: list[tuple[str, str]] = []
+        self._body: list[bytes] = []
+        self._head_bytes = 0
+        self._body_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._count_head(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count_head(len(name) + len(value) + 4)
+        self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise CallerError(CALLER_TOO_LARGE, f"The request head is larger than {MAX_HEAD_BYTES} bytes")
+
+    def on_headers_complete(self) -> None:
+        for name, value in self._headers:
+            if name == "content-length" and value.isdigit() and int(value) > self._max_body_bytes:
+                raise self._too_large()
+            if name == "expect" and value.lower() == "100-continue":
+                self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes > self._max_body_bytes:
+            raise self._too_large()
+        self._body.append(body)
+
+    def _too_large(self) -> CallerError:
+        return CallerError(CALLER_TOO_LARGE, f"The body is larger than {self._max_body_bytes} bytes")
+
+    def on_message_complete(self) -> None:
+        request = HttpRequest(
+            method=self._parser.get_method().decode("latin-1"),
+            target=self._target.decode("latin-1"),
+            headers=self._headers,
+            body=b"".join(self._body),
+            peer=self._peer,
+            wants_close=not self._parser.should_keep_alive(),
+        )
+        self._head_bytes = 0
+        if self._task is None:
+            self._start(request)
+        else:
+            self._waiting.append(request)
+
+    # ---- answering
+
+    def _start(self, request: HttpRequest) -> None:
+        self._responder = Responder(self, head_only=request.method == "HEAD")
+        self._task = asyncio.get_running_loop().create_task(self._serve(request, self._responder))
+
+    async def _serve(self, request: HttpRequest, responder: Responder) -> None:
+        try:
+            await self._handler(request, responder)
+        except asyncio.CancelledError:
+            self.close()
+        finally:
+            self._task = self._responder = None
+            unfinished = not responder.started or responder.streaming
+            if request.wants_close or unfinished or self._closing:
+                self.close()
+        self._next()
+
+    def _next(self) -> None:
+        if self._transport is None or self._closing:
+            return
+        self.waiting_since = self._now()
+        if self._waiting:
+            self._start(self._waiting.popleft())
+        if not self._waiting:
+            self._transport.resume_reading()

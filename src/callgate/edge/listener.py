@@ -1,0 +1,184 @@
+"""The one listener: accepts connections, applies the gate, and sends each request to its room.
+
+/mcp, /servers/<name>/mcp    MCP, through the gate
+/healthz                     the mounted app, without a token (probes have none)
+everything else              the mounted app, through the gate
+"""
+
+import asyncio
+import logging
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+
+from callgate.edge.asgi_mount import AsgiMount
+from callgate.edge.gate import GateRules, admit, check_site, identify
+from callgate.edge.http1 import Headers, HttpConnection, HttpRequest, Responder
+from callgate.edge.mcp_http import McpHttp, Visit
+from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TIMEOUT, CALLER_UNKNOWN_SERVER, SETUP_PORT
+from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
+from callgate.model.identity import Principal
+from callgate.ports.answerer import Answerer
+from callgate.ports.http_app import HttpApp
+from callgate.wire.http_rules import SINGLE_HEADERS
+from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
+
+_log = logging.getLogger(__name__)
+
+_SERVER_PATH = re.compile(r"/servers/([^/]+)/mcp")
+_OPEN_PATHS = frozenset({"/healthz"})
+# How long an idle connection may stay, or a request may take to arrive: longer than common proxies keep
+# theirs (60 s), short enough that a slow-writing attacker does not hold connections for free.
+_IDLE_S = 75.0
+_SWEEP_S = 5.0
+_BACKLOG = 1024
+# How long answers under way may take once we were told to stop.
+_GRACE_S = 5.0
+
+
+class Listener:
+    def __init__(self, answerer: Answerer, app: HttpApp, rules: GateRules, max_body_bytes: int) -> None:
+        self._answerer = answerer
+        self._mcp = McpHttp(answerer)
+        self._app = AsgiMount(app)
+        self._rules = rules
+        self._max_body_bytes = max_body_bytes
+        self._connections: set[_Connection] = set()
+        self._server: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listens; returns the port (which matters when 0 was asked for). Raises SetupError."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                lambda: _Connection(self), host, port, backlog=_BACKLOG, reuse_address=True
+            )
+        except (OSError, OverflowError) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem)
+            raise SetupError(
+                SETUP_PORT,
+                f"Cannot listen on {host}:{port}: {reason}",
+                hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
+            ) from problem
+        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
+        sockets: tuple[socket.socket, ...] = tuple(self._server.sockets)
+        return int(sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._server is not None:
+            self._server.close()
+        answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
+        if answering:
+            _, late = await asyncio.wait(answering, timeout=_GRACE_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        if self._server is not None:
+            await self._server.wait_closed()
+
+    # ---- connections
+
+    def add(self, connection: "_Connection") -> None:
+        self._connections.add(connection)
+
+    def discard(self, connection: "_Connection") -> None:
+        self._connections.discard(connection)
+
+    @property
+    def max_body_bytes(self) -> int:
+        return self._max_body_bytes
+
+    def _drop_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        before = loop.time() - _IDLE_S
+        for connection in list(self._connections):
+            if not connection.is_answering and connection.waiting_since < before:
+                connection.drop_idle()
+        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
+
+    # ---- requests
+
+    async def handle(self, request: HttpRequest, responder: Responder) -> None:
+        try:
+            await self._route(request, responder)
+        except CallgateError as error:
+            if not responder.started:
+                send_problem(error, responder)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
+            _log.exception("%s %s failed", request.method, request.path)
+            if not responder.started:
+                status, body = bug_problem()
+                responder.send(status, (("content-type", PROBLEM_TYPE),), body)
+
+    async def _route(self, request: HttpRequest, responder: Responder) -> None:
+        headers = _single(request.headers)
+        path = request.path
+        target: str | None = None
+        if match := _SERVER_PATH.fullmatch(path):
+            target = match[1]
+        elif path != "/mcp":
+            await self._app.handle(request, responder, self._admit_to_app(path, headers))
+            return
+        principal = admit(self._rules, headers)
+        if target is not None and not self._answerer.has_server(target):
+            raise CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
+        await self._mcp.handle(Visit(request, headers, principal, target), responder)
+
+    def _admit_to_app(self, path: str, headers: Mapping[str, str]) -> Principal | None:
+        if path not in _OPEN_PATHS:
+            return admit(self._rules, headers)
+        check_site(self._rules, headers)
+        with suppress(RefusedError):
+            return identify(self._rules, headers)
+        return None
+
+
+class _Connection(HttpConnection):
+    """An HttpConnection that its listener knows of."""
+
+    def __init__(self, listener: Listener) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(listener.handle, send_problem, listener.max_body_bytes, loop.time)
+        self._listener = listener
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._listener.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._listener.discard(self)
+
+    def drop_idle(self) -> None:
+        if self.is_mid_request:
+            self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
+        else:
+            self.close()
+
+
+def _single(headers: list[tuple[str, str]]) -> Mapping[str, str]:
+    """Headers as a mapping: those that decide something may come once, others are joined as HTTP says."""
+    merged: dict[str, str] = {}
+    for name, value in headers:
+        if name not in merged:
+            merged[name] = value
+        elif name in SINGLE_HEADERS:
+            raise CallerError(CALLER_MALFORMED, f"The header {name} came twice")
+        else:
+            merged[name] += f", {value}"
+    return merged
+
+
+def send_problem(error: CallgateError, responder: Responder) -> None:
+    status, body = problem_of(error)
+    headers: Headers = (("content-type", PROBLEM_TYPE),)
+    if status == 401:
+        headers += (("www-authenticate", "Bearer"),)
+    responder.send(status, headers, body)

@@ -1,0 +1,67 @@
+"""The door for processes of the same user on this machine: a Unix socket that speaks like stdio.
+
+`callgate stdio` joins a running gateway through it, so that all clients share one catalog and one record.
+The folder is private to the user (0700), which is all the authentication a local pipe has.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+from callgate.edge.stream_client import StreamClient
+from callgate.ports.answerer import Answerer
+
+_CHUNK_BYTES = 64 * 1024
+
+
+class _SocketStream:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        return await self._reader.read(_CHUNK_BYTES)
+
+    async def write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+class LocalSocket:
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+        self._folder: Path | None = None
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> Path:
+        """Listens; returns the socket's path. Not in the state folder: a socket's path is 107 bytes at most."""
+        self._folder = Path(tempfile.mkdtemp(prefix="callgate-"))  # mode 0700
+        path = self._folder / "gateway.sock"
+        self._server = await asyncio.start_unix_server(self._serve, str(path))
+        return path
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients.add(task)
+        try:
+            await StreamClient(self._answerer, _SocketStream(reader, writer)).run()
+        except asyncio.CancelledError:
+            pass  # we are closing; the client sees the end of the stream
+        finally:
+            self._clients.discard(task)
+            writer.close()
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._clients):
+            task.cancel()
+        if self._clients:
+            await asyncio.wait(list(self._clients))
+        if self._server is not None:
+            await self._server.wait_closed()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,130 @@
+"""One client on an ordered stream: our own stdin and stdout, or a process that joined over the local socket.
+
+`wire.Conversation` decides what each frame means; here its events become arrivals and answers become lines.
+"""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Protocol
+
+from callgate.edge.name_client import name_client
+from callgate.model.envelope import Envelope
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Arrival
+from callgate.model.identity import LOCAL
+from callgate.model.reply import Reply
+from callgate.model.session import Session
+from callgate.ports.answerer import Answerer
+from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Told
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import (
+    Notification,
+    Request,
+    encode_fault,
+    encode_notification,
+    encode_reply,
+)
+from callgate.wire.lines import flat
+
+_log = logging.getLogger(__name__)
+
+# After the client closed its side, answers under way may still be wanted (`echo … | callgate stdio`).
+_GRACE_S = 10.0
+# Past this many open requests we stop reading: the pipe fills and the client has to wait.
+_MAX_OPEN = 1000
+
+
+class ByteStream(Protocol):
+    async def read(self) -> bytes:
+        """Some bytes; b"" at the end."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """All of `data`, in order, waiting while the other side is slow. Raises OSError when it is gone."""
+        ...
+
+
+class StreamClient:
+    def __init__(self, answerer: Answerer, stream: ByteStream) -> None:
+        self._answerer = answerer
+        self._stream = stream
+        self._conversation = Conversation()
+        self._session: Session | None = None
+        self._tasks: dict[bytes, asyncio.Task[None]] = {}
+        self._room = asyncio.Semaphore(_MAX_OPEN)
+
+    async def run(self) -> None:
+        """Until the client closes its side, or is gone."""
+        try:
+            while data := await self._stream.read():
+                try:
+                    events = self._conversation.receive(data)
+                except CallerError as error:
+                    await self._stream.write(encode_fault(None, fault_of(error)) + b"\n")
+                    break
+                for event in events:
+                    await self._handle(event)
+            if self._tasks:
+                await asyncio.wait(list(self._tasks.values()), timeout=_GRACE_S)
+        except OSError as problem:
+            _log.debug("the client is gone: %s", problem)
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session is not None:
+            self._answerer.end_session(self._session)
+
+    async def _handle(self, event: Event) -> None:
+        match event:
+            case Asked(request, envelope):
+                await self._room.acquire()
+                self._tasks[request.rpc_id] = asyncio.create_task(self._answer(request, envelope))
+            case Told(notification, envelope):
+                self._answerer.notice(self._arrival(notification, envelope))
+            case Cancel(rpc_id):
+                # No response follows (2025-11-25 and 2026-07-28, cancellation).
+                self._tasks[rpc_id].cancel()
+            case Refuse(frame):
+                await self._stream.write(frame + b"\n")
+
+    async def _answer(self, request: Request, envelope: Envelope) -> None:
+        arrival = self._arrival(request, envelope)
+        opened: Session | None = None
+        try:
+            async with aclosing(self._answerer.answer(arrival)) as items:
+                async for item in items:
+                    if isinstance(item, Reply):
+                        opened = item.opened
+                        frame = encode_reply(request.rpc_id, item)
+                    else:
+                        frame = encode_notification(item.method, item.params)
+                    if opened is not None:  # before the client can answer: it may be quick
+                        self._session = opened
+                        self._conversation.handshake_done(opened.envelope)
+                    await self._stream.write(flat(frame) + b"\n")
+        except OSError as problem:
+            _log.debug("an answer had no reader: %s", problem)
+        finally:
+            if request.method == "initialize" and opened is None:
+                self._conversation.handshake_done(None)
+            self._conversation.closed(request.rpc_id)
+            del self._tasks[request.rpc_id]
+            self._room.release()
+
+    def _arrival(self, message: Request | Notification, envelope: Envelope) -> Arrival:
+        return Arrival(
+            method=message.method,
+            rpc_id=message.rpc_id if isinstance(message, Request) else None,
+            params=message.params,
+            envelope=envelope,
+            principal=LOCAL,
+            transport="stdio",
+            client=name_client({}, envelope, None),
+            session=self._session if envelope.era == "legacy" else None,
+        )

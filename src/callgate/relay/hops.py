@@ -1,0 +1,30 @@
+"""One leg of an exchange, from its start to its end, whatever the end is."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from callgate.model.envelope import Envelope
+from callgate.model.errors import CallgateError
+from callgate.model.exchange import Hop
+from callgate.model.reply import Item, Reply
+from callgate.ports.upstream import Upstream
+
+
+def new_hop(upstream: Upstream, method: str, params: bytes) -> Hop:
+    return Hop(upstream.name, method, params, started_mono=time.monotonic())
+
+
+async def run_hop(upstream: Upstream, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+    try:
+        async with aclosing(upstream.ask(hop, envelope)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    hop.result = item.result
+                    hop.error = item.fault.message if item.fault else None
+                yield item
+    except CallgateError as error:
+        hop.error = error.message
+        raise
+    finally:
+        hop.ended_mono = time.monotonic()

@@ -1,0 +1,84 @@
+"""How a reply is to be remembered: the outcome, who ended it, and the code."""
+
+import msgspec
+
+from callgate.model.error_codes import BUG_INTERNAL
+from callgate.model.errors import CallerError, CallgateError, RefusedError
+from callgate.model.exchange import EndedBy, Outcome, Settlement
+from callgate.model.reply import Reply
+from callgate.wire.fault_of import BUG_FAULT, fault_of
+from callgate.wire.json_rpc import encode_error_object
+from callgate.wire.revisions import META_CODE
+
+_MAX_ERROR_CHARS = 2000
+
+
+class _Text(msgspec.Struct):
+    text: str = ""
+
+
+class _ToolResult(msgspec.Struct):
+    isError: bool = False  # noqa: N815 - the protocol's own spelling
+    meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict[str, msgspec.Raw], name="_meta")
+    content: list[_Text] = msgspec.field(default_factory=list[_Text])
+
+
+_tool_result_decoder = msgspec.json.Decoder(_ToolResult)
+
+CANCELLED = Settlement(Outcome.CANCELLED, EndedBy.CLIENT)
+
+
+def of_reply(reply: Reply, method: str, ended_by: EndedBy) -> Settlement:
+    if reply.fault is not None:
+        return Settlement(
+            Outcome.FAILED,
+            ended_by,
+            reply=encode_error_object(reply.fault),
+            error=reply.fault.message[:_MAX_ERROR_CHARS],
+        )
+    if method == "tools/call" and reply.result is not None and b'"isError"' in reply.result:
+        return _of_tool_result(reply.result, ended_by)
+    return Settlement(Outcome.ANSWERED, ended_by, reply=reply.result)
+
+
+def _of_tool_result(result: bytes, ended_by: EndedBy) -> Settlement:
+    try:
+        parsed = _tool_result_decoder.decode(result)
+    except msgspec.DecodeError:  # not the shape we know: it is the client's to judge, we only passed it on
+        return Settlement(Outcome.ANSWERED, ended_by, reply=result)
+    if not parsed.isError:
+        return Settlement(Outcome.ANSWERED, ended_by, reply=result)
+    raw_code = bytes(parsed.meta.get(META_CODE, b""))
+    code = msgspec.json.decode(raw_code, type=str) if raw_code[:1] == b'"' else None
+    refused = code is not None and code.startswith("refused.")
+    return Settlement(
+        Outcome.REFUSED if refused else Outcome.TOOL_ERROR,
+        EndedBy.GATEWAY if refused else ended_by,
+        reply=result,
+        error_code=code,
+        error="\n".join(part.text for part in parsed.content)[:_MAX_ERROR_CHARS],
+    )
+
+
+def of_error(error: CallgateError) -> tuple[Reply, Settlement]:
+    fault = fault_of(error)
+    ours = isinstance(error, (CallerError, RefusedError))
+    settlement = Settlement(
+        Outcome.REFUSED if isinstance(error, RefusedError) else Outcome.FAILED,
+        EndedBy.GATEWAY if ours else EndedBy.UPSTREAM,
+        reply=encode_error_object(fault),
+        error_code=error.code.code,
+        error=error.message,
+    )
+    return Reply(fault=fault), settlement
+
+
+def of_bug() -> tuple[Reply, Settlement]:
+    settlement = Settlement(
+        Outcome.FAILED,
+        EndedBy.GATEWAY,
+        reply=encode_error_object(BUG_FAULT),
+        error_code=BUG_INTERNAL.code,
+        error=BUG_INTERNAL.summary,
+    )
+    return Reply(fault=BUG_FAULT), settlement

@@ -1,0 +1,137 @@
+"""A client's side of one ordered stream (stdio, a local socket): frames in, events out.
+
+Rules
+1. The era is chosen per message: the reserved `_meta` member makes it modern; everything else is legacy.
+   A dual-era server may serve both on one stream (2026-07-28, basic/versioning).
+2. A legacy request before a successful `initialize` is refused, except `ping`; a second `initialize` too.
+3. An id that is still open cannot be used again; both kinds of id ("1" and 1) are different ids.
+4. `notifications/cancelled` for an open request becomes `Cancel`; for an unknown one it is ignored.
+5. A frame that cannot be read is answered with an error, and the conversation goes on; one that is too long
+   ends it.
+"""
+
+from dataclasses import dataclass
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import CALLER_MALFORMED, CALLER_NOT_INITIALIZED
+from callgate.model.errors import CallerError
+from callgate.wire.envelopes import (
+    check_revision,
+    is_modern,
+    legacy_envelope,
+    read_initialize,
+    read_modern,
+)
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import Notification, Request, Unreadable, decode, encode_fault
+from callgate.wire.lines import MAX_FRAME_BYTES, LineSplitter
+from callgate.wire.params import meta_of, peek
+from callgate.wire.revisions import LEGACY_REVISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to be answered, with the envelope it is to be read in."""
+
+    request: Request
+    envelope: Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A notification that is not the conversation's own affair."""
+
+    notification: Notification
+    envelope: Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    rpc_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Write this frame back; there is nothing else to do."""
+
+    frame: bytes
+
+
+Event = Asked | Told | Cancel | Refuse
+
+# A ping may come before the handshake; it needs some envelope to be recorded in.
+_BEFORE_HANDSHAKE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
+
+
+class Conversation:
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._lines = LineSplitter(max_frame_bytes)
+        self._handshake: Envelope | None = None
+        self._handshaking = False
+        self._open: set[bytes] = set()
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Raises CallerError when a frame is too long: say so if you like, then hang up."""
+        events = [self._read(frame) for frame in self._lines.feed(data)]
+        return [event for event in events if event is not None]
+
+    def handshake_done(self, envelope: Envelope | None) -> None:
+        """The answer to `initialize` is on its way; None when it was refused and may be tried again."""
+        self._handshaking = False
+        self._handshake = envelope
+
+    def closed(self, rpc_id: bytes) -> None:
+        """The request was answered or given up: its id is free."""
+        self._open.discard(rpc_id)
+
+    def _read(self, frame: bytes) -> Event | None:
+        message = decode(frame)
+        if isinstance(message, Unreadable):
+            return Refuse(encode_fault(message.rpc_id, fault_of(message.error)))
+        if isinstance(message, Request):
+            return self._read_request(message)
+        if isinstance(message, Notification):
+            return self._read_notification(message)
+        return None  # a response: we ask clients nothing yet, so it answers nothing
+
+    def _read_request(self, request: Request) -> Event:
+        try:
+            envelope = self._envelope_of(request)
+        except CallerError as error:
+            return Refuse(encode_fault(request.rpc_id, fault_of(error)))
+        self._open.add(request.rpc_id)
+        return Asked(request, envelope)
+
+    def _envelope_of(self, request: Request) -> Envelope:
+        if request.rpc_id in self._open:
+            raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
+        peeked = peek(request.params)
+        meta = meta_of(peeked)
+        # server/discover exists in the modern era only: without its envelope it is malformed, not legacy.
+        if is_modern(meta) or request.method == "server/discover":
+            envelope = read_modern(meta)
+            check_revision(envelope)
+            return envelope
+        if request.method == "initialize":
+            if self._handshake is not None or self._handshaking:
+                raise CallerError(CALLER_MALFORMED, "initialize was already sent on this connection")
+            envelope = read_initialize(request.params)
+            self._handshaking = True
+            return envelope
+        if self._handshake is not None:
+            return legacy_envelope(self._handshake, peeked)
+        if request.method == "ping":
+            return _BEFORE_HANDSHAKE
+        raise CallerError(
+            CALLER_NOT_INITIALIZED,
+            f"{request.method[:80]} came before initialize",
+            hint="Send initialize first, or the 2026-07-28 _meta members on every request",
+        )
+
+    def _read_notification(self, notification: Notification) -> Event | None:
+        if notification.method == "notifications/cancelled":
+            rpc_id = bytes(peek(notification.params).requestId)
+            return Cancel(rpc_id) if rpc_id in self._open else None
+        if self._handshake is None:
+            return None
+        return Told(notification, self._handshake)

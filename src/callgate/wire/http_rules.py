@@ -1,0 +1,115 @@
+"""What the HTTP headers of one MCP POST must say, and what they decide.
+
+Pure: header values in, a decision or a CallerError out. (2026-07-28, basic/transports/streamable-http,
+"Request Metadata" and "Server Validation"; 2025-11-25, basic/transports.)
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import (
+    CALLER_HEADER_MISMATCH,
+    CALLER_NOT_ACCEPTABLE,
+    CALLER_UNSUPPORTED_VERSION,
+    CALLER_WRONG_CONTENT_TYPE,
+)
+from callgate.model.errors import CallerError
+from callgate.wire.envelopes import is_modern
+from callgate.wire.params import Meta, Peek, text_of
+from callgate.wire.revisions import LEGACY_REVISIONS, SUPPORTED_REVISIONS
+
+VERSION_HEADER = "mcp-protocol-version"
+METHOD_HEADER = "mcp-method"
+NAME_HEADER = "mcp-name"
+SESSION_HEADER = "mcp-session-id"
+
+# First-copy and last-copy readers would disagree: two of one of these is refused.
+SINGLE_HEADERS = frozenset(
+    {VERSION_HEADER, METHOD_HEADER, NAME_HEADER, SESSION_HEADER, "host", "authorization"}
+)
+
+_NAME_MEMBER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_B64_PREFIX, _B64_SUFFIX = "=?base64?", "?="
+
+Headers = Mapping[str, str]  # names in lower case
+
+
+def choose_era(headers: Headers, meta: Meta) -> Era:
+    """The body's reserved member decides, then the version header; never `Mcp-Method`, which some legacy
+    clients (mcp-remote) send too."""
+    if is_modern(meta):
+        return Era.MODERN
+    version = headers.get(VERSION_HEADER)
+    return Era.LEGACY if version is None or version in LEGACY_REVISIONS else Era.MODERN
+
+
+def check_post_headers(headers: Headers) -> None:
+    """Both eras: the body is JSON, and the client can read either kind of answer."""
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise CallerError(
+            CALLER_WRONG_CONTENT_TYPE,
+            f"Content-Type is {content_type or 'missing'}; MCP messages are application/json",
+        )
+    accept = headers.get("accept", "")
+    if not (_accepts(accept, "application/json") and _accepts(accept, "text/event-stream")):
+        raise CallerError(
+            CALLER_NOT_ACCEPTABLE,
+            "Accept must list both application/json and text/event-stream",
+        )
+
+
+def _accepts(accept: str, wanted: str) -> bool:
+    kind = wanted.partition("/")[0]
+    offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    return not offered.isdisjoint({wanted, f"{kind}/*", "*/*"})
+
+
+def check_modern_headers(headers: Headers, method: str, peeked: Peek, envelope: Envelope) -> None:
+    version = headers.get(VERSION_HEADER)
+    if version != envelope.revision:
+        raise _mismatch("MCP-Protocol-Version", version, envelope.revision)
+    if headers.get(METHOD_HEADER) != method:
+        raise _mismatch("Mcp-Method", headers.get(METHOD_HEADER), method)
+    member = _NAME_MEMBER.get(method)
+    if member is None:
+        return
+    named = text_of(peeked.name if member == "name" else peeked.uri)
+    if named is not None and decode_header_value(headers.get(NAME_HEADER)) != named:
+        raise _mismatch("Mcp-Name", headers.get(NAME_HEADER), named)
+
+
+def check_legacy_version(headers: Headers) -> None:
+    """Absent is fine (claude.ai sends none); a value we do not speak is not."""
+    version = headers.get(VERSION_HEADER)
+    if version is not None and version not in LEGACY_REVISIONS:
+        raise CallerError(
+            CALLER_UNSUPPORTED_VERSION,
+            f"MCP-Protocol-Version {version[:40]!r} is not supported",
+            hint=f"Speak one of {', '.join(SUPPORTED_REVISIONS)}",
+        )
+
+
+def decode_header_value(value: str | None) -> str | None:
+    """Plain, or wrapped as =?base64?…?=; None for a broken wrapping, which must match nothing."""
+    if value is None or not (value.startswith(_B64_PREFIX) and value.endswith(_B64_SUFFIX)):
+        return value
+    payload = value[len(_B64_PREFIX) : -len(_B64_SUFFIX)]
+    try:
+        decoded = base64.b64decode(payload, validate=True)
+        text = decoded.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    # Two spellings of one value (loose trailing bits) would let a filter in front of us read another one.
+    return text if base64.b64encode(decoded).decode() == payload else None
+
+
+def _mismatch(header: str, got: str | None, wanted: str) -> CallerError:
+    said = "is missing" if got is None else f"says {got[:80]!r}"
+    return CallerError(
+        CALLER_HEADER_MISMATCH,
+        f"Header mismatch: {header} {said}, the body says {wanted[:80]!r}",
+        hint="Intermediaries route on the headers: they must repeat what the body says",
+    )

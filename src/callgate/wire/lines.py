@@ -1,0 +1,37 @@
+"""Line framing: one JSON-RPC message a line (stdio, local sockets)."""
+
+from callgate.model.error_codes import CALLER_TOO_LARGE
+from callgate.model.errors import CallerError
+
+# A frame past this closes the connection (protocol.md, rule 9): room for a large result, not for an attack.
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+
+
+class LineSplitter:
+    """Cuts a byte stream into frames; holds back an unfinished line, never more than the limit of it."""
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames completed by `data`, blank lines skipped. Raises CallerError when one is too long."""
+        head, newline, rest = data.partition(b"\n")
+        self._pending.append(head)
+        self._pending_bytes += len(head)
+        if self._pending_bytes > self._max_frame_bytes:
+            raise CallerError(CALLER_TOO_LARGE, f"A message is longer than {self._max_frame_bytes} bytes")
+        if not newline:
+            return []
+        lines = [b"".join(self._pending), *rest.split(b"\n")]
+        last = lines.pop()
+        self._pending, self._pending_bytes = [last], len(last)
+        return [frame for line in lines if (frame := line.strip())]
+
+
+def flat(frame: bytes) -> bytes:
+    """The same JSON without raw newlines: they can only be white space between tokens, but end a line."""
+    if b"\n" in frame or b"\r" in frame:
+        return frame.replace(b"\r", b" ").replace(b"\n", b" ")
+    return frame

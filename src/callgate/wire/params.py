@@ -1,0 +1,79 @@
+"""The few members of `params` that routing needs, read without touching the others."""
+
+from typing import Any, cast
+
+import msgspec
+
+from callgate.model.error_codes import CALLER_BAD_PARAMS
+from callgate.model.errors import CallerError
+from callgate.wire.revisions import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_LOG_LEVEL,
+    META_PROTOCOL_VERSION,
+)
+
+_RAW = msgspec.Raw()
+
+
+class Meta(msgspec.Struct):
+    """`_meta`, each member raw: whether it has the right shape is for the reader to say."""
+
+    protocol_version: msgspec.Raw = msgspec.field(default=_RAW, name=META_PROTOCOL_VERSION)
+    client_info: msgspec.Raw = msgspec.field(default=_RAW, name=META_CLIENT_INFO)
+    capabilities: msgspec.Raw = msgspec.field(default=_RAW, name=META_CLIENT_CAPABILITIES)
+    log_level: msgspec.Raw = msgspec.field(default=_RAW, name=META_LOG_LEVEL)
+    progress_token: msgspec.Raw = msgspec.field(default=_RAW, name="progressToken")
+    traceparent: msgspec.Raw = _RAW
+
+
+class Peek(msgspec.Struct):
+    meta: msgspec.Raw = msgspec.field(default=_RAW, name="_meta")
+    name: msgspec.Raw = _RAW
+    uri: msgspec.Raw = _RAW
+    requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
+
+
+_peek_decoder = msgspec.json.Decoder(Peek)
+_meta_decoder = msgspec.json.Decoder(Meta)
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+NO_META = Meta()
+NO_PARAMS = Peek()
+
+
+def peek(params: bytes) -> Peek:
+    """`params` has been through `json_rpc.decode`: it is an object, or empty."""
+    return _peek_decoder.decode(params) if params else NO_PARAMS
+
+
+def meta_of(peeked: Peek) -> Meta:
+    """An absent or ill-formed `_meta` reads as empty; who needs a member will miss it."""
+    raw = bytes(peeked.meta)
+    if raw[:1] != b"{":
+        return NO_META
+    return _meta_decoder.decode(raw)
+
+
+def text_of(raw: msgspec.Raw) -> str | None:
+    """A JSON string's value; None when the member is absent or not a string."""
+    data = bytes(raw)
+    return cast(str, msgspec.json.decode(data)) if data[:1] == b'"' else None
+
+
+def value_of(raw: msgspec.Raw) -> Any:
+    data = bytes(raw)
+    return msgspec.json.decode(data) if data else None
+
+
+def name_of(params: bytes, method: str) -> str:
+    name = text_of(peek(params).name)
+    if name is None:
+        raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string')
+    return name
+
+
+def with_member(params: bytes, key: str, value: bytes) -> bytes:
+    """The same object with one member replaced (or added last); all others keep their bytes and order."""
+    members: dict[str, msgspec.Raw] = _members_decoder.decode(params) if params else {}
+    members[key] = msgspec.Raw(value)
+    return msgspec.json.encode(members)

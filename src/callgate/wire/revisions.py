@@ -1,0 +1,16 @@
+"""The protocol's revisions and the words it reserves."""
+
+from typing import Final
+
+LEGACY_REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+MODERN_REVISIONS: Final = ("2026-07-28",)
+SUPPORTED_REVISIONS: Final = MODERN_REVISIONS + LEGACY_REVISIONS
+
+META_PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+META_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+# Our own key on results: the dotted code of a refused or failed statement.
+META_CODE: Final = "callgate/code"
