@@ -15,7 +15,7 @@ from callgate.ports.answerer import Answerer
 _CHUNK_BYTES = 64 * 1024
 
 
-class _SocketStream:
+class SocketStream:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
@@ -36,7 +36,7 @@ class LocalSocket:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Path:
-        """Listens; returns the socket's path. Not in the state folder: a socket's path is 107 bytes at most."""
+        """Listens; returns the path. Not in the state folder: a socket's path is 107 bytes at most."""
         self._folder = Path(tempfile.mkdtemp(prefix="callgate-"))  # mode 0700
         path = self._folder / "gateway.sock"
         self._server = await asyncio.start_unix_server(self._serve, str(path))
@@ -47,7 +47,7 @@ class LocalSocket:
         assert task is not None
         self._clients.add(task)
         try:
-            await StreamClient(self._answerer, _SocketStream(reader, writer)).run()
+            await StreamClient(self._answerer, SocketStream(reader, writer)).run()
         except asyncio.CancelledError:
             pass  # we are closing; the client sees the end of the stream
         finally:

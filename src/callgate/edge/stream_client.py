@@ -84,7 +84,10 @@ class StreamClient:
         match event:
             case Asked(request, envelope):
                 await self._room.acquire()
-                self._tasks[request.rpc_id] = asyncio.create_task(self._answer(request, envelope))
+                task = asyncio.create_task(self._answer(request, envelope))
+                # A callback, since a task cancelled before its first step never reaches its own `finally`.
+                task.add_done_callback(lambda _: self._closed(request.rpc_id))
+                self._tasks[request.rpc_id] = task
             case Told(notification, envelope):
                 self._answerer.notice(self._arrival(notification, envelope))
             case Cancel(rpc_id):
@@ -113,9 +116,11 @@ class StreamClient:
         finally:
             if request.method == "initialize" and opened is None:
                 self._conversation.handshake_done(None)
-            self._conversation.closed(request.rpc_id)
-            del self._tasks[request.rpc_id]
-            self._room.release()
+
+    def _closed(self, rpc_id: bytes) -> None:
+        self._conversation.closed(rpc_id)
+        del self._tasks[rpc_id]
+        self._room.release()
 
     def _arrival(self, message: Request | Notification, envelope: Envelope) -> Arrival:
         return Arrival(

@@ -125,6 +125,13 @@ REFUSED_FUNCTION = _code(
     http=403,
     exit_code=6,
 )
+REFUSED_DESTRUCTIVE = _code(
+    "refused.destructive",
+    "The tool may destroy something, and the policy denies such tools",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
 REFUSED_ORIGIN = _code(
     "refused.origin", "The request comes from a web page of another origin", rpc=-31403, http=403, exit_code=6
 )

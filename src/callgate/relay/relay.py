@@ -14,17 +14,19 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
-from callgate.model.errors import CallerError, CallgateError
+from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.model.events import ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.model.verdict import Deny
 from callgate.ports.event_sink import EventSink
 from callgate.ports.upstream import Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.hops import new_hop, run_hop
+from callgate.relay.judge_call import judge_call
 from callgate.relay.listings import Listings
 from callgate.relay.session_book import SessionBook
 from callgate.wire.params import name_of, with_member
@@ -37,9 +39,17 @@ _OWN_LEGACY_METHODS = frozenset({"initialize", "ping"})
 
 
 class Relay:
-    def __init__(self, upstreams: Sequence[Upstream], sink: EventSink, session_gap_s: float) -> None:
+    def __init__(
+        self,
+        upstreams: Sequence[Upstream],
+        *,
+        sink: EventSink,
+        session_gap_s: float,
+        deny_destructive: bool = False,
+    ) -> None:
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._sink = sink
+        self._deny_destructive = deny_destructive
         self._sessions = SessionBook(session_gap_s, sink.emit)
         self._listings = Listings(self._upstreams)
 
@@ -150,6 +160,9 @@ class Relay:
         offer = (await self._listings.catalog(arrival.envelope)).find(name, arrival.target)
         exchange.server_name = offer.route.upstream
         exchange.annotations = offer.annotations
+        verdict = judge_call(offer, self._deny_destructive)
+        if isinstance(verdict, Deny):
+            raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
         params = arrival.params
         if arrival.target is None:
             params = with_member(params, "name", msgspec.json.encode(offer.route.native_name))

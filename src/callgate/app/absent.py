@@ -1,0 +1,26 @@
+"""What stands in for a configured server or source that this version cannot reach: it says so, always."""
+
+from collections.abc import AsyncGenerator
+
+from callgate.model.envelope import Envelope
+from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
+from callgate.model.errors import UpstreamError
+from callgate.model.exchange import Hop
+from callgate.model.health import Health, State
+from callgate.model.reply import Item
+
+
+class AbsentUpstream:
+    def __init__(self, name: str, kind: str, reason: str, code: ErrorCode) -> None:
+        self.name = name
+        self._health = Health(name, kind, State.DOWN, reason, code.code)
+
+    async def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+        raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.name} is down: {self._health.detail}")
+        yield  # an async generator, like every Upstream.ask
+
+    def health(self) -> Health:
+        return self._health
+
+    async def close(self) -> None:
+        pass

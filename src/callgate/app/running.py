@@ -1,0 +1,71 @@
+"""How the processes of one state folder find each other: the address file of the gateway that runs there."""
+
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+import callgate
+from callgate.config.show import fingerprint
+from callgate.config.specs import Config
+
+_FILE = "gateway.json"
+
+
+class Running(msgspec.Struct, frozen=True):
+    pid: int
+    url: str  # of the HTTP listener, without a path
+    socket_path: str  # of the local socket
+    fingerprint: str  # of its configuration
+    version: str
+
+    def connect(self) -> socket.socket | None:
+        """A connection to its local socket; None when nobody is there any more."""
+        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            stream.connect(self.socket_path)
+        except OSError:
+            stream.close()
+            return None
+        return stream
+
+    @property
+    def is_alive(self) -> bool:
+        stream = self.connect()
+        if stream is not None:
+            stream.close()
+        return stream is not None
+
+    def runs(self, config: Config) -> bool:
+        return self.fingerprint == fingerprint(config)
+
+
+def describe_self(config: Config, url: str, socket_path: Path) -> Running:
+    return Running(os.getpid(), url, str(socket_path), fingerprint(config), callgate.__version__)
+
+
+def find_running(state_folder: Path) -> Running | None:
+    """The gateway of this state folder, if one is running."""
+    try:
+        running = msgspec.json.decode((state_folder / _FILE).read_bytes(), type=Running)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return running if running.is_alive else None
+
+
+def announce(state_folder: Path, running: Running) -> None:
+    path = state_folder / _FILE
+    draft = path.with_suffix(f".{running.pid}")
+    draft.touch(mode=0o600)
+    draft.write_bytes(msgspec.json.encode(running))
+    draft.replace(path)
+
+
+def withdraw(state_folder: Path, running: Running) -> None:
+    """Take our own announcement back, and nobody else's."""
+    path = state_folder / _FILE
+    with suppress(OSError, msgspec.DecodeError):
+        if msgspec.json.decode(path.read_bytes(), type=Running) == running:
+            path.unlink()

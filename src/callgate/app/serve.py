@@ -1,0 +1,69 @@
+"""`callgate serve`: from a configuration to a listening gateway, until a signal ends it."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from callgate.app.build import Gateway, build_gateway
+from callgate.app.running import Running, announce, describe_self, find_running, withdraw
+from callgate.config.listen_address import ListenAddress
+from callgate.config.load import Loaded
+from callgate.config.paths import state_folder
+from callgate.config.specs import Config
+from callgate.model.errors import SetupError
+from callgate.model.health import Health
+
+# Nobody asked for the default port: when it is busy, one of the next will do.
+_PORTS_TO_TRY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a person wants to know once we listen."""
+
+    loaded: Loaded
+    url: str
+    moved_from_port: int | None  # the default port, when it was busy
+    other: Running | None  # a gateway that was already running on this state folder
+    health: list[Health]
+
+
+async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> None:
+    """Returns when a SIGINT or SIGTERM asked us to. Raises SetupError."""
+    config = loaded.config
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    gateway = await build_gateway(config, keeps_store=True)
+    ours: Running | None = None
+    try:
+        listen = config.server.listen
+        port = await _listen(gateway, config)
+        url = f"http://{ListenAddress(listen.host, port)}"
+        folder = state_folder(config)
+        other = find_running(folder)
+        if other is None:
+            ours = describe_self(config, url, await gateway.local_socket.start())
+            announce(folder, ours)
+        moved = listen.port if port != listen.port and listen.port != 0 else None
+        on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
+        await stop.wait()
+    finally:
+        if ours is not None:
+            withdraw(state_folder(config), ours)
+        await gateway.close()
+
+
+async def _listen(gateway: Gateway, config: Config) -> int:
+    listen = config.server.listen
+    ports = [listen.port]
+    if config.server.listen_is_default:
+        ports += range(listen.port + 1, listen.port + _PORTS_TO_TRY)
+    for port in ports[:-1]:
+        try:
+            return await gateway.listener.start(listen.host, port)
+        except SetupError:
+            continue
+    return await gateway.listener.start(listen.host, ports[-1])

@@ -1,0 +1,92 @@
+"""`callgate call`: one tool call from the terminal, recorded like any other."""
+
+import difflib
+import json
+import sys
+from typing import Any, cast
+
+from callgate.app.local_client import GatewayFaultError, local_client
+from callgate.app.loop import run_loop
+from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.terminal import Exit, print_json, print_text, say_error
+from callgate.config.flags import Flags
+from callgate.config.load import load_config
+from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
+from callgate.model.errors import CallerError
+from callgate.wire.revisions import META_CODE
+
+_Json = dict[str, Any]
+
+
+def run_call(tool: str, pairs: list[str], flags: Flags, as_json: bool) -> None:
+    log_to_stderr()
+    try:
+        result = run_loop(_call(tool, pairs, flags))
+    except GatewayFaultError as error:
+        data = cast(_Json, error.fault.data or {})
+        code = data.get("code")
+        if as_json:
+            print_json({"error": {"code": code, "message": error.fault.message, "hint": data.get("hint")}})
+        else:
+            say_error(error.fault.message, data.get("hint") or "", code)
+        sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
+    _show(result, as_json)
+
+
+async def _call(tool: str, pairs: list[str], flags: Flags) -> _Json:
+    loaded = load_config(flags)
+    async with local_client(loaded, flags) as client:
+        listed = json.loads(await client.ask("tools/list", {}))
+        tools: dict[str, _Json] = {entry["name"]: entry for entry in listed["tools"]}
+        if tool not in tools:
+            raise _unknown_tool(tool, list(tools))
+        arguments = read_arguments(pairs, tools[tool].get("inputSchema", {}))
+        return json.loads(await client.ask("tools/call", {"name": tool, "arguments": arguments}))
+
+
+def _unknown_tool(tool: str, known: list[str]) -> CallerError:
+    near = difflib.get_close_matches(tool, known, n=3, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Offered: {', '.join(known) or 'none'}"
+    return CallerError(CALLER_UNKNOWN_TOOL, f"There is no tool {tool}", hint=hint)
+
+
+def read_arguments(pairs: list[str], schema: _Json) -> _Json:
+    """key=value is read by the type that the tool's schema declares, else as text; key:=JSON as it is."""
+    properties = cast(dict[str, _Json], schema.get("properties", {}))
+    arguments: _Json = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.rstrip(":"):
+            raise _bad_argument(pair, "is not key=value", "Write key=value, or key:=JSON")
+        declared = properties.get(key, {}).get("type")
+        if key.endswith(":"):
+            key, declared = key[:-1], "json"
+        if declared in ("json", "integer", "number", "boolean", "object", "array", "null"):
+            try:
+                arguments[key] = json.loads(value)
+            except json.JSONDecodeError as problem:
+                wanted = "JSON" if declared == "json" else f"{declared}, as the tool's schema says"
+                raise _bad_argument(key, f"is not {wanted}: {problem.msg}", "") from problem
+        else:
+            arguments[key] = value
+    return arguments
+
+
+def _bad_argument(what: str, problem: str, hint: str) -> CallerError:
+    return CallerError(CALLER_BAD_ARGUMENTS, f"Argument {what!r} {problem}", hint=hint)
+
+
+def _show(result: _Json, as_json: bool) -> None:
+    failed = result.get("isError") is True
+    if as_json:
+        print_json(result)
+    else:
+        texts = [part["text"] for part in result.get("content", []) if part.get("type") == "text"]
+        text = "\n".join(texts)
+        if failed:
+            sys.stderr.write(text + "\n")
+        else:
+            print_text(text)
+    if failed:
+        code = result.get("_meta", {}).get(META_CODE)
+        sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)

@@ -1,0 +1,73 @@
+"""`callgate config …`: what the configuration is, where it lies, and whether it is right."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from callgate.cli.options import ConfigOption, JsonOption
+from callgate.cli.terminal import print_json, print_text
+
+if TYPE_CHECKING:
+    from callgate.config.load import Loaded
+
+config_app = typer.Typer(help="Check, show and locate the configuration.", no_args_is_help=True)
+
+
+def _load(config: ConfigOption) -> "Loaded":
+    from callgate.config.flags import Flags
+    from callgate.config.load import load_config
+
+    return load_config(Flags(config=config))
+
+
+@config_app.command()
+def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Say every problem at once; exit 3 when there is one."""
+    loaded = _load(config)
+    warnings = [str(warning) for warning in loaded.warnings]
+    if as_json:
+        print_json({"ok": True, "file": loaded.origin and str(loaded.origin), "warnings": warnings})
+        return
+    for warning in warnings:
+        print_text(f"warning: {warning}")
+    print_text(f"{loaded.origin or 'No file, all defaults'}: ok")
+
+
+@config_app.command()
+def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Print the effective configuration, every secret masked."""
+    from callgate.config.show import masked
+
+    effective = masked(_load(config).config)
+    if as_json:
+        print_json(effective)
+        return
+    import tomli_w
+
+    print_text(tomli_w.dumps(effective))
+
+
+@config_app.command()
+def schema() -> None:
+    """Print the JSON Schema of callgate.toml."""
+    from callgate.config.schema import config_json_schema
+
+    print_json(config_json_schema())
+
+
+@config_app.command()
+def path(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Print where the configuration, the state folder and the record are."""
+    from callgate.config.paths import record_folder, state_folder
+
+    loaded = _load(config)
+    places = {
+        "config": str(loaded.origin) if loaded.origin else None,
+        "state": str(state_folder(loaded.config)),
+        "record": str(record_folder(loaded.config)),
+    }
+    if as_json:
+        print_json(places)
+        return
+    for name, place in places.items():
+        print_text(f"{name:8}{place or '(none: all defaults)'}")

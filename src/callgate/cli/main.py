@@ -1,0 +1,99 @@
+"""`callgate`: the commands. Bare `callgate` serves."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import callgate
+from callgate.cli.config_commands import config_app
+from callgate.cli.options import ConfigOption, HostOption, JsonOption, PortOption, StateOption
+from callgate.cli.terminal import Exit, exit_code_of, report
+
+app = typer.Typer(
+    name="callgate",
+    help="One MCP endpoint in front of your databases and MCP servers.",
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,  # a traceback with local variables could show a password
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(config_app, name="config")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"callgate {callgate.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def bare(
+    context: typer.Context,
+    config: ConfigOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
+    if context.invoked_subcommand is None:
+        serve(config, host, port, state_dir, as_json)
+
+
+@app.command()
+def serve(
+    config: ConfigOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve MCP over HTTP (the default command)."""
+    from callgate.cli.serve_command import run_serve
+    from callgate.config.flags import Flags
+
+    run_serve(Flags(config, host, port, state_dir), as_json)
+
+
+@app.command()
+def stdio(config: ConfigOption = None, state_dir: StateOption = None) -> None:
+    """Serve MCP over stdin and stdout, for clients that start their servers."""
+    from callgate.cli.stdio_command import run_stdio
+    from callgate.config.flags import Flags
+
+    run_stdio(Flags(config=config, state_dir=state_dir))
+
+
+@app.command()
+def call(
+    tool: Annotated[str, typer.Argument(help="The tool, as <server>__<tool>.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(help="Arguments as key=value (text by the tool's schema) or key:=JSON."),
+    ] = None,
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call one tool, through the running gateway or, when none runs, by itself."""
+    from callgate.cli.call_command import run_call
+    from callgate.config.flags import Flags
+
+    run_call(tool, arguments or [], Flags(config=config, state_dir=state_dir), as_json)
+
+
+def main() -> None:
+    """The program. Errors of ours end here, each with its exit code; bugs keep their traceback."""
+    from callgate.model.errors import CallgateError
+
+    try:
+        app()
+    except CallgateError as error:
+        report(error, as_json="--json" in sys.argv[1:])
+        sys.exit(exit_code_of(error))
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)

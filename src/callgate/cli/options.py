@@ -1,0 +1,20 @@
+"""The options that several commands share, written once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="Configuration file (default: ./callgate.toml, else the XDG one)."),
+]
+HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on.")]
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
+]
+StateOption = Annotated[
+    Path | None, typer.Option("--state-dir", help="Folder for the record and the address file.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]

@@ -1,0 +1,84 @@
+"""`callgate serve`: run the gateway and tell the person at the terminal what it does."""
+
+import json
+import logging
+import sys
+
+import callgate
+from callgate.app.loop import run_loop
+from callgate.app.serve import Serving, serve
+from callgate.cli.terminal import stderr
+from callgate.config.flags import Flags
+from callgate.config.load import load_config
+from callgate.config.paths import record_folder
+from callgate.model.health import State
+
+
+def run_serve(flags: Flags, as_json: bool) -> None:
+    log_to_stderr()
+    loaded = load_config(flags)
+    announce = _announce_json if as_json else _announce
+    run_loop(serve(loaded, announce))
+
+
+def log_to_stderr() -> None:
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+
+
+def _announce(serving: Serving) -> None:
+    console = stderr()
+    config = serving.loaded.config
+    console.print(f"[bold]Callgate[/] {callgate.__version__} is ready")
+    console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
+    console.print(f"  requests      {serving.url}/api/requests")
+    origin = serving.loaded.origin
+    console.print(f"  config        {origin or 'none found: all defaults'}", markup=False)
+    if config.is_empty:
+        console.print("  serving       the read-only demo shop, since no source and no server is configured")
+    record = record_folder(config) if config.record.enabled else "off"
+    console.print(f"  record        {record}", markup=False)
+    for entry in serving.health:
+        mark = "[green]●[/]" if entry.state is State.UP else "[red]●[/]"
+        console.print(f"  {mark} {entry.name}", end="  ")
+        console.print(entry.detail, markup=False)
+    _announce_surprises(serving)
+    console.print("Try it from another terminal:", style="dim")
+    if config.is_empty:
+        sample = "callgate call demo__query 'query=SELECT count(*) FROM shop.orders'"
+        console.print(f"  {sample}", markup=False)
+    console.print(f"  claude mcp add --transport http callgate {serving.url}/mcp", markup=False)
+
+
+def _announce_surprises(serving: Serving) -> None:
+    console = stderr()
+    if serving.moved_from_port is not None:
+        console.print(
+            f"[yellow]Port {serving.moved_from_port} is busy, so this is the next free one.[/] "
+            "--port makes it a fixed one."
+        )
+    if serving.other is not None:
+        console.print(
+            f"[yellow]A gateway (pid {serving.other.pid}, {serving.other.url}) already runs on this state "
+            "folder:[/] it keeps the record; calls made here are in it too."
+        )
+    for warning in serving.loaded.warnings:
+        console.print("[yellow]Warning:[/]", end=" ")
+        console.print(str(warning), markup=False)
+
+
+def _announce_json(serving: Serving) -> None:
+    body = {
+        "url": serving.url,
+        "mcp": f"{serving.url}/mcp",
+        "config": serving.loaded.origin and str(serving.loaded.origin),
+        "servers": [
+            {"name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": entry.detail}
+            for entry in serving.health
+        ],
+        "warnings": [str(warning) for warning in serving.loaded.warnings],
+    }
+    # One line, at once: a program waits for it to know that we listen.
+    sys.stdout.write(json.dumps(body) + "\n")
+    sys.stdout.flush()

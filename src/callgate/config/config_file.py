@@ -1,0 +1,89 @@
+"""Which file speaks, and its raw tables.
+
+Search order: --config, CALLGATE_CONFIG, ./callgate.toml, the user's config folder, none. A file that was
+named must exist; one that was only looked for need not.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_path
+
+from callgate.config.problem import Problem
+
+FILE_NAME = "callgate.toml"
+_POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    origin: Path | None = None  # absolute
+    tables: dict[str, Any] = field(default_factory=dict[str, Any])
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        return self.origin is not None and not self.problems
+
+    @property
+    def folder(self) -> Path:
+        return self.origin.parent if self.origin is not None else Path.cwd()
+
+
+def search_paths() -> tuple[Path, ...]:
+    """Where a file is looked for when none is named, first match wins."""
+    return (Path.cwd() / FILE_NAME, user_config_path("callgate") / FILE_NAME)
+
+
+def find_config_file(flag: Path | None, environ: Mapping[str, str]) -> ConfigFile:
+    if flag is not None:
+        return _read_named(flag, "--config")
+    if variable := environ.get("CALLGATE_CONFIG"):
+        return _read_named(Path(variable), "CALLGATE_CONFIG")
+    for path in search_paths():
+        if _is_file(path):
+            return _read(path)
+    return ConfigFile()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder on the way that we may not enter
+        return False
+
+
+def _read_named(path: Path, named_by: str) -> ConfigFile:
+    absolute = Path.cwd() / path
+    if not _is_file(absolute):
+        hint = "Check the path, or leave it out to search the usual places."
+        return ConfigFile(
+            absolute, problems=(Problem(named_by, f"there is no readable file {absolute}", hint),)
+        )
+    return _read(absolute)
+
+
+def _read(path: Path) -> ConfigFile:
+    try:
+        return ConfigFile(path, tomllib.loads(path.read_text("utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        message = _where_and_what(str(error))
+    except UnicodeDecodeError:
+        message = "the file is not UTF-8 text"
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
+    return ConfigFile(path, problems=(Problem(path.name, message),))
+
+
+def _where_and_what(text: str) -> str:
+    """tomllib names single characters and keys, never values: its words can be passed on."""
+    found = _POSITION.fullmatch(text)
+    if found is None:
+        return f"this is not TOML: {text}"
+    where = f"line {found[2]}, column {found[3]}" if found[2] else "end of the file"
+    what = found[1]
+    return f"{where}: {what[:1].lower()}{what[1:]}"

@@ -1,0 +1,136 @@
+"""All that was said, merged but not yet judged: flags over environment over file, secrets filled in.
+
+Owns precedence and where each value came from, so that a problem names the key, the variable or the flag
+that must change. Must not know which values are right: `parse` and `cross_check` say so.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from callgate.config.config_file import ConfigFile
+from callgate.config.environment import overrides_of
+from callgate.config.flags import Flags
+from callgate.config.interpolate import Interpolation
+from callgate.config.listen_address import ListenAddress, ListenError, parse_host, parse_listen, parse_port
+from callgate.config.problem import Loc, Problem, key_path
+
+_LISTEN: Loc = ("server", "listen")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    tree: dict[str, Any]
+    folder: Path  # what the file's relative paths are relative to
+    broken: frozenset[Loc]  # already reported: what follows from them is not worth a second word
+    substituted: frozenset[Loc]  # filled in from a variable or file: never repeated
+    named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
+    problems: tuple[Problem, ...]
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A top-level table, empty when it is missing or not a table."""
+        value = self.tree.get(name)
+        return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+    def tables(self, name: str) -> list[tuple[int, dict[str, Any]]]:
+        """The tables of a top-level list, with their positions."""
+        value = self.tree.get(name)
+        items = cast("list[Any]", value) if isinstance(value, list) else []
+        return [(at, cast("dict[str, Any]", item)) for at, item in enumerate(items) if isinstance(item, dict)]
+
+    def is_broken(self, loc: Loc) -> bool:
+        return any(loc[:length] in self.broken for length in range(1, len(loc) + 1))
+
+    def path_of(self, loc: Loc) -> str:
+        return self.named_by.get(loc) or key_path(loc)
+
+
+def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Draft:
+    tree = deepcopy(file.tables)
+    named_by: dict[Loc, str] = {}
+    overrides = overrides_of(environ)
+    if flags.state_dir is not None:
+        overrides["server", "state_dir"] = ("--state-dir", str(flags.state_dir))
+    for loc, (name, text) in overrides.items():
+        section = tree.setdefault(str(loc[0]), {})
+        # Not a table: `parse` says so, and the value has no place to go.
+        if isinstance(section, dict):
+            section[loc[1]] = text
+            named_by[loc] = name
+    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by))
+    draft = Draft(
+        tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
+        folder=file.folder,
+        broken=frozenset(walk.broken),
+        substituted=frozenset(walk.substituted),
+        named_by=named_by,
+        problems=(*file.problems, *walk.problems),
+    )
+    return _with_listen_flags(draft, flags)
+
+
+def _with_absolute_paths(
+    tree: dict[str, Any], folder: Path, named_by: Mapping[Loc, str], broken: set[Loc]
+) -> dict[str, Any]:
+    """The file's paths are relative to the file, a variable's or flag's to the working directory."""
+    places: list[Loc] = [("server", "state_dir"), ("record", "path")]
+    servers = tree.get("mcpServers")
+    if isinstance(servers, dict):
+        places += [("mcpServers", name, "cwd") for name in cast("dict[str, Any]", servers)]
+    for loc in places:
+        table: Any = tree
+        for part in loc[:-1]:
+            table = cast("dict[Any, Any]", table).get(part) if isinstance(table, dict) else None
+        text = cast("dict[Any, Any]", table).get(loc[-1]) if isinstance(table, dict) else None
+        if isinstance(text, str) and text and "://" not in text and loc not in broken:
+            table[loc[-1]] = str((Path.cwd() if loc in named_by else folder) / _expanded(text))
+    return tree
+
+
+def _expanded(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # "~nobody": no such home, so it is a folder of that name
+        return Path(text)
+
+
+def _with_listen_flags(draft: Draft, flags: Flags) -> Draft:
+    """--host and --port each replace their half of `listen`."""
+    if flags.host is None and flags.port is None:
+        return draft
+    problems = list(draft.problems)
+    host, port = flags.host, flags.port
+    try:
+        host = parse_host(host) if host is not None else None
+    except ListenError as error:
+        problems.append(Problem("--host", error.message, error.hint))
+        host = None
+    try:
+        port = parse_port(port) if port is not None else None
+    except ListenError as error:
+        problems.append(Problem("--port", error.message, error.hint))
+        port = None
+    section = draft.tree.setdefault("server", {})
+    if not isinstance(section, dict):
+        return replace(draft, problems=tuple(problems))
+    table = cast("dict[str, Any]", section)
+    address = _address_in(table)
+    if host is not None and port is not None:
+        address = ListenAddress(host, port)
+    elif address is not None:
+        address = ListenAddress(host or address.host, address.port if port is None else port)
+    if address is None or (host is None and port is None):
+        return replace(draft, problems=tuple(problems))
+    table["listen"] = str(address)
+    name = "--host" if host is not None else "--port"
+    return replace(draft, named_by={**draft.named_by, _LISTEN: name}, problems=tuple(problems))
+
+
+def _address_in(table: Mapping[str, Any]) -> ListenAddress | None:
+    text = table.get("listen", str(ListenAddress()))
+    try:
+        return parse_listen(text) if isinstance(text, str) else None
+    except ListenError:
+        return None

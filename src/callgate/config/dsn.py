@@ -1,0 +1,169 @@
+"""A database's address: what the operator wrote as `dsn`, taken apart, its password held back.
+
+Owns the grammar of DSNs. Must not know drivers: params are kept as text.
+Rules
+1. No sentence made here repeats more of the text than its scheme: in a malformed DSN the password can sit
+   anywhere.
+2. `repr` and `str` show the address with its password and secret-looking params masked.
+3. What could be half of a password with an unescaped "/", "?" or "#" in it is refused, not guessed.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from pydantic import SecretStr
+
+from callgate.config.near_miss import did_you_mean
+from callgate.config.secret import MASK, mask_named
+
+
+class Engine(StrEnum):
+    MYSQL = "mysql"
+    POSTGRES = "postgres"
+    SQLITE = "sqlite"
+    DUCKDB = "duckdb"
+
+
+ENGINE_BY_SCHEME = {
+    "mysql": Engine.MYSQL,
+    "mariadb": Engine.MYSQL,
+    "postgres": Engine.POSTGRES,
+    "postgresql": Engine.POSTGRES,
+    "sqlite": Engine.SQLITE,
+    "duckdb": Engine.DUCKDB,
+}
+MEMORY_PATH = ":memory:"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
+_PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
+_ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dsn:
+    engine: Engine
+    scheme: str  # as written: `mariadb` is spoken to as mysql, but may be shown as itself
+    user: str | None = None
+    password: SecretStr | None = None
+    host: str | None = None
+    port: int | None = None  # None: the engine's own default
+    database: str | None = None  # servers: the database named after the host
+    path: str | None = None  # files: where the database lies, or ":memory:"
+    params: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            address = f"{self.scheme}:///{quote(self.path, safe='/:@ ')}"
+        else:
+            user = quote(self.user, safe="") if self.user is not None else ""
+            secret = f":{MASK}" if self.password is not None else ""
+            at = "@" if user or secret else ""
+            host = f"[{self.host}]" if self.host is not None and ":" in self.host else self.host or ""
+            port = f":{self.port}" if self.port is not None else ""
+            database = f"/{quote(self.database, safe='')}" if self.database is not None else ""
+            address = f"{self.scheme}://{user}{secret}{at}{host}{port}{database}"
+        params = "&".join(
+            f"{name}={quote(mask_named(name, value), safe='/:*')}" for name, value in self.params.items()
+        )
+        return f"{address}?{params}" if params else address
+
+    def __repr__(self) -> str:
+        return f"Dsn({str(self)!r})"
+
+    def anchored_at(self, folder: Path) -> "Dsn":
+        """A relative file path made absolute: what it is relative to must not depend on who starts us."""
+        if self.path is None or self.path == MEMORY_PATH:
+            return self
+        return replace(self, path=str(folder / self.path))
+
+
+def is_host(text: str) -> bool:
+    """A host name or an address, an IPv6 one in brackets."""
+    return _HOST.fullmatch(text) is not None
+
+
+class DsnError(ValueError):
+    """Carries no part of the text."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def parse_dsn(text: str) -> Dsn:
+    scheme, separator, rest = text.strip().partition("://")
+    known = ", ".join(f"{name}://" for name in ENGINE_BY_SCHEME)
+    if not separator or not _SCHEME.fullmatch(scheme):
+        raise DsnError("this is not a database address", f"Begin with one of {known}.")
+    engine = ENGINE_BY_SCHEME.get(scheme.lower())
+    if engine is None:
+        hint = did_you_mean(scheme, ENGINE_BY_SCHEME)
+        raise DsnError(f'"{scheme}" is not one of the known schemes {known}', hint)
+    address, _, query = rest.partition("?")
+    if engine in (Engine.SQLITE, Engine.DUCKDB):
+        return _parse_file(engine, scheme.lower(), address, _parse_params(query))
+    if "#" in rest:
+        raise DsnError('there is a "#" in the address', _ESCAPE_HINT)
+    if "@" in query:
+        raise DsnError('there is an "@" after the "?"', _ESCAPE_HINT)
+    return _parse_server(engine, scheme.lower(), address, _parse_params(query))
+
+
+def _parse_file(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
+    path = unquote(address[1:])
+    if not address.startswith("/") or not path or "\x00" in path:
+        hint = f"Write {scheme}:///relative.db, {scheme}:////absolute.db or {scheme}:///{MEMORY_PATH}."
+        raise DsnError("the path of the database file is missing", hint)
+    return Dsn(engine, scheme, path=path, params=params)
+
+
+def _parse_server(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
+    authority, _, database = address.partition("/")
+    credentials, at, host_port = authority.rpartition("@")
+    user, colon, password = credentials.partition(":")
+    if "@" in database or "/" in database:
+        raise DsnError('there is an "@" or a second "/" after the host', _ESCAPE_HINT)
+    host, port = _parse_host_port(host_port, _ESCAPE_HINT if not at else "")
+    secret = unquote(password) if colon else params.pop("password", None)
+    return Dsn(
+        engine,
+        scheme,
+        user=unquote(user) or params.pop("user", None),
+        password=SecretStr(secret) if secret is not None else None,
+        host=host,
+        port=port,
+        database=unquote(database) or None,
+        params=params,
+    )
+
+
+def _parse_host_port(text: str, hint: str) -> tuple[str | None, int | None]:
+    host, colon, digits = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    if not colon:
+        host, digits = text, ""
+    if host and not is_host(host):
+        raise DsnError("the host is not a host name or an address", hint)
+    if not colon:
+        return host.strip("[]") or None, None
+    # isascii: str.isdigit also takes "²", which int() does not.
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 5 and 1 <= int(digits) <= 65535):
+        raise DsnError("the port is not a number from 1 to 65535", hint)
+    return host.strip("[]") or None, int(digits)
+
+
+def _parse_params(query: str) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for pair in query.split("&") if query else []:
+        name, equals, value = pair.partition("=")
+        if not equals or not _PARAM_NAME.fullmatch(name):
+            raise DsnError('what follows the "?" is not a list of name=value, joined by "&"', _ESCAPE_HINT)
+        if name in params:
+            raise DsnError('one name stands twice after the "?"')
+        params[name] = unquote(value)
+    return params

@@ -1,0 +1,87 @@
+"""The kinds of values that several specs share: names, counts, seconds, folders.
+
+Each refuses with our own sentence (`refusal`), because pydantic's would repeat the input.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from callgate.config.problem import shown
+from callgate.config.refusal import refusal
+
+# "__" parts the upstream's name from the tool's in public names (`shop__query`), so a name cannot hold it.
+ENTRY_NAME_PATTERN = "^[a-z0-9](?:[a-z0-9-]|_(?!_))*$"
+TOOL_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*$"
+PARAM_NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
+ENTRY_NAME_HINT = 'Use a-z, 0-9, "-" and "_", beginning with a letter or digit, without "__".'
+
+
+def is_entry_name(name: str) -> bool:
+    # "$" alone lets a trailing newline through; the patterns are JSON Schema's too, so they keep it.
+    return re.fullmatch(ENTRY_NAME_PATTERN, name) is not None and not name.endswith("\n")
+
+
+def check_entry_name(name: str) -> str:
+    if not is_entry_name(name):
+        raise refusal(f"{shown(name)} cannot be a name here", ENTRY_NAME_HINT)
+    return name
+
+
+def check_tool_name(name: str) -> str:
+    if not re.fullmatch(TOOL_NAME_PATTERN, name) or name.endswith("\n"):
+        raise refusal(f"{shown(name)} cannot be a tool's name", 'Use letters, digits, "-" and "_".')
+    return name
+
+
+def check_param_name(name: str) -> str:
+    if not re.fullmatch(PARAM_NAME_PATTERN, name) or name.endswith("\n"):
+        raise refusal(f"{shown(name)} cannot be a parameter's name", 'Use letters, digits and "_".')
+    return name
+
+
+def _no_bool(value: Any) -> Any:
+    # pydantic takes true for 1; `max_rows = true` is a mistake worth a word.
+    if isinstance(value, bool):
+        raise refusal("a number is expected, not true or false")
+    return value
+
+
+def _read_path(value: Any) -> Path:
+    if not isinstance(value, (str, Path)) or not str(value) or "\x00" in str(value):
+        raise refusal("a path is expected")
+    # An address here would be shown as a path, password and all.
+    if "://" in str(value):
+        raise refusal("a path is expected, not an address")
+    return Path(value)
+
+
+def _read_pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error:
+        pass
+    else:
+        return value
+    raise refusal("this is not a valid regular expression")
+
+
+EntryName = Annotated[
+    str, AfterValidator(check_entry_name), Field(json_schema_extra={"pattern": ENTRY_NAME_PATTERN})
+]
+ToolName = Annotated[
+    str, AfterValidator(check_tool_name), Field(json_schema_extra={"pattern": TOOL_NAME_PATTERN})
+]
+ParamName = Annotated[str, AfterValidator(check_param_name)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_no_bool)]
+# A day is beyond any call; it keeps inf and nan out as well.
+Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(_no_bool)]
+FilePath = Annotated[
+    Path,
+    BeforeValidator(_read_path),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+Pattern = Annotated[str, AfterValidator(_read_pattern), Field(json_schema_extra={"format": "regex"})]

@@ -1,0 +1,12 @@
+"""What the command line may say about the configuration. The CLI's own options are none of our business."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    config: Path | None = None
+    host: str | None = None
+    port: int | None = None  # 0: any free one
+    state_dir: Path | None = None

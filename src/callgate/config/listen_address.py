@@ -1,0 +1,76 @@
+"""Where the gateway listens: host and port, and whether anyone but this machine can reach it.
+
+Pure: nothing is resolved, so a host name other than `localhost` counts as reachable from outside.
+"""
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Address, ip_address
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 7420
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,252})")
+_LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
+
+
+class ListenError(ValueError):
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    host: str = DEFAULT_HOST  # without brackets
+    port: int = DEFAULT_PORT  # 0: any free one
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host.lower() == "localhost":
+            return True
+        try:
+            address = ip_address(self.host)
+        except ValueError:
+            return False
+        return address == IPv6Address("::1") if address.version == 6 else address in _LOOPBACK_V4
+
+
+def parse_listen(text: str) -> ListenAddress:
+    host, colon, port = text.strip().rpartition(":")
+    if not colon or (":" in host and not host.startswith("[")) or port.endswith("]"):
+        raise ListenError(
+            "host and port are expected", 'Write "127.0.0.1:7420", or "[::1]:7420" for an IPv6 address.'
+        )
+    if not host:
+        raise ListenError(
+            "the host is missing", f'Write "{DEFAULT_HOST}:…", or "0.0.0.0:…" for every interface.'
+        )
+    if not (port.isascii() and port.isdigit() and len(port) <= 5):
+        raise ListenError(
+            "the port is not a number", "Write a number from 0 to 65535; 0 takes any free port."
+        )
+    return ListenAddress(parse_host(host), parse_port(int(port)))
+
+
+def parse_host(text: str) -> str:
+    """Without brackets; IPv6 is told by its colons."""
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    if ":" in bare:
+        try:
+            ip_address(bare)
+        except ValueError:
+            bare = ""
+    if not bare or (":" not in bare and not _HOST_NAME.fullmatch(bare)):
+        raise ListenError("the host is not a host name or an address", 'Write a host such as "127.0.0.1".')
+    return bare
+
+
+def parse_port(port: int) -> int:
+    if not 0 <= port <= 65535:
+        raise ListenError("the port is not from 0 to 65535", "0 takes any free port.")
+    return port

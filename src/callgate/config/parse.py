@@ -1,0 +1,116 @@
+"""A draft's tables, each made into its spec by itself, so that one table's mistakes do not hide another's."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from pydantic import ValidationError
+
+from callgate.config.draft import Draft
+from callgate.config.explain import known_keys, problems_of
+from callgate.config.field_types import ENTRY_NAME_HINT, is_entry_name
+from callgate.config.near_miss import did_you_mean
+from callgate.config.problem import Loc, Problem, key_path, shown
+from callgate.config.specs import (
+    Config,
+    McpServerSpec,
+    PolicySpec,
+    RecordSpec,
+    ServerSpec,
+    SourceSpec,
+    Spec,
+    ToolSpec,
+)
+
+_SpecT = TypeVar("_SpecT", bound=Spec)
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What could be parsed; complete only when there are no problems."""
+
+    server: ServerSpec = field(default_factory=ServerSpec)
+    sources: list[SourceSpec] = field(default_factory=list[SourceSpec])
+    tools: list[ToolSpec] = field(default_factory=list[ToolSpec])
+    mcp_servers: dict[str, McpServerSpec] = field(default_factory=dict[str, McpServerSpec])
+    record: RecordSpec = field(default_factory=RecordSpec)
+    policy: PolicySpec = field(default_factory=PolicySpec)
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+
+def parse_draft(draft: Draft, *, has_file: bool) -> Parsed:
+    parsed = Parsed()
+    if has_file:
+        parsed.problems += _check_version(draft)
+    parsed.problems += _check_top_keys(draft)
+    parsed.server = _one(ServerSpec, draft, ("server",), parsed) or parsed.server
+    parsed.record = _one(RecordSpec, draft, ("record",), parsed) or parsed.record
+    parsed.policy = _one(PolicySpec, draft, ("policy",), parsed) or parsed.policy
+    for source in _each(SourceSpec, draft, "sources", parsed):
+        parsed.sources.append(source.model_copy(update={"dsn": source.dsn.anchored_at(draft.folder)}))
+    parsed.tools += _each(ToolSpec, draft, "tools", parsed)
+    _parse_mcp_servers(draft, parsed)
+    return parsed
+
+
+def _check_version(draft: Draft) -> list[Problem]:
+    if "version" not in draft.tree:
+        return [Problem("version", "this key is missing", "Write version = 1 at the top of the file.")]
+    version = draft.tree["version"]
+    # `is`: True == 1 in Python, and 1.0 too.
+    if draft.is_broken(("version",)) or (type(version) is int and version == 1):
+        return []
+    return [Problem("version", "this version knows only format 1", "Write version = 1.")]
+
+
+def _check_top_keys(draft: Draft) -> list[Problem]:
+    known = known_keys(Config)
+    return [
+        Problem(
+            key_path((key,)),
+            "there is no such key",
+            did_you_mean(key, known) or f"Known: {', '.join(known)}.",
+        )
+        for key in draft.tree
+        if key not in known
+    ]
+
+
+def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: Parsed) -> _SpecT | None:
+    raw: Any = draft.tree
+    for part in loc:
+        raw = raw[part] if isinstance(part, int) else raw.get(part, {})
+    if not isinstance(raw, dict):
+        parsed.problems.append(Problem(key_path(loc), "a table is expected"))
+        return None
+    try:
+        return spec.model_validate(raw)
+    except ValidationError as error:
+        parsed.problems += problems_of(error, spec, loc, draft)
+    return None
+
+
+def _each(spec: type[_SpecT], draft: Draft, name: str, parsed: Parsed) -> list[_SpecT]:
+    raw = draft.tree.get(name, [])
+    if not isinstance(raw, list):
+        parsed.problems.append(
+            Problem(name, "a list of tables is expected", f"Write [[{name}]], twice bracketed.")
+        )
+        return []
+    specs = [_one(spec, draft, (name, at), parsed) for at in range(len(cast("list[Any]", raw)))]
+    return [found for found in specs if found is not None]
+
+
+def _parse_mcp_servers(draft: Draft, parsed: Parsed) -> None:
+    raw = draft.tree.get("mcpServers", {})
+    if not isinstance(raw, dict):
+        parsed.problems.append(Problem("mcpServers", "a table is expected", "Write [mcpServers.<name>]."))
+        return
+    for name in cast("dict[str, Any]", raw):
+        loc: Loc = ("mcpServers", name)
+        if not is_entry_name(name):
+            parsed.problems.append(
+                Problem(key_path(loc), f"{shown(name)} cannot be a name here", ENTRY_NAME_HINT)
+            )
+        server = _one(McpServerSpec, draft, loc, parsed)
+        if server is not None:
+            parsed.mcp_servers[name] = server

@@ -1,0 +1,62 @@
+"""What is wrong with the operator's words, and where: one `Problem` each, all of them in one error.
+
+Owns the wording's safety: a value reaches a sentence only through `shown`, which keeps back whatever could
+be a secret. Must not know pydantic; `explain` turns its errors into problems.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from callgate.model.error_codes import SETUP_CONFIG
+from callgate.model.errors import SetupError
+
+# Where a value sits in the file: ("sources", 0, "mode").
+Loc = tuple[str | int, ...]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# No "/", ":" or "@": a DSN pasted under the wrong key must not come back with its password.
+_HARMLESS = re.compile(r"[\w .,+-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    key_path: str  # `sources[0].mode`, a variable's name, a flag, or the file itself
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key_path}: {self.message}." + (f" {self.hint}" if self.hint else "")
+
+
+class ConfigProblems(SetupError):  # noqa: N818 - it is the report, not one error
+    """Every problem found, so that one look at the report is enough."""
+
+    def __init__(self, problems: Sequence[Problem], origin: Path | None = None) -> None:
+        self.problems = tuple(problems)
+        self.origin = origin
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        where = f" in {origin}" if origin is not None else ""
+        lines = "".join(f"\n  {problem}" for problem in self.problems)
+        super().__init__(
+            SETUP_CONFIG, f"{count}{where}:{lines}", hint="docs/configuration.md lists every key"
+        )
+
+
+def key_path(loc: Loc) -> str:
+    path = ""
+    for part in loc:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            name = part if _BARE_KEY.fullmatch(part) else shown(part, otherwise='"…"')
+            path += f".{name}" if path else name
+    return path
+
+
+def shown(value: object, *, otherwise: str = "the value") -> str:
+    """The value in quotes when it is short and plain; else words that do not repeat it."""
+    if isinstance(value, str) and _HARMLESS.fullmatch(value):
+        return f'"{value}"'
+    return otherwise

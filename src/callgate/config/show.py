@@ -1,0 +1,21 @@
+"""The effective configuration for people and for comparison, every secret masked.
+
+The masking itself is the specs' own serialisation, so that no other dump can show more than this one.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from callgate.config.specs import Config
+
+
+def masked(config: Config) -> dict[str, Any]:
+    """As the file would say it: its keys, durations and sizes as text; what is unset is left out."""
+    return config.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def fingerprint(config: Config) -> str:
+    """Whether two processes run the same configuration; a difference in secrets alone does not show."""
+    canonical = json.dumps(masked(config), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

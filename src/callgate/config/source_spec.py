@@ -1,0 +1,58 @@
+"""`[[sources]]`: databases. Parses only; whether an engine can be spoken to is `sql`'s business."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+
+from callgate.config.dsn import Dsn, DsnError, parse_dsn
+from callgate.config.field_types import Count, EntryName, Seconds
+from callgate.config.refusal import refusal
+from callgate.config.spec import Spec
+
+
+def _read_dsn(value: Any) -> Dsn:
+    if isinstance(value, Dsn):
+        return value
+    if not isinstance(value, str):
+        raise refusal("a string is expected")
+    try:
+        return parse_dsn(value)
+    except DsnError as error:
+        message, hint = error.message, error.hint
+    raise refusal(message, hint)
+
+
+class SourceSpec(Spec):
+    # Says how the source came to be, not what it is: a file cannot set it.
+    from_environment: ClassVar[bool] = False
+
+    id: EntryName = Field(description="The source's name, unique among sources and MCP servers.")
+    dsn: Annotated[
+        Dsn,
+        PlainValidator(_read_dsn),
+        PlainSerializer(str, return_type=str),
+        WithJsonSchema({"type": "string", "examples": ["mysql://me:${PASSWORD}@localhost/shop"]}),
+    ] = Field(description="mysql://, mariadb://, postgres://, postgresql://, sqlite:/// or duckdb:///")
+    mode: Literal["read_only", "write"] = Field(
+        default="read_only", description="write also allows INSERT, UPDATE, DELETE, REPLACE, transactions."
+    )
+    timeout_s: Seconds = Field(default=30.0, description="Seconds after which a statement is stopped.")
+    max_rows: Count = Field(default=1000, description="Most rows of one result.")
+    character_limit: Count = Field(default=25000, description="Most characters of one result.")
+    require_qualified: bool | None = Field(
+        default=None, description="Refuse unqualified table names; unset: the engine's own default."
+    )
+    allow_ddl: bool = Field(
+        default=False, description="In write mode also allow CREATE and ALTER, never DROP."
+    )
+    allow_functions: tuple[str, ...] = Field(
+        default=(), description="Functions of your own that statements may call."
+    )
+    # 8: enough for parallel agents, far below any server's default limit on connections.
+    pool_size: Count = Field(default=8, description="Most connections held open.")
+
+
+class SourceFromEnvironment(SourceSpec):
+    """Made from MYSQL_* or DATABASE_URL: named and advised about in the words of those variables."""
+
+    from_environment: ClassVar[bool] = True

@@ -1,0 +1,72 @@
+"""From the journals of all processes into the one store, by whoever holds the store's lock."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from callgate.recorder.journal import is_abandoned, read_frames, segments
+from callgate.recorder.rows import EventRow
+from callgate.recorder.store import Batch, Store
+
+# Bounds the memory and the length of one transaction; the next batch follows at once.
+_BATCH_EVENTS = 1024
+
+
+class StoreLock:
+    """One process at a time may open a DuckDB file; the lock says which, and dies with its process."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self._fd is not None
+
+    def try_acquire(self) -> bool:
+        if self._fd is not None:
+            return True
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        self._fd = fd
+        return True
+
+    def release(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def drain(folder: Path, store: Store) -> int:
+    """Everything journalled so far, in every segment; returns the number of events stored."""
+    watermarks = store.watermarks()
+    stored = 0
+    for segment in segments(folder):
+        # Asked before reading: a segment that ends in between is drained to its end the next time.
+        finished = is_abandoned(segment)
+        stored += _drain_segment(segment, watermarks.get(segment.name, 0), store)
+        if finished:
+            segment.unlink()
+            store.forget_watermark(segment.name)
+    return stored
+
+
+def _drain_segment(segment: Path, offset: int, store: Store) -> int:
+    batch, stored = Batch(segment.name), 0
+    for row, end in read_frames(segment, offset):
+        if isinstance(row, EventRow):
+            batch.events.append(row)
+        else:
+            batch.sessions.append(row)
+        batch.byte_offset = end
+        if len(batch.events) >= _BATCH_EVENTS:
+            store.write(batch)
+            stored += len(batch.events)
+            batch = Batch(segment.name)
+    if batch.byte_offset:
+        store.write(batch)
+    return stored + len(batch.events)

@@ -1,0 +1,10 @@
+"""The guard: pure functions, default deny. `judge.judge(sql, policy)` is the door.
+
+    lex and screen   what the database will really see; refuses what hides
+    verbs            what each statement does, by the dialect's own tokens
+    forms            small strict grammars for what the parser cannot read (EXPLAIN, PRAGMA)
+    calls            every name before a parenthesis must be allowed
+    parse            sqlglot: allow-listed roots, no forbidden node anywhere, tables touched
+
+Knows no connection, no thread, no MCP. The engine layer stands behind it and must hold alone.
+"""

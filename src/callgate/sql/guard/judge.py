@@ -1,0 +1,110 @@
+"""judge(sql, policy): the one door of the guard. Pure, default deny; if one statement is refused, nothing runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from callgate.model.verdict import Allow, Deny
+from callgate.sql.guard import refusals
+from callgate.sql.guard.judge_statement import judge_statement
+from callgate.sql.guard.judgement import Judgement, Statement
+from callgate.sql.policy import MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
+from callgate.sql.tokens import Kind, Token, significant
+
+# sqlglot's recursive descent takes up to 22 Python frames a level and the interpreter stops at 1,000 (measured:
+# 40 levels of parentheses pass, 50 do not, on an empty stack). 30 leaves a third of the stack to our callers.
+MAX_NESTING = 30
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """Whether the statements so far have left a transaction open."""
+
+    is_open: bool = False
+
+    def follow(self, tokens: tuple[Token, ...], verb: str) -> bool:
+        """Take one transaction statement; False when it cannot stand here."""
+        names_savepoint = verb in ("SAVEPOINT", "RELEASE") or any(token.word == "TO" for token in tokens[1:])
+        if names_savepoint:
+            return self.is_open
+        if self.is_open == (verb == "BEGIN"):
+            return False
+        self.is_open = verb == "BEGIN"
+        return True
+
+
+def judge(sql: str, policy: Policy) -> Judgement:
+    if not 1 <= len(sql) <= MAX_QUERY_CHARS:
+        return Judgement(refusals.too_long(len(sql)))
+    tokens = policy.dialect.lex(sql)
+    if (fault := _screen(tokens, sql)) is not None:
+        return Judgement(fault)
+    drafts = _split(tokens)
+    if not drafts:
+        return Judgement(refusals.no_statement())
+    if len(drafts) > MAX_STATEMENTS:
+        return Judgement(refusals.too_many(len(drafts)))
+    return _judge_all(sql, drafts, policy)
+
+
+def _judge_all(sql: str, drafts: list[tuple[Token, ...]], policy: Policy) -> Judgement:
+    statements: list[Statement] = []
+    transaction = _Transaction()
+    for number, draft in enumerate(drafts, start=1):
+        text = sql[draft[0].start : draft[-1].end]
+        statement, deny = judge_statement(draft, text, policy)
+        statements.append(statement)
+        if deny is None and statement.is_transaction:
+            follows = transaction.follow(draft, statement.statement_type)
+            deny = None if follows else refusals.open_transaction()
+        if deny is None and policy.require_qualified:
+            deny = _qualified(statement, policy)
+        if deny is not None:
+            return Judgement(_counted(deny, number, len(drafts)), tuple(statements))
+    if transaction.is_open:
+        return Judgement(refusals.open_transaction(), tuple(statements))
+    return Judgement(Allow(), tuple(statements))
+
+
+def _screen(tokens: Sequence[Token], sql: str) -> Deny | None:
+    """What must not even reach the parser."""
+    depth = 0
+    for token in tokens:
+        if token.kind is Kind.ILLEGAL:
+            return refusals.hidden_text(token, sql)
+        if token.kind is Kind.VARIABLE:
+            return refusals.placeholder(token)
+        if token.is_operator("(") or token.word == "CASE":
+            depth += 1
+            if depth > MAX_NESTING:
+                return refusals.too_deep(MAX_NESTING)
+        elif token.is_operator(")") or token.word == "END":
+            depth -= 1
+    return None
+
+
+def _split(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
+    drafts: list[tuple[Token, ...]] = []
+    current: list[Token] = []
+    for token in significant(tokens):
+        if not token.is_operator(";"):
+            current.append(token)
+        elif current:
+            drafts.append(tuple(current))
+            current = []
+    if current:
+        drafts.append(tuple(current))
+    return drafts
+
+
+def _qualified(statement: Statement, policy: Policy) -> Deny | None:
+    bare = tuple(
+        table for table in statement.tables if "." not in table and not table.lower().startswith("sqlite_")
+    )
+    return refusals.unqualified(bare, policy) if bare else None
+
+
+def _counted(deny: Deny, number: int, count: int) -> Deny:
+    """Which of several statements was refused, and that the others did not run either."""
+    if count == 1:
+        return deny
+    return replace(deny, hint=f"{deny.hint} (Statement {number} of {count}; none of them was run.)")

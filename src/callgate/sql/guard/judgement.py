@@ -1,0 +1,36 @@
+"""What the guard hands back: the verdict, and what each statement was. Pure values."""
+
+from dataclasses import dataclass
+
+from callgate.model.verdict import Allow, Deny, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    text: str  # the caller's own text, the one that will run: never regenerated
+    statement_type: str  # SELECT, INSERT, PRAGMA, EXPLAIN, …
+    tables: tuple[str, ...] = ()  # qualified as written, names of CTEs left out
+    is_write: bool = False
+    is_transaction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: Verdict
+    statements: tuple[Statement, ...] = ()  # as far as they were understood
+
+    @property
+    def allowed(self) -> bool:
+        return isinstance(self.verdict, Allow)
+
+    @property
+    def rule(self) -> str | None:
+        return self.verdict.rule if isinstance(self.verdict, Deny) else None
+
+    @property
+    def statement_type(self) -> str:
+        return ", ".join(statement.statement_type for statement in self.statements) or "UNKNOWN"
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(table for statement in self.statements for table in statement.tables))

@@ -1,0 +1,79 @@
+"""Policy: one frozen object behind the verdict, the tool's annotations, its description and the engine session.
+
+Because all four are read from here, they cannot disagree. Pure; made from `SourceSettings` and a `Dialect`.
+"""
+
+from dataclasses import dataclass, field
+
+from callgate.sql.dialect import Dialect
+from callgate.sql.settings import Mode, SourceSettings
+from callgate.sql.tokens import fold
+
+MAX_QUERY_CHARS = 10_000  # the tool's contract (seed 003)
+MAX_STATEMENTS = 10  # a call is a question or a small script, not a dump to be loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    timeout_s: float = 30.0
+    max_rows: int = 1000
+    character_limit: int = 25_000
+    # One cell may not fill the whole reply, and 8 KB show what a text or blob is about.
+    cell_bytes: int = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    dialect: Dialect
+    mode: Mode = Mode.READ_ONLY
+    allow_ddl: bool = False
+    allow_functions: frozenset[str] = frozenset()
+    require_qualified: bool = False
+    schema: str | None = None
+    from_environment: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def may_write(self) -> bool:
+        return self.mode is Mode.WRITE
+
+    @property
+    def may_define(self) -> bool:
+        return self.may_write and self.allow_ddl
+
+    @property
+    def functions(self) -> frozenset[str]:
+        return self.dialect.vocabulary.functions | self.allow_functions
+
+    @property
+    def write_advice(self) -> str:
+        if self.from_environment:
+            return f"Set {self.dialect.name.upper()}_ALLOW_WRITE=true to enable write operations."
+        return 'Set mode = "write" for this source in callgate.toml to enable write operations.'
+
+    @property
+    def catalogue(self) -> str:
+        """Where the engine lists its tables: unqualified, SQLite would look into the empty main database."""
+        return f"{quote_name(self.schema)}.sqlite_master" if self.schema else "sqlite_master"
+
+
+def policy_of(settings: SourceSettings, dialect: Dialect) -> Policy:
+    return Policy(
+        dialect=dialect,
+        mode=settings.mode,
+        allow_ddl=settings.allow_ddl,
+        allow_functions=frozenset(fold(name) for name in settings.allow_functions),
+        require_qualified=settings.require_qualified,
+        schema=settings.schema,
+        from_environment=settings.from_environment,
+        limits=Limits(
+            timeout_s=settings.timeout_s,
+            max_rows=settings.max_rows,
+            character_limit=settings.character_limit,
+        ),
+    )
+
+
+def quote_name(name: str) -> str:
+    """As SQL wants it; plain names stay plain, for people."""
+    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'

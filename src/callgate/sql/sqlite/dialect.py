@@ -1,0 +1,57 @@
+"""SQLite as a `Dialect`: pure knowledge, assembled from the lexer, the reviewed functions and the pragmas."""
+
+from types import MappingProxyType
+
+from callgate.sql.dialect import Dialect, Vocabulary
+from callgate.sql.sqlite import functions, pragmas
+from callgate.sql.sqlite.lexer import lex
+
+_TYPE_NAMES = frozenset(
+    """
+    bigint bit boolean char character clob date datetime decimal double float int integer money native nchar number
+    numeric nvarchar precision real smallint string text time timestamp tinyint varbinary varchar varchar2 varying
+    """.split()
+)
+# RAISE is left out: it only means something in a trigger.
+_CALL_KEYWORDS = frozenset(
+    """
+    all and as between by case cast conflict distinct else escape except exists filter from glob having if in
+    intersect into is isnull join like limit match materialized not notnull offset on or over regexp returning select
+    set then union using values when where
+    """.split()
+)
+_DEFINITION_KEYWORDS = frozenset("check default key unique".split())
+
+_TABLES = "SELECT name FROM {master} WHERE type IN ('table', 'view') ORDER BY name"
+
+SQLITE = Dialect(
+    name="sqlite",
+    display_name="SQLite",
+    parser_name="sqlite",
+    lex=lex,
+    vocabulary=Vocabulary(
+        functions=functions.ALLOWED,
+        table_functions=functions.JSON_TABLES | pragmas.TABLES,
+        type_names=_TYPE_NAMES,
+        call_keywords=_CALL_KEYWORDS,
+        definition_keywords=_DEFINITION_KEYWORDS,
+        # Raw pages, page layout, other connections' SQL text, byte code: never what a reader of data needs.
+        hidden_tables=frozenset(
+            {"sqlite_dbpage", "dbstat", "sqlite_stmt", "sqlite_dbdata", "sqlite_dbptr", "tables_used"}
+        ),
+        hidden_prefixes=("pragma_",),
+    ),
+    forms=MappingProxyType({"PRAGMA": pragmas.read_pragma}),
+    foreign_verbs=MappingProxyType(
+        {
+            "SHOW": f"SQLite has no SHOW. To list the tables: {_TABLES}",
+            "DESCRIBE": "SQLite has no DESCRIBE. Use PRAGMA table_info(table_name)",
+            "DESC": "SQLite has no DESC statement. Use PRAGMA table_info(table_name)",
+            "TABLE": "SQLite has no TABLE statement. Use SELECT * FROM table_name",
+            "FROM": "SQLite needs SELECT before FROM: SELECT * FROM table_name",
+            "USE": "SQLite has no USE. Name tables as they are, or as schema.table",
+        }
+    ),
+    list_tables_sql=_TABLES,
+    describe_table_sql="PRAGMA table_info({table})",
+)

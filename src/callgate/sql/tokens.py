@@ -1,0 +1,71 @@
+"""Tokens: what a lexer says the database will see. Shared by every dialect's lexer and by the guard.
+
+Pure values. A lexer is total: it never raises, and its tokens' texts joined are the input again; what the
+database would not accept is a token of kind ILLEGAL that says why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    SPACE = "space"
+    COMMENT = "comment"
+    WORD = "word"  # bare keyword or identifier: which of the two, only a grammar can say
+    QUOTED = "quoted"  # identifier in quotes of any style
+    STRING = "string"
+    BLOB = "blob"
+    NUMBER = "number"
+    VARIABLE = "variable"
+    OPERATOR = "operator"
+    ILLEGAL = "illegal"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: Kind
+    text: str
+    start: int
+    name: str = ""  # of WORD, QUOTED and STRING: unquoted, ASCII-lowered, for comparison
+    fault: str = ""  # of ILLEGAL: why
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def word(self) -> str:
+        """The upper-case text of a bare word, else the empty string: a quoted "SELECT" is no keyword."""
+        return self.name.upper() if self.kind is Kind.WORD else ""
+
+    @property
+    def spelled(self) -> str:
+        """The name without its quotes, in the writer's own case."""
+        if self.kind not in (Kind.QUOTED, Kind.STRING):
+            return self.text
+        closing = self.text[-1]
+        inner = self.text[1:-1]
+        return inner if closing == "]" else inner.replace(closing * 2, closing)
+
+    def is_operator(self, text: str) -> bool:
+        return self.kind is Kind.OPERATOR and self.text == text
+
+
+# Not SPACE and not COMMENT: what a grammar reads.
+def significant(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    return tuple(token for token in tokens if token.kind not in (Kind.SPACE, Kind.COMMENT))
+
+
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def fold(name: str) -> str:
+    """Lower ASCII letters only: SQLite compares names so, and `str.lower` would fold K (Kelvin) into k."""
+    return name.translate(_ASCII_LOWER)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Both from 1, as people and editors count."""
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1

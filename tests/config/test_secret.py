@@ -1,0 +1,53 @@
+import pytest
+
+from callgate.config.secret import mask_args, mask_named, mask_url
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "Cookie", "PASSWORD", "client_secret"])
+def test_a_secret_looking_name_masks_its_value(name: str):
+    assert mask_named(name, "plain") == "***"
+
+
+def test_a_harmless_header_is_shown():
+    assert mask_named("Accept", "application/json") == "application/json"
+
+
+@pytest.mark.parametrize("value", ["Bearer abc", "basic abc", "ghp_abc", "sk-abc"])
+def test_a_secret_looking_value_is_masked_under_any_name(value: str):
+    assert mask_named("X-Thing", value) == "***"
+
+
+def test_an_address_is_shown_without_its_user_query_and_fragment():
+    assert (
+        mask_url("https://u:hunter2@h:1/mcp?key=hunter3&a=b#hunter4")
+        == "https://***@h:1/mcp?key=***&a=***#***"
+    )
+
+
+def test_a_fragment_after_the_query_is_not_shown():
+    assert "hunter2" not in mask_url("https://h/mcp?a=1#hunter2")
+
+
+@pytest.mark.parametrize("password", ["hunter2/hunter2", "hunter2?hunter2", "hunter2#hunter2", "a@hunter2"])
+def test_an_unescaped_password_is_masked_whole(password: str):
+    assert mask_url(f"https://u:{password}@h/mcp") == "https://***@h/mcp"
+
+
+def test_an_address_without_secrets_is_shown_as_it_is():
+    assert mask_url("https://api.example/mcp/") == "https://api.example/mcp/"
+
+
+def test_secrets_among_arguments_are_masked():
+    args = [
+        "-y",
+        "server",
+        "--api-key",
+        "hunter2",
+        "--token=hunter3",
+        "--url=pg://u:hunter4@h/d",
+        "pg://hunter5@h",
+    ]
+    shown = mask_args(args)
+    assert "hunter" not in " ".join(shown)
+    assert shown[:3] == ["-y", "server", "--api-key"]
+    assert len(shown) == len(args)

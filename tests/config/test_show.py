@@ -1,0 +1,170 @@
+"""What is shown of a configuration, and that it never shows a secret."""
+
+import json
+import traceback
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from callgate.config.load import ConfigProblems, load_config
+from callgate.config.show import fingerprint, masked
+
+FULL = """
+[server]
+tokens = ["0123456789abcdef", { token = "fedcba9876543210", principal = "ci" }]
+[[sources]]
+id = "shop"
+dsn = "mysql://agent:hunter2@db/shop?ssl=verify"
+[mcpServers.web]
+url = "https://u:hunter2@h/mcp?key=hunter2"
+headers = { Authorization = "Bearer hunter2", Accept = "text/plain" }
+[mcpServers.local]
+command = "npx"
+args = ["--token", "hunter2", "."]
+env = { HOME = "hunter2" }
+"""
+
+
+def test_the_configuration_is_shown_as_the_file_would_say_it(load_text):
+    shown = masked(load_text(FULL).config)
+    assert shown["server"]["listen"] == "127.0.0.1:7420"
+    assert shown["server"]["max_body"] == "16MiB"
+    assert shown["server"]["tokens"] == [
+        {"token": "***", "principal": "token-1"},
+        {"token": "***", "principal": "ci"},
+    ]
+    assert shown["sources"][0]["dsn"] == "mysql://agent:***@db/shop?ssl=verify"
+    assert shown["mcpServers"]["web"]["url"] == "https://***@h/mcp?key=***"
+    assert shown["mcpServers"]["web"]["headers"] == {"Authorization": "***", "Accept": "text/plain"}
+    assert shown["mcpServers"]["local"]["args"] == ["--token", "***", "."]
+    assert shown["mcpServers"]["local"]["env"] == {"HOME": "***"}
+    assert shown["record"]["keep"] == "30d"
+    assert "hunter2" not in json.dumps(shown)
+
+
+def test_no_other_view_of_the_configuration_shows_a_secret(load_text):
+    config = load_text(FULL).config
+    views = [repr(config), str(config), config.model_dump_json(), repr(config.model_dump())]
+    for secret in ("hunter2", "0123456789abcdef", "fedcba9876543210"):
+        assert not [view for view in views if secret in view]
+
+
+def test_what_is_shown_can_be_loaded_again_once_the_secrets_are_put_back(load_text):
+    config = load_text('[record]\nkeep = "36h"\nmax_size = "1500KB"\n').config
+    shown = masked(config)
+    again = type(config).model_validate(shown)
+    assert again == config
+
+
+def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text):
+    first = fingerprint(load_text(FULL).config)
+    assert first == fingerprint(load_text(FULL).config)
+    assert first == fingerprint(load_text(FULL.replace("hunter2", "hunter3")).config)
+    assert first != fingerprint(load_text(FULL.replace("agent", "root")).config)
+    assert len(first) == 64
+
+
+# A mark no sentence of ours contains, around what a generator thinks of: finding it means a leak.
+PASSWORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12).map(
+    lambda text: f"QZ7{text}QZ7"
+)
+DSNS = st.sampled_from(
+    [
+        "mysql://root:{}@h/d",
+        "mysql://root:{}@h:port/d",
+        "mysql://root:{}@h h/d",
+        "mysq://root:{}@h/d",
+        "root:{}@h/d",
+        "mysql:/root:{}@h/d",
+        "mysql://root:{}",
+        "mysql://root:1/{}@h/d",
+        "postgres://h/d?password={}",
+        "postgres://h/d?password={}&password={}",
+        "postgres://h/d?sslpassword={}",
+        "mysql://${NOT_SET}:{}@h/d",
+        "mysql://root:${NOT_SET:-{}@h/d",
+        "mysql://root:${NOT_SET:-{}}@h/d",
+        "keyring:{}",
+        "https://root:{}@h/mcp?key={}",
+    ]
+)
+PLACES = st.sampled_from(
+    [
+        "[[sources]]\nid = 'a'\ndsn = {}",
+        "[[sources]]\nid = 'a'\ndsn = {}\nmode = 'x'",
+        "[[sources]]\nid = 'a'\ndsn = [{}]",
+        "[[sources]]\nid = {}\ndsn = 'mysql://h/d'",
+        "[[sources]]\nid = 'a'\ndsn = 'mysql://h/d'\nmode = {}",
+        "[[sources]]\nid = 'a'\ndsn = 'mysql://h/d'\nmax_rows = {}",
+        "[[tools]]\nname = 'a'\nsql = 'x'\nsource = {}",
+        "[record]\npath = {}",
+        "[record]\nkeep = {}",
+        "[server]\nlisten = {}",
+        "[server]\nstate_dir = {}",
+        "[mcpServers.a]\nurl = {}",
+        "[mcpServers.a]\ncommand = 'x'\nargs = ['--dsn', {}]",
+        "[mcpServers.a]\ncommand = 'x'\nenv = {{ A = {} }}",
+        "[mcpServers.a]\nurl = 'http://x/'\nheaders = {{ Authorization = {} }}",
+        "[server]\ntokens = [{}]",
+        "[server]\ntokens = [{}, {}, 5]",
+        "{} = 1",
+        "sources = {}",
+        "dsn = {}",
+    ]
+)
+
+
+def everything_said(text: str, environ: dict[str, str]) -> str:
+    """Problems, views and the whole exception chain of one load."""
+    try:
+        loaded = load_config(environ=environ)
+    except ConfigProblems as error:
+        return "".join(traceback.format_exception(error)) + repr(error.problems) + error.message
+    config = loaded.config
+    return "".join([repr(config), str(config), json.dumps(masked(config), ensure_ascii=False), repr(loaded)])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@given(password=PASSWORDS, dsn=DSNS, place=PLACES)
+@example(password="QZ7/QZ7", dsn="mysql://root:1/{}@h/d", place="[[sources]]\nid = 'a'\ndsn = {}")
+def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: str, place: str):
+    # Without "://" this is a path like any other.
+    assume("://" in dsn or ("path" not in place and "state_dir" not in place))
+    # JSON's string syntax is TOML's basic string for these characters.
+    literal = json.dumps(dsn.replace("{}", password), ensure_ascii=False)
+    text = "version = 1\n" + place.replace("{{", "{").replace("}}", "}").replace("{}", literal)
+    (quiet_folder / "callgate.toml").write_text(text, "utf-8")
+    assert "QZ7" not in everything_said(text, {})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@given(password=PASSWORDS, dsn=DSNS, port=st.sampled_from(["3306", "x"]))
+def test_no_password_of_the_environment_is_ever_said(quiet_folder, password: str, dsn: str, port: str):
+    environ = {
+        "MYSQL_HOST": "db",
+        "MYSQL_PORT": port,
+        "MYSQL_PASSWORD": password,
+        "DATABASE_URL": dsn.replace("{}", password),
+        "PW": password,
+    }
+    text = 'version = 1\n[[sources]]\nid = "a"\ndsn = "postgres://me:${PW}@h/d"\n'
+    (quiet_folder / "callgate.toml").write_text(text, "utf-8")
+    assert "QZ7" not in everything_said(text, environ)
+
+
+@given(password=PASSWORDS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_password_put_in_by_a_variable_arrives_unchanged(quiet_folder, password: str):
+    text = 'version = 1\n[[sources]]\nid = "a"\ndsn = "postgres://me:${PW}@h/d"\n'
+    (quiet_folder / "callgate.toml").write_text(text, "utf-8")
+    (source,) = load_config(environ={"PW": password}).config.sources
+    assert source.dsn.password is not None
+    assert source.dsn.password.get_secret_value() == password
+    assert (source.dsn.user, source.dsn.host, source.dsn.database) == ("me", "h", "d")
+
+
+def test_the_marker_would_be_found(quiet_folder):
+    (quiet_folder / "callgate.toml").write_text("version = 1\n[policy]\ndestructive = 'QZ7'")
+    with pytest.raises(ConfigProblems, match="QZ7"):
+        load_config(environ={})

@@ -1,0 +1,64 @@
+"""A real listener on a free port with a scripted answerer and a small ASGI app behind it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from edge.http_probe import HttpProbe
+from edge.scripted_answerer import ScriptedAnswerer
+
+from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
+from callgate.edge.listener import Listener
+
+TOKEN = "correct-horse-battery"
+OTHER_TOKEN = "another-token-entirely"
+
+
+async def small_app(scope: Any, receive: Any, send: Any) -> None:
+    request = await receive()
+    if scope["path"] == "/bug":
+        raise ZeroDivisionError("a secret in here")
+    headers = [(b"content-type", b"text/plain"), (b"content-length", b"999")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if scope["path"] == "/stream":
+        for part in (b"one ", b"two "):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b"three"})
+        return
+    principal = scope["state"]["principal"]
+    who = principal.name if principal else "nobody"
+    body = b"%s %s %s %s" % (scope["method"].encode(), scope["path"].encode(), who.encode(), request["body"])
+    await send({"type": "http.response.body", "body": body})
+
+
+@dataclass
+class Door:
+    listener: Listener
+    answerer: ScriptedAnswerer
+    port: int
+
+    def probe(self) -> HttpProbe:
+        return HttpProbe(self.port)
+
+
+async def _open_door(tokens: tuple[Token, ...]) -> Door:
+    answerer = ScriptedAnswerer()
+    rules = GateRules(hosts=LOOPBACK_NAMES, origins=frozenset({"https://mine.example"}), tokens=tokens)
+    listener = Listener(answerer, small_app, rules, max_body_bytes=100_000)
+    return Door(listener, answerer, await listener.start("127.0.0.1", 0))
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    door = await _open_door(())
+    yield door
+    await door.listener.close()
+
+
+@pytest.fixture
+async def guarded_door() -> AsyncIterator[Door]:
+    """Two principals, each with a token."""
+    door = await _open_door((Token.of(TOKEN, "alice"), Token.of(OTHER_TOKEN, "bob")))
+    yield door
+    await door.listener.close()

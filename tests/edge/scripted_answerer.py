@@ -1,0 +1,71 @@
+"""A fake of our own boundary: an Answerer that does what each method's name says."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from callgate.model.envelope import Era
+from callgate.model.exchange import Arrival
+from callgate.model.identity import Principal
+from callgate.model.reply import Item, Notice, Reply, RpcFault
+from callgate.model.session import Session
+
+
+class ScriptedAnswerer:
+    def __init__(self) -> None:
+        self.arrivals: list[Arrival] = []
+        self.notices: list[Arrival] = []
+        self.cancelled: list[str] = []
+        self.ended: list[str] = []
+        self.sessions: dict[str, Session] = {}
+        self.waiting = asyncio.Event()  # "test/wait" is under way
+        self.release = asyncio.Event()  # lets it finish
+        self.settled = asyncio.Event()  # something was cancelled
+
+    async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
+        self.arrivals.append(arrival)
+        match arrival.method:
+            case "initialize":
+                yield Reply(result=b'{"ok":true}', opened=self._open(arrival))
+            case "test/notices":
+                yield Notice("notifications/progress", b'{"progress":1}')
+                yield Notice("notifications/progress", b'{\n"progress":2}')
+                yield Reply(result=b'{"done":true}')
+            case "test/wait":
+                self.waiting.set()
+                try:
+                    await self.release.wait()
+                except (asyncio.CancelledError, GeneratorExit):
+                    self.cancelled.append(arrival.method)
+                    self.settled.set()
+                    raise
+                yield Reply(result=b'{"waited":true}')
+            case "test/unknown":
+                yield Reply(fault=RpcFault(-32601, "Method not found"))
+            case "test/bug":
+                raise ZeroDivisionError("a secret in here")
+            case _:
+                yield Reply(result=b'{"echo":' + (arrival.params or b"null") + b"}")
+
+    def _open(self, arrival: Arrival) -> Session:
+        assert arrival.envelope.era is Era.LEGACY
+        key = f"handshake-{len(self.sessions)}"
+        session = Session(
+            f"session-{len(self.sessions)}", arrival.principal, "http", arrival.envelope, 0.0, 0.0, None, key
+        )
+        self.sessions[key] = session
+        return session
+
+    def notice(self, arrival: Arrival) -> None:
+        self.notices.append(arrival)
+
+    def find_session(self, handshake_id: str, principal: Principal) -> Session | None:
+        session = self.sessions.get(handshake_id)
+        return session if session is not None and session.principal == principal else None
+
+    def end_session(self, session: Session) -> None:
+        self.ended.append(session.session_id)
+        if session.handshake_id is not None:
+            self.sessions.pop(session.handshake_id, None)
+
+    def has_server(self, name: str) -> bool:
+        return name == "shop"

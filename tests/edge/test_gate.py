@@ -1,0 +1,72 @@
+"""The gate: who is let in, and what the others are told."""
+
+import pytest
+from edge.conftest import OTHER_TOKEN, TOKEN, Door
+
+
+async def test_loopback_without_tokens_lets_the_local_person_in(door: Door) -> None:
+    async with door.probe() as http:
+        assert (await http.request("GET", "/x")).body == b"GET /x local "
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/servers/shop/mcp", "/anything", "/healthz"])
+async def test_a_rebound_host_name_is_refused_everywhere(door: Door, path: str) -> None:
+    async with door.probe() as http:
+        answer = await http.request("POST", path, {"host": "evil.example"})
+        assert (answer.status, answer.json()["code"]) == (421, "refused.host")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost:1", "http://localhost.evil.example"]
+)
+async def test_a_page_of_another_origin_is_refused(door: Door, origin: str) -> None:
+    async with door.probe() as http:
+        answer = await http.request("POST", "/mcp", {"origin": origin})
+        assert (answer.status, answer.json()["code"]) == (403, "refused.origin")
+
+
+async def test_our_own_origin_and_a_named_one_may_call(door: Door) -> None:
+    async with door.probe() as http:
+        for origin in (f"http://localhost:{door.port}", "https://mine.example"):
+            assert (await http.request("GET", "/x", {"origin": origin})).status == 200
+
+
+@pytest.mark.parametrize("header", ["host", "authorization"])
+async def test_a_deciding_header_may_come_only_once(door: Door, header: str) -> None:
+    async with door.probe() as http:
+        twice = f"{header}: localhost\r\n{header}: localhost\r\n"
+        host = "" if header == "host" else "host: localhost\r\n"
+        await http.send(f"GET /x HTTP/1.1\r\n{host}{twice}\r\n".encode())
+        assert (await http.answer()).status == 400
+
+
+@pytest.mark.parametrize("given", [None, "Bearer wrong", f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN}x"])
+async def test_without_a_valid_token_nobody_gets_in(guarded_door: Door, given: str | None) -> None:
+    async with guarded_door.probe() as http:
+        headers = {} if given is None else {"authorization": given}
+        for path in ("/mcp", "/servers/shop/mcp", "/api/requests", "/"):
+            answer = await http.request("GET", path, headers)
+            assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+            assert answer.json()["code"] == "refused.unauthenticated"
+
+
+async def test_each_token_has_its_principal(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        for token, name in ((TOKEN, b"alice"), (OTHER_TOKEN, b"bob")):
+            answer = await http.request("GET", "/x", {"authorization": f"bearer {token}"})
+            assert answer.body == b"GET /x %s " % name
+
+
+async def test_a_health_probe_needs_no_token_but_is_told_apart(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        assert (await http.request("GET", "/healthz")).body == b"GET /healthz nobody "
+        with_token = await http.request("GET", "/healthz", {"authorization": f"Bearer {TOKEN}"})
+        assert with_token.body == b"GET /healthz alice "
+
+
+async def test_a_session_belongs_to_its_principal(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        session = await http.initialize(authorization=f"Bearer {TOKEN}")
+        mine = await http.legacy("x", session=session, authorization=f"Bearer {TOKEN}")
+        theirs = await http.legacy("x", session=session, authorization=f"Bearer {OTHER_TOKEN}")
+        assert (mine.status, theirs.status) == (200, 404)
