@@ -104,28 +104,30 @@ class Recorder:
     # ---- the thread
 
     def _run(self) -> None:
-        try:
-            while not self._stopping:
-                self._wake.wait(timeout=_DRAIN_EVERY_S)
-                self._hurry.wait(timeout=_GATHER_S)
-                self._turn()
-            self._turn()
-        finally:
-            self._journal.close()
-            self._close_store()
+        last = False
+        while not last:
+            self._wake.wait(timeout=_DRAIN_EVERY_S)
+            self._hurry.wait(timeout=_GATHER_S)
+            last = self._turn()
+        self._close_store()
 
-    def _turn(self) -> None:
+    def _turn(self) -> bool:
+        """One round; whether it was the last."""
         self._wake.clear()
         self._hurry.clear()
+        last = self._stopping  # read before the queue: what was emitted until then is in this turn
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
         try:
             self._write_journal()
-            if flushes or self._stopping or self._drain_is_due():
+            if last:
+                self._journal.close()  # before draining: a segment without a writer can go
+            if last or flushes or self._drain_is_due():
                 self._drain()
         except Exception:  # noqa: BLE001 - a full disk or a broken store must not end the recording for good
             _log.exception("the record could not be written; it is tried again")
         for flushed in flushes:
             self._loop.call_soon_threadsafe(_resolve, flushed)
+        return last
 
     def _write_journal(self) -> None:
         rows = [self._row(self._queue.popleft()) for _ in range(len(self._queue))]

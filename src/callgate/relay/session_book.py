@@ -1,7 +1,8 @@
 """Which session an arrival belongs to.
 
 Rules
-1. Legacy: one session per handshake; it lives until the client ends it or it was idle for a day.
+1. Legacy: one session per handshake; it lives until the client ends it, its stream closes, or (HTTP) it was
+   idle for a day.
 2. Modern (and anything before a handshake): principal, client and workspace make the session; a gap of more
    than `gap_s` begins a new one. Two principals never share one.
 3. Opening and closing are each said once, through `on_event`.
@@ -31,11 +32,12 @@ class SessionBook:
         self._derived: OrderedDict[_Key, Session] = OrderedDict()
 
     def handshake(self, arrival: Arrival, now_s: float) -> Session:
+        if arrival.transport != "http":
+            return self._open(arrival, now_s)  # it lives and ends with its connection
         self._expire(self._handshakes, now_s - LEGACY_IDLE_S)
         # 256 bits from the CSPRNG: whoever knows the id is in the session (2025-11-25, transports).
-        session = self._open(arrival, now_s, handshake_id=secrets.token_urlsafe(32))
-        assert session.handshake_id is not None
-        self._handshakes[session.handshake_id] = session
+        handshake_id = secrets.token_urlsafe(32)
+        session = self._handshakes[handshake_id] = self._open(arrival, now_s, handshake_id)
         return session
 
     def find(self, handshake_id: str, principal: Principal) -> Session | None:
@@ -46,7 +48,7 @@ class SessionBook:
         """The session of any arrival but `initialize`, touched."""
         session = arrival.session or self._derive(arrival, now_s)
         session.last_seen_at = now_s
-        if session.handshake_id is not None:
+        if session.handshake_id in self._handshakes:
             self._handshakes.move_to_end(session.handshake_id)
         return session
 

@@ -29,7 +29,11 @@ def check_calls(tokens: tuple[Token, ...], verb: str, policy: Policy) -> Deny | 
             continue
         if _is_hidden(tokens, at, policy):
             return refusals.hidden_table(token.name)
-        if at + 1 < len(tokens) and tokens[at + 1].is_operator("(") and not _may_precede(tokens, at, verb, policy):
+        if (
+            at + 1 < len(tokens)
+            and tokens[at + 1].is_operator("(")
+            and not _may_precede(tokens, at, verb, policy)
+        ):
             return refusals.function(token.name, policy)
     return None
 

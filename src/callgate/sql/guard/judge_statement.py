@@ -11,7 +11,9 @@ from callgate.sql.tokens import Token, fold
 
 _DEFINABLE = frozenset({"TABLE", "INDEX", "VIEW"})
 _DEFINITION_MODIFIERS = frozenset({"UNIQUE", "TEMP", "TEMPORARY"})
-_TRANSACTION_WORDS = frozenset({"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "TO", "TRANSACTION"}) | {
+_TRANSACTION_WORDS = frozenset(
+    {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "TO", "TRANSACTION"}
+) | {
     *("DEFERRED", "IMMEDIATE", "EXCLUSIVE"),
 }
 
@@ -75,14 +77,12 @@ def _read_or_write(
 
 
 def _parse_refusal(rule: str, detail: str, verb: Token, policy: Policy) -> Deny:
-    from callgate.sql.guard.judge import MAX_NESTING
-
     if rule == "nesting":
-        return refusals.too_deep(MAX_NESTING)
+        return refusals.too_deep()
     if rule == "parser_budget":
         return refusals.too_entangled()
     if rule == "forbidden_node":
-        return refusals.unclear("forbidden_node", f"a {detail} hides inside this {verb.word} statement.")
+        return refusals.hidden_statement(detail.upper(), verb.word, policy)
     near = f" near {detail!r}" if detail and rule == "syntax" else ""
     return refusals.unclear(
         "syntax",
@@ -98,13 +98,11 @@ def _explain(
     words = [token.word for token in tokens[1:3]]
     inner = tokens[3:] if words == ["QUERY", "PLAN"] else tokens[1:]
     verb = find_verb(inner) if inner else None
-    if verb is None or class_of(verb.word, frozenset()) is not Class.READ:
-        shown = verb.text[:40] if verb is not None else "nothing"
-        return statement, refusals.unclear(
-            "explain", f"EXPLAIN of {shown} is not allowed.", "Explain a SELECT: EXPLAIN QUERY PLAN SELECT …"
-        )
-    judged, deny = _read_or_write(Statement(statement.text, "EXPLAIN"), inner, verb, policy)
-    return judged, deny
+    inner_class = class_of(verb.word, frozenset(policy.dialect.forms)) if verb is not None else Class.UNKNOWN
+    if verb is None or inner_class is not Class.READ:
+        shown = verb.text[:40] if verb is not None else "of nothing"
+        return statement, refusals.explained(shown, is_known=inner_class is not Class.UNKNOWN)
+    return _read_or_write(statement, inner, verb, policy)
 
 
 def _form(tokens: tuple[Token, ...], verb: Token, policy: Policy) -> Deny | None:

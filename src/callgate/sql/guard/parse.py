@@ -126,7 +126,8 @@ def _inspect(tree: exp.Expression, *, is_write: bool) -> Parsed | ParseFault:
 def _tables(tree: exp.Expression) -> Iterator[str]:
     cte_names = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier):
+        # The name behind INDEXED BY is a table inside a table to sqlglot, and an index to SQLite.
+        if isinstance(table.this, exp.Identifier) and not isinstance(table.parent, exp.Table):
             written = _written(table)
             if fold(written) not in cte_names:
                 yield written

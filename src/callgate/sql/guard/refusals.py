@@ -2,7 +2,7 @@
 
 from callgate.model import error_codes as codes
 from callgate.model.verdict import Deny
-from callgate.sql.policy import MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
+from callgate.sql.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
 from callgate.sql.tokens import Token, line_and_column
 
 _DANGEROUS = frozenset({"DROP", "TRUNCATE"})
@@ -27,7 +27,10 @@ def never(verb: str, policy: Policy) -> Deny:
         hint = f"Use {policy.dialect.display_name}'s own command line for destructive operations."
         return Deny(codes.REFUSED_FORBIDDEN, "never", reason, hint)
     return Deny(
-        codes.REFUSED_FORBIDDEN, "never", f"{verb} is an administrative command and never allowed.", _READ_HINT
+        codes.REFUSED_FORBIDDEN,
+        "never",
+        f"{verb} is an administrative command and never allowed.",
+        _READ_HINT,
     )
 
 
@@ -87,7 +90,9 @@ def unknown_verb(token: Token, policy: Policy) -> Deny:
     advice = policy.dialect.foreign_verbs.get(token.word)
     if advice is not None:
         advice = advice.format(master=policy.catalogue)
-        return unclear("unknown_statement", f"{shown} does not begin a statement that is understood here.", advice)
+        return unclear(
+            "unknown_statement", f"{shown} does not begin a statement that is understood here.", advice
+        )
     return unclear("unknown_statement", f"{shown!r} does not begin a statement that is understood here.")
 
 
@@ -97,6 +102,27 @@ def hidden_text(token: Token, text: str) -> Deny:
         "lexer",
         f"{token.fault} (line {line}, column {column}).",
         "Remove or close it; plain spaces and quoted texts are fine.",
+    )
+
+
+def hidden_statement(kind: str, verb: str, policy: Policy) -> Deny:
+    """A statement inside another one, such as a data-modifying CTE."""
+    if kind in ("INSERT", "UPDATE", "DELETE") and not policy.may_write:
+        return write_in_read_only(kind, policy)
+    return Deny(
+        codes.REFUSED_FORBIDDEN,
+        "hidden_statement",
+        f"{kind} may not stand inside a {verb} statement.",
+        "Send it as a statement of its own, or leave it out.",
+    )
+
+
+def explained(verb: str, *, is_known: bool) -> Deny:
+    return Deny(
+        codes.REFUSED_FORBIDDEN if is_known else codes.REFUSED_UNCLEAR,
+        "explain",
+        f"EXPLAIN {verb} is not allowed.",
+        "Explain a query: EXPLAIN QUERY PLAN SELECT …",
     )
 
 
@@ -128,10 +154,10 @@ def too_many(count: int) -> Deny:
     )
 
 
-def too_deep(limit: int) -> Deny:
+def too_deep() -> Deny:
     return unclear(
         "nesting",
-        f"the statement is nested deeper than {limit} levels.",
+        f"the statement is nested deeper than {MAX_NESTING} levels.",
         "Flatten it, for instance with WITH … AS (…) for inner queries.",
     )
 

@@ -58,7 +58,9 @@ def _next(text: str, at: int) -> Token:
         whole = match.group()
         if _EVEN_HEX.fullmatch(whole):
             return Token(Kind.BLOB, whole, at)
-        return Token(Kind.ILLEGAL, whole, at, fault="a blob literal must be x'…' with an even number of hex digits")
+        return Token(
+            Kind.ILLEGAL, whole, at, fault="a blob literal must be x'…' with an even number of hex digits"
+        )
     if match := _WORD.match(text, at):
         return _word(match.group(), at)
     return _number_or_symbol(text, at)

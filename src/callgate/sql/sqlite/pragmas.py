@@ -70,7 +70,9 @@ def read_pragma(tokens: tuple[Token, ...]) -> FormFault | None:
         if name in PLAIN:
             return None
         if known:
-            return FormFault("pragma_form", f"PRAGMA {name} needs an argument.", f"Write PRAGMA {name}(name).")
+            return FormFault(
+                "pragma_form", f"PRAGMA {name} needs an argument.", f"Write PRAGMA {name}(name)."
+            )
         return _forbidden(name)
     if rest[1].is_operator("="):
         return FormFault("pragma_write", f"PRAGMA {name} = … would change a setting.", _HINT, is_write=True)

@@ -1,0 +1,49 @@
+"""Driver: the contract of what talks to a database, and what comes back from it. Counterpart of `dialect.Dialect`.
+
+No engine is known here. Rows are already faithful JSON values (see `results.cells`) and already limited.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from callgate.sql.guard.judgement import Statement
+
+Cell = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    statement_type: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    row_count: int  # rows returned; of a write: affected rows
+    elapsed_ms: float
+    truncated: bool = False  # exact: there was at least one more row
+    is_write: bool = False
+
+
+class Driver(Protocol):
+    @property
+    def version(self) -> str:
+        """Engine and version, for people and the record."""
+        ...
+
+    async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        """Run them one by one on one connection. Cancelling the task stops the statement at the database.
+
+        Raises `SourceError`, or `RefusedError` when the engine's own layer stopped a statement.
+        """
+        ...
+
+    def trouble(self) -> str | None:
+        """Why the source cannot be used at the moment and what to do, or None. Cheap: called for status pages."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,61 @@
+"""Job: one piece of blocking work for a worker thread, and the flag that says why it was told to stop.
+
+Rules
+1. `stop_reason` is set before the engine is interrupted: it alone says why a job ended early. The engine's error
+   is not asked (a killed statement may end with a normal row on other engines).
+2. The answer goes back to the event loop once; who has stopped waiting is not told twice.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+Connection = TypeVar("Connection")
+Answer = TypeVar("Answer")
+
+
+class StopReason(StrEnum):
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    CLOSED = "closed"
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
+    """The job was told to stop, and did."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+class Job(Generic[Connection, Answer]):
+    def __init__(self, work: "Callable[[Connection, Job[Connection, Answer]], Answer]") -> None:
+        self._loop = asyncio.get_running_loop()
+        self._work = work
+        self.answer: asyncio.Future[Answer] = self._loop.create_future()
+        self.stop_reason: StopReason | None = None
+
+    def is_stopped(self) -> bool:
+        return self.stop_reason is not None
+
+    def run(self, connection: Connection) -> None:
+        """In the worker's thread: do the work and send its answer home."""
+        try:
+            if self.stop_reason is not None:
+                raise Stopped(self.stop_reason)
+            answer = self._work(connection, self)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller must hear of it
+            self.fail(error)
+        else:
+            self._send(lambda: self.answer.done() or self.answer.set_result(answer))
+
+    def fail(self, error: Exception) -> None:
+        told = Stopped(self.stop_reason) if self.stop_reason is not None else error
+        self._send(lambda: self.answer.done() or self.answer.set_exception(told))
+
+    def _send(self, deliver: Callable[[], object]) -> None:
+        # The loop may be gone when an abandoned job ends at last: then nobody waits for it.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(deliver)

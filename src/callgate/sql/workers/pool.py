@@ -1,0 +1,146 @@
+"""Pool: N workers, jobs in order of arrival, a watchdog over each.
+
+Rules
+1. A job's time counts from the moment a worker takes it; waiting for a worker has the same limit of its own.
+2. Time-out and cancellation interrupt the engine. The caller is told by the watchdog's flag (`Stopped`).
+3. A cancelled caller does not wait for the worker; the worker comes back to the pool by itself.
+4. Some work cannot be interrupted (SQLite's instr() on megabytes). A worker that does not come back within
+   GRACE_S is abandoned and replaced, at most `size` times at once: beyond that the source is busy.
+
+Lives on one event loop.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from callgate.sql.workers.job import Job, Stopped, StopReason
+from callgate.sql.workers.worker import Interruptible, Worker
+
+Connection = TypeVar("Connection", bound=Interruptible)
+Answer = TypeVar("Answer")
+
+# An interrupted statement ends within milliseconds; a second is patience for a loaded machine.
+GRACE_S = 1.0
+
+
+class PoolBusy(Exception):  # noqa: N818 - the caller words the error
+    """No worker became free in time."""
+
+
+class Pool(Generic[Connection]):
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        timeout_s: float,
+        open_connection: "Callable[[Connection | None], Connection]",
+    ) -> None:
+        self._name = name
+        self._size = size
+        self._timeout_s = timeout_s
+        self._open_connection = open_connection
+        self._idle: list[Worker[Connection]] = []
+        self._busy: dict[Worker[Connection], Job[Connection, Any]] = {}
+        self._abandoned: set[Worker[Connection]] = set()
+        self._waiting: deque[asyncio.Future[Worker[Connection]]] = deque()
+        self._closed = False
+
+    async def run(self, work: "Callable[[Connection, Job[Connection, Answer]], Answer]") -> Answer:
+        worker = await self._take()
+        loop = asyncio.get_running_loop()
+        job: Job[Connection, Answer] = Job(work)
+        self._busy[worker] = job
+        worker.submit(job, lambda: self._from_thread(loop, worker))
+        watchdog = loop.call_later(self._timeout_s, self._stop, worker, job, StopReason.TIMEOUT)
+        try:
+            return await job.answer
+        except asyncio.CancelledError:
+            self._stop(worker, job, StopReason.CANCELLED)
+            raise
+        finally:
+            watchdog.cancel()
+
+    async def close(self) -> None:
+        """Interrupt what runs, end every thread. Abandoned threads are daemons and end with their statement."""
+        self._closed = True
+        for waiter in self._waiting:
+            waiter.cancel()
+        for worker, job in list(self._busy.items()):
+            self._stop(worker, job, StopReason.CLOSED)
+        workers = [*self._idle, *self._busy, *self._abandoned]
+        for worker in workers:
+            worker.retire()
+        self._idle.clear()
+        deadline = asyncio.get_running_loop().time() + GRACE_S
+        # The threads report through this loop, so it must go on turning while they end.
+        while any(worker.is_alive() for worker in workers) and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.002)
+        for worker in workers:
+            worker.join(timeout_s=0)
+
+    async def _take(self) -> Worker[Connection]:
+        if self._closed:
+            raise Stopped(StopReason.CLOSED)
+        if self._idle:
+            return self._idle.pop()
+        if len(self._busy) < self._size and len(self._busy) + len(self._abandoned) < 2 * self._size:
+            return Worker(f"{self._name}-worker", self._open_connection)
+        waiter: asyncio.Future[Worker[Connection]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await waiter
+        except (TimeoutError, asyncio.CancelledError) as error:
+            # The worker may have been handed over in the very moment of giving up.
+            if waiter.done() and not waiter.cancelled():
+                self._hand_on(waiter.result())
+            if self._closed:
+                raise Stopped(StopReason.CLOSED) from None
+            if isinstance(error, TimeoutError):
+                raise PoolBusy from None
+            raise
+        finally:
+            with suppress(ValueError):
+                self._waiting.remove(waiter)
+
+    def _from_thread(self, loop: asyncio.AbstractEventLoop, worker: Worker[Connection]) -> None:
+        with suppress(RuntimeError):  # the loop is gone: so is everyone who waited
+            loop.call_soon_threadsafe(self._returned, worker)
+
+    def _returned(self, worker: Worker[Connection]) -> None:
+        self._busy.pop(worker, None)
+        if worker in self._abandoned:
+            self._abandoned.discard(worker)  # it was told to retire when it was given up
+            return
+        self._hand_on(worker)
+
+    def _hand_on(self, worker: Worker[Connection]) -> None:
+        if self._closed:
+            worker.retire()
+            return
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                # Counted as busy from here on, so that no newcomer opens a worker too many meanwhile.
+                waiter.set_result(worker)
+                return
+        self._idle.append(worker)
+
+    def _stop(self, worker: Worker[Connection], job: Job[Connection, Any], reason: StopReason) -> None:
+        worker.stop(job, reason)
+        if self._busy.get(worker) is job:
+            asyncio.get_running_loop().call_later(GRACE_S, self._abandon, worker, job)
+
+    def _abandon(self, worker: Worker[Connection], job: Job[Connection, Any]) -> None:
+        if self._closed or self._busy.get(worker) is not job:
+            return
+        del self._busy[worker]
+        self._abandoned.add(worker)
+        worker.retire()
+        if not job.answer.done():
+            job.answer.set_exception(Stopped(job.stop_reason or StopReason.TIMEOUT))
+        if self._waiting and len(self._busy) + len(self._abandoned) < 2 * self._size:
+            self._hand_on(Worker(f"{self._name}-worker", self._open_connection))

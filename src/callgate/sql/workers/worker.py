@@ -1,0 +1,83 @@
+"""Worker: one thread that owns one connection. It opens, uses and closes it in that thread alone.
+
+Only `interrupt` crosses threads, and only while the job it is meant for is still the current one: a late
+interrupt must not hit the next caller's statement.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from callgate.sql.workers.job import Job, StopReason
+
+
+class Interruptible(Protocol):
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Connection = TypeVar("Connection", bound=Interruptible)
+
+
+class Worker(Generic[Connection]):
+    def __init__(self, name: str, open_connection: "Callable[[Connection | None], Connection]") -> None:
+        """`open_connection` gets the connection in hand, if any, and returns one that is good for the next job."""
+        self._open_connection = open_connection
+        self._inbox: queue.SimpleQueue[tuple[Job[Connection, Any], Callable[[], None]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._lock = threading.Lock()
+        self._current: Job[Connection, Any] | None = None
+        self._connection: Connection | None = None
+        # A daemon: a statement that cannot be interrupted must not keep the process from ending.
+        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job[Connection, Any], when_done: Callable[[], None]) -> None:
+        """`when_done` is called in the worker's thread, after the answer was sent."""
+        self._inbox.put((job, when_done))
+
+    def stop(self, job: Job[Connection, Any], reason: StopReason) -> None:
+        with self._lock:
+            if job.stop_reason is None:
+                job.stop_reason = reason
+            if self._current is job and self._connection is not None:
+                self._connection.interrupt()
+
+    def retire(self) -> None:
+        """End the thread after the current job; returns at once."""
+        self._inbox.put(None)
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def join(self, timeout_s: float) -> None:
+        self._thread.join(timeout_s)
+
+    def _live(self) -> None:
+        while (order := self._inbox.get()) is not None:
+            job, when_done = order
+            self._serve(job)
+            # Let go before the next wait: a job holds the caller's rows.
+            del order, job
+            when_done()
+        if self._connection is not None:
+            self._connection.close()
+
+    def _serve(self, job: Job[Connection, Any]) -> None:
+        try:
+            connection = self._open_connection(self._connection)
+        except Exception as error:  # noqa: BLE001 - reaches the caller
+            self._connection = None
+            job.fail(error)
+            return
+        with self._lock:
+            self._connection = connection
+            self._current = job
+        try:
+            job.run(connection)
+        finally:
+            with self._lock:
+                self._current = None

@@ -1,0 +1,142 @@
+"""The recorder with a real DuckDB file: nothing settled is missing, nothing is doubled."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from recorder.happenings import NOW_S, a_session, opened, settled
+
+from callgate.model.errors import SetupError
+from callgate.model.events import SessionClosed
+from callgate.model.exchange import Outcome
+from callgate.recorder.recorder import Recorder
+from callgate.recorder.redact import Redactor
+
+Open = Callable[[bool], Recorder]
+
+
+@pytest.fixture
+def open_recorder(tmp_path: Path) -> Open:
+    return lambda keeps_store: Recorder(tmp_path, Redactor(), keeps_store)
+
+
+def rows(folder: Path, sql: str) -> list[Any]:
+    with duckdb.connect(str(folder / "record.duckdb"), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+async def test_a_settled_call_is_visible_to_the_next_read(open_recorder: Open) -> None:
+    recorder = open_recorder(True)
+    session = a_session()
+    recorder.emit(opened(session))
+    for number in range(3):
+        recorder.emit(settled(session, NOW_S + number, sql=f"SELECT {number}"))
+        (newest, *_) = await recorder.source_requests(None)
+        assert newest.sql == f"SELECT {number}"
+        assert (newest.source_id, newest.tool_name, newest.client, newest.success) == (
+            "demo",
+            "demo__query",
+            "probe/1",
+            True,
+        )
+        assert newest.duration_ms == pytest.approx(4.5)
+    await recorder.close()
+
+
+async def test_requests_are_newest_first_and_at_most_a_hundred_per_source(open_recorder: Open) -> None:
+    recorder = open_recorder(True)
+    session = a_session()
+    for number in range(120):
+        for source in ("a", "b"):
+            recorder.emit(settled(session, NOW_S + number, source_id=source, sql=f"{number}"))
+    everything = await recorder.source_requests(None)
+    only_a = await recorder.source_requests("a")
+    assert len(everything) == 200
+    assert [entry.sql for entry in only_a] == [str(number) for number in range(119, 19, -1)]
+    assert await recorder.source_requests("unknown") == []
+    await recorder.close()
+
+
+async def test_closing_writes_everything_and_the_tables_hold_it(open_recorder: Open, tmp_path: Path) -> None:
+    recorder = open_recorder(True)
+    session = a_session()
+    recorder.emit(opened(session))
+    recorder.emit(settled(session))
+    recorder.emit(settled(session, NOW_S + 5, outcome=Outcome.TOOL_ERROR, error="no such table"))
+    session.ended_at = NOW_S + 9
+    recorder.emit(SessionClosed(session))
+    await recorder.close()
+    assert rows(
+        tmp_path,
+        "SELECT session_id, client_name, era, tool_call_count, error_count, ended_at IS NULL FROM sessions",
+    ) == [("s-1", "probe", "modern", 2, 1, False)]
+    assert rows(
+        tmp_path, "SELECT ok, outcome, error, statement_type, tables, rows FROM rpc_events ORDER BY ts"
+    ) == [
+        (True, "answered", None, "SELECT", ["t"], 1),
+        (False, "tool_error", "no such table", "SELECT", ["t"], 1),
+    ]
+    assert (
+        rows(tmp_path, "SELECT server_name, ok, round(duration_ms) FROM rpc_event_upstreams")
+        == [("demo", True, 2.0)] * 2
+    )
+    assert not list((tmp_path / "journal").iterdir()), "drained segments are gone"
+
+
+async def test_two_processes_write_and_the_holder_reads_both(open_recorder: Open) -> None:
+    holder, guest = open_recorder(True), open_recorder(False)
+    await holder.source_requests(None)  # it holds the store from here on
+    guest.emit(settled(a_session("guest"), sql="from the guest"))
+    await guest.close()
+    assert [entry.sql for entry in await holder.source_requests(None)] == ["from the guest"]
+    await holder.close()
+
+
+async def test_who_does_not_hold_the_store_says_where_to_ask(open_recorder: Open) -> None:
+    holder, second = open_recorder(True), open_recorder(True)
+    await holder.source_requests(None)
+    second.emit(settled(a_session(), sql="in the second"))
+    with pytest.raises(SetupError) as caught:
+        await second.source_requests(None)
+    assert caught.value.code.code == "setup.record_elsewhere"
+    await holder.close()
+    assert [entry.sql for entry in await second.source_requests(None)] == ["in the second"], "it takes over"
+    await second.close()
+
+
+async def test_a_second_start_continues_the_same_record(open_recorder: Open) -> None:
+    for expected in (1, 2):
+        recorder = open_recorder(True)
+        recorder.emit(settled(a_session()))
+        assert len(await recorder.source_requests(None)) == expected
+        await recorder.close()
+
+
+async def test_no_listed_secret_reaches_journal_or_store(open_recorder: Open, tmp_path: Path) -> None:
+    recorder = open_recorder(True)
+    secret = "hunter2-hunter2"
+    recorder.emit(
+        settled(
+            a_session(),
+            params=b'{"name":"demo__query","arguments":{"Password":"%b","deep":[{"token":"%b"}]}}'
+            % ((secret.encode(),) * 2),
+            reply=b'{"content":[{"type":"text","text":"{\\"api_key\\":\\"%b\\"}"}]}' % secret.encode(),
+            sql=f"-- mysql://root:{secret}@db/x",
+            error=f"cannot reach postgres://me:{secret}@db/x",
+        )
+    )
+    await recorder.source_requests(None)
+    on_disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"demo__query" in on_disk
+    assert secret.encode() not in on_disk
+    await recorder.close()
+
+
+async def test_a_folder_that_cannot_be_written_is_a_setup_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with pytest.raises(SetupError) as caught:
+        Recorder(blocked / "record", Redactor(), True)
+    assert caught.value.code.code == "setup.state_folder"

@@ -1,0 +1,101 @@
+"""A relay between fakes of our own boundaries: upstreams that do as told, a sink that remembers."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError
+from callgate.model.events import Event, ExchangeSettled
+from callgate.model.exchange import Arrival, Exchange, Hop
+from callgate.model.health import Health, State
+from callgate.model.identity import LOCAL, Principal
+from callgate.model.reply import Item, Notice, Reply
+from callgate.model.session import Session
+from callgate.relay.relay import Relay
+
+LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
+MODERN = Envelope(Era.MODERN, "2026-07-28", "new", "1", progress_token=b"1")
+
+
+class RememberingSink:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def settled(self) -> list[Exchange]:
+        return [event.exchange for event in self.events if isinstance(event, ExchangeSettled)]
+
+
+class StagedUpstream:
+    """Offers tools by their definitions; a call answers with `result` or raises `error`."""
+
+    def __init__(self, name: str, *tools: dict[str, Any]) -> None:
+        self.name = name
+        self.tools = list(tools)
+        self.asked: list[tuple[str, bytes]] = []
+        self.result: bytes = b'{"content":[]}'
+        self.error: BaseException | None = None
+        self.list_error: CallgateError | None = None
+        self.notices: list[Notice] = []
+        self.block: asyncio.Event | None = None
+        self.reached = asyncio.Event()
+        self.envelopes: list[Envelope] = []
+
+    async def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+        self.asked.append((hop.method, hop.params))
+        self.envelopes.append(envelope)
+        if hop.method == "tools/list":
+            if self.list_error is not None:
+                raise self.list_error
+            yield Reply(result=json.dumps({"tools": self.tools}).encode())
+            return
+        self.reached.set()
+        for notice in self.notices:
+            yield notice
+        if self.block is not None:
+            await self.block.wait()
+        if self.error is not None:
+            raise self.error
+        yield Reply(result=self.result)
+
+    def health(self) -> Health:
+        return Health(self.name, "mcp", State.UP, "staged")
+
+    async def close(self) -> None:
+        pass
+
+
+def tool(name: str, **annotations: bool) -> dict[str, Any]:
+    definition: dict[str, Any] = {"inputSchema": {"type": "object"}, "name": name, "x-unknown": 1}
+    return definition | ({"annotations": annotations} if annotations else {})
+
+
+def arrival(
+    method: str,
+    params: dict[str, Any] | None = None,
+    *,
+    envelope: Envelope = MODERN,
+    session: Session | None = None,
+    target: str | None = None,
+    principal: Principal = LOCAL,
+) -> Arrival:
+    raw = b"" if params is None else json.dumps(params).encode()
+    return Arrival(method, b"1", raw, envelope, principal, "http", "test", session, target)
+
+
+async def reply_of(relay: Relay, question: Arrival) -> Reply:
+    items = [item async for item in relay.answer(question)]
+    last = items[-1]
+    assert isinstance(last, Reply)
+    assert not any(isinstance(item, Reply) for item in items[:-1])
+    return last
+
+
+def result_of(reply: Reply) -> Any:
+    assert reply.result is not None, reply.fault
+    return json.loads(reply.result)

@@ -1,0 +1,240 @@
+"""The one path: every message is routed, judged, asked and settled exactly once."""
+
+import asyncio
+import json
+from contextlib import aclosing
+
+import pytest
+from relay.stage import (
+    LEGACY,
+    RememberingSink,
+    StagedUpstream,
+    arrival,
+    reply_of,
+    result_of,
+    tool,
+)
+
+from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
+from callgate.model.errors import UpstreamError
+from callgate.model.exchange import EndedBy, Outcome
+from callgate.model.reply import Notice
+from callgate.relay.relay import Relay
+
+
+@pytest.fixture
+def sink() -> RememberingSink:
+    return RememberingSink()
+
+
+@pytest.fixture
+def shop() -> StagedUpstream:
+    return StagedUpstream("shop", tool("query", readOnlyHint=True), tool("wipe"))
+
+
+@pytest.fixture
+def mail() -> StagedUpstream:
+    return StagedUpstream("mail", tool("send", destructiveHint=False))
+
+
+@pytest.fixture
+def relay(shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink) -> Relay:
+    return Relay([shop, mail], sink=sink, session_gap_s=1800)
+
+
+async def test_the_aggregate_lists_every_tool_under_its_public_name(
+    relay: Relay, sink: RememberingSink
+) -> None:
+    result = result_of(await reply_of(relay, arrival("tools/list")))
+    assert [entry["name"] for entry in result["tools"]] == ["shop__query", "shop__wipe", "mail__send"]
+    assert result["tools"][0]["x-unknown"] == 1
+    assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
+    (exchange,) = sink.settled
+    assert exchange.server_name == "aggregate"
+    assert [(hop.upstream, hop.cached) for hop in exchange.hops] == [("shop", False), ("mail", False)]
+
+
+async def test_a_second_list_is_served_from_the_catalog_and_says_so(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    first = result_of(await reply_of(relay, arrival("tools/list")))
+    second = result_of(await reply_of(relay, arrival("tools/list")))
+    assert first == second
+    assert len(shop.asked) == 1
+    assert [hop.cached for hop in sink.settled[1].hops] == [True, True]
+
+
+async def test_one_server_alone_answers_with_its_own_names(relay: Relay) -> None:
+    question = arrival("tools/list", envelope=LEGACY, target="shop")
+    result = result_of(await reply_of(relay, question))
+    assert [entry["name"] for entry in result["tools"]] == ["query", "wipe"]
+    assert "resultType" not in result
+
+
+async def test_a_dead_upstream_is_left_out_named_in_its_hop_and_asked_again(
+    relay: Relay, mail: StagedUpstream, sink: RememberingSink
+) -> None:
+    mail.list_error = UpstreamError(UPSTREAM_UNAVAILABLE, "mail is down")
+    result = result_of(await reply_of(relay, arrival("tools/list")))
+    assert [entry["name"] for entry in result["tools"]] == ["shop__query", "shop__wipe"]
+    assert [hop.error for hop in sink.settled[0].hops] == [None, "mail is down"]
+    mail.list_error = None
+    assert len(result_of(await reply_of(relay, arrival("tools/list")))["tools"]) == 3
+
+
+async def test_a_call_reaches_its_upstream_under_the_native_name_with_the_rest_untouched(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    await reply_of(
+        relay, arrival("tools/call", {"arguments": {"n": 10**30}, "name": "shop__query", "x": 1.5})
+    )
+    method, params = shop.asked[-1]
+    assert method == "tools/call"
+    assert params == b'{"arguments":{"n": 1000000000000000000000000000000},"name":"query","x":1.5}'
+    (exchange,) = sink.settled
+    assert (exchange.server_name, exchange.tool_name) == ("shop", "shop__query")
+    assert json.loads(exchange.annotations or b"") == {"readOnlyHint": True}
+    assert exchange.settlement is not None
+    assert (exchange.settlement.outcome, exchange.settlement.ended_by) == (Outcome.ANSWERED, EndedBy.UPSTREAM)
+
+
+async def test_notices_come_before_the_reply(relay: Relay, shop: StagedUpstream) -> None:
+    shop.notices = [Notice("notifications/progress", b"{}")] * 2
+    items = [item async for item in relay.answer(arrival("tools/call", {"name": "shop__query"}))]
+    assert [type(item).__name__ for item in items] == ["Notice", "Notice", "Reply"]
+
+
+async def test_an_unknown_tool_is_answered_with_the_nearest_names(
+    relay: Relay, sink: RememberingSink
+) -> None:
+    reply = await reply_of(relay, arrival("tools/call", {"name": "shop__qery"}))
+    assert reply.fault is not None
+    assert (reply.fault.code, reply.fault.data["code"]) == (-32602, "caller.unknown_tool")
+    assert "shop__query" in reply.fault.data["hint"]
+    assert sink.settled[0].settlement is not None
+    assert sink.settled[0].settlement.ended_by is EndedBy.GATEWAY
+
+
+async def test_a_native_name_does_not_work_on_the_aggregate_nor_a_public_one_alone(relay: Relay) -> None:
+    for name, target in (("query", None), ("shop__query", "shop"), ("send", "shop")):
+        reply = await reply_of(relay, arrival("tools/call", {"name": name}, target=target))
+        assert reply.fault is not None
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "code"),
+    [
+        (b'{"content":[],"isError":false}', Outcome.ANSWERED, None),
+        (b'{"content":[{"type":"text","text":"no"}],"isError":true}', Outcome.TOOL_ERROR, None),
+        (b'{"isError":true,"_meta":{"callgate/code":"source.syntax"}}', Outcome.TOOL_ERROR, "source.syntax"),
+        (
+            b'{"isError":true,"_meta":{"callgate/code":"refused.read_only"}}',
+            Outcome.REFUSED,
+            "refused.read_only",
+        ),
+        (b'{"isError":"what","content":7}', Outcome.ANSWERED, None),
+    ],
+)
+async def test_the_outcome_is_read_from_the_result(
+    relay: Relay,
+    shop: StagedUpstream,
+    sink: RememberingSink,
+    result: bytes,
+    outcome: Outcome,
+    code: str | None,
+) -> None:
+    shop.result = result
+    await reply_of(relay, arrival("tools/call", {"name": "shop__query"}))
+    settlement = sink.settled[0].settlement
+    assert settlement is not None
+    assert (settlement.outcome, settlement.error_code) == (outcome, code)
+
+
+async def test_an_upstream_that_fails_is_a_typed_error(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    shop.error = UpstreamError(UPSTREAM_UNAVAILABLE, "gone", hint="wait")
+    reply = await reply_of(relay, arrival("tools/call", {"name": "shop__query"}))
+    assert reply.fault is not None
+    assert reply.fault.data == {"code": "upstream.unavailable", "hint": "wait"}
+    (exchange,) = sink.settled
+    assert exchange.settlement is not None
+    assert (exchange.settlement.outcome, exchange.settlement.ended_by) == (Outcome.FAILED, EndedBy.UPSTREAM)
+    assert (exchange.hops[0].error, exchange.hops[0].ended_mono is not None) == ("gone", True)
+
+
+async def test_a_bug_is_answered_without_its_words(
+    relay: Relay, shop: StagedUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop.error = ZeroDivisionError("secret")
+    reply = await reply_of(relay, arrival("tools/call", {"name": "shop__query"}))
+    assert reply.fault is not None
+    assert reply.fault.code == -32603
+    assert "secret" not in str(reply.fault)
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("how", ["cancel the task", "close the generator"])
+async def test_a_client_that_leaves_cancels_and_settles_once(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink, how: str
+) -> None:
+    if how == "cancel the task":
+        shop.block = asyncio.Event()
+        task = asyncio.create_task(reply_of(relay, arrival("tools/call", {"name": "shop__query"})))
+        await shop.reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        shop.notices = [Notice("n", b"{}")]
+        async with aclosing(relay.answer(arrival("tools/call", {"name": "shop__query"}))) as items:
+            await anext(items)
+    (exchange,) = sink.settled
+    assert exchange.settlement is not None
+    assert (exchange.settlement.outcome, exchange.settlement.ended_by) == (Outcome.CANCELLED, EndedBy.CLIENT)
+    assert exchange.hops[0].ended_mono is not None
+
+
+async def test_each_era_has_its_own_methods(relay: Relay) -> None:
+    for method, envelope_is_legacy, known in (
+        ("ping", True, True),
+        ("ping", False, False),
+        ("server/discover", False, True),
+        ("server/discover", True, False),
+        ("made/up", False, False),
+    ):
+        question = arrival(method, envelope=LEGACY) if envelope_is_legacy else arrival(method)
+        reply = await reply_of(relay, question)
+        assert (reply.fault is None) is known, method
+        if reply.fault is not None:
+            assert reply.fault.code == -32601
+
+
+async def test_discover_and_initialize_say_who_we_are(relay: Relay) -> None:
+    discovered = result_of(await reply_of(relay, arrival("server/discover")))
+    assert discovered["supportedVersions"][0] == "2026-07-28"
+    assert discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "callgate"
+    reply = await reply_of(relay, arrival("initialize", {}, envelope=LEGACY))
+    assert result_of(reply)["protocolVersion"] == "2025-11-25"
+    assert reply.opened is not None
+
+
+async def test_a_list_is_asked_in_nobodys_name(relay: Relay, shop: StagedUpstream) -> None:
+    await reply_of(relay, arrival("tools/list"))
+    assert shop.envelopes[0].progress_token is None
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("shop__query", True), ("mail__send", True), ("shop__wipe", False)]
+)
+async def test_a_policy_against_destruction_stops_what_may_destroy(
+    shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink, name: str, allowed: bool
+) -> None:
+    relay = Relay([shop, mail], sink=sink, session_gap_s=1, deny_destructive=True)
+    reply = await reply_of(relay, arrival("tools/call", {"name": name}))
+    assert (reply.fault is None) is allowed
+    if reply.fault is not None:
+        assert reply.fault.data["code"] == "refused.destructive"
+        assert not [method for method, _ in shop.asked if method == "tools/call"]
+        assert sink.settled[0].settlement is not None
+        assert sink.settled[0].settlement.outcome is Outcome.REFUSED
