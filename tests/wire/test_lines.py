@@ -18,11 +18,7 @@ def test_frames_do_not_depend_on_how_the_bytes_were_cut(frames: list[bytes], cut
     stream = b"".join(frame + b"\n" for frame in frames)
     borders = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     splitter = LineSplitter()
-    got = [
-        frame
-        for start, end in itertools.pairwise(borders)
-        for frame in splitter.feed(stream[start:end])
-    ]
+    got = [frame for start, end in itertools.pairwise(borders) for frame in splitter.feed(stream[start:end])]
     assert got == frames
 
 

@@ -43,7 +43,9 @@ def _announce(serving: Serving) -> None:
         mark = "[green]●[/]" if entry.state is State.UP else "[red]●[/]"
         console.print(f"  {mark} {entry.name}", end="  ")
         console.print(entry.detail, markup=False)
-    _announce_surprises(serving)
+    for warning in _warnings(serving):
+        console.print("[yellow]Warning:[/]", end=" ")
+        console.print(warning, markup=False)
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
         sample = "callgate call demo__query 'query=SELECT count(*) FROM shop.orders'"
@@ -51,21 +53,20 @@ def _announce(serving: Serving) -> None:
     console.print(f"  claude mcp add --transport http callgate {serving.url}/mcp", markup=False)
 
 
-def _announce_surprises(serving: Serving) -> None:
-    console = stderr()
+def _warnings(serving: Serving) -> list[str]:
+    warnings = [str(warning) for warning in serving.loaded.warnings]
     if serving.moved_from_port is not None:
-        console.print(
-            f"[yellow]Port {serving.moved_from_port} is busy, so this is the next free one.[/] "
-            "--port makes it a fixed one."
+        warnings.append(
+            f"Port {serving.moved_from_port} is busy, so this is the next free one (--port fixes one)"
         )
     if serving.other is not None:
-        console.print(
-            f"[yellow]A gateway (pid {serving.other.pid}, {serving.other.url}) already runs on this state "
-            "folder:[/] it keeps the record; calls made here are in it too."
+        warnings.append(
+            f"A gateway (pid {serving.other.pid}, {serving.other.url}) already runs on this state folder: "
+            "it keeps the record, and calls made here are in it too"
         )
-    for warning in serving.loaded.warnings:
-        console.print("[yellow]Warning:[/]", end=" ")
-        console.print(str(warning), markup=False)
+    if serving.loaded.config.tools:
+        warnings.append("[[tools]] are not served by this version yet")
+    return warnings
 
 
 def _announce_json(serving: Serving) -> None:
@@ -77,7 +78,7 @@ def _announce_json(serving: Serving) -> None:
             {"name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": entry.detail}
             for entry in serving.health
         ],
-        "warnings": [str(warning) for warning in serving.loaded.warnings],
+        "warnings": _warnings(serving),
     }
     # One line, at once: a program waits for it to know that we listen.
     sys.stdout.write(json.dumps(body) + "\n")

@@ -1,7 +1,7 @@
 """Secrets out, structure kept, before anything is written or shown.
 
 A value under a listed key (any case, any depth, also inside JSON that is held in a string) becomes "***".
-Patterns (cloud keys, JWTs…) come with the recorder's own step; see docs/security.md.
+A password inside a DSN is found in any text. Patterns for other secrets are not built yet.
 """
 
 import re

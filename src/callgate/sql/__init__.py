@@ -1,4 +1,6 @@
-"""The built-in SQL server: sources, dialects, guard, drivers, results, tools. A source is an upstream like any other.
+"""The built-in SQL server: sources, dialects, guard, drivers, results, tools.
+
+A source is an upstream like any other.
 
     settings > policy ┬ guard     judge(sql, policy): lex > small grammars > parser > functions; pure
                       ├ tool      the query tool's description, schemas and annotations; pure

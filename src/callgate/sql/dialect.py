@@ -1,4 +1,4 @@
-"""Dialect: what we know of one engine's SQL. Pure knowledge, no connection; its counterpart is `driver.Driver`.
+"""Dialect: what we know of one engine's SQL. Pure knowledge; its counterpart is `driver.Driver`.
 
 The guard reads everything engine-specific from here, so that a further engine is a further value.
 """

@@ -1,4 +1,4 @@
-"""Driver: the contract of what talks to a database, and what comes back from it. Counterpart of `dialect.Dialect`.
+"""Driver: what talks to a database, and what comes back from it. Counterpart of `dialect.Dialect`.
 
 No engine is known here. Rows are already faithful JSON values (see `results.cells`) and already limited.
 """
@@ -43,7 +43,7 @@ class Driver(Protocol):
         ...
 
     def trouble(self) -> str | None:
-        """Why the source cannot be used at the moment and what to do, or None. Cheap: called for status pages."""
+        """Why the source cannot be used just now and what to do, or None. Cheap: status pages ask often."""
         ...
 
     async def close(self) -> None: ...

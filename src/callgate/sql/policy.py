@@ -1,4 +1,4 @@
-"""Policy: one frozen object behind the verdict, the tool's annotations, its description and the engine session.
+"""Policy: one frozen object behind verdict, annotations, description and engine session.
 
 Because all four are read from here, they cannot disagree. Pure; made from `SourceSettings` and a `Dialect`.
 """
@@ -11,8 +11,8 @@ from callgate.sql.tokens import fold
 
 MAX_QUERY_CHARS = 10_000  # the tool's contract (seed 003)
 MAX_STATEMENTS = 10  # a call is a question or a small script, not a dump to be loaded
-# sqlglot's recursive descent takes up to 22 Python frames a level and the interpreter stops at 1,000 (measured:
-# 40 levels of parentheses pass, 50 do not, on an empty stack). 30 leaves a third of the stack to our callers.
+# sqlglot's recursive descent takes up to 22 Python frames a level and the interpreter stops at 1,000
+# (measured: 40 levels of parentheses pass, 50 do not, on an empty stack). 30 leaves a third to our callers.
 MAX_NESTING = 30
 
 

@@ -1,4 +1,4 @@
-"""SourceSettings: one source as the operator wants it, in plain values. Counterpart: `config`, which reads the file.
+"""SourceSettings: one source as the operator wants it, in plain values. Counterpart: `config`.
 
 Pure. `app` fills it in; `open_source` turns it into a policy and a running source.
 """

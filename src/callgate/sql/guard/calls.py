@@ -1,7 +1,7 @@
 """Every name directly before a parenthesis must be an allowed function or mean something else there.
 
 Checked on the dialect's tokens, because the parser renames functions and reads names it does not know as
-something else. Table-valued functions need no parentheses, so names of hidden tables are looked for too. Pure.
+something else. Table-valued functions need no parentheses, so hidden tables are looked for too. Pure.
 """
 
 from callgate.model.verdict import Deny
@@ -65,7 +65,7 @@ def _is_cast_type(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
 
 
 def _is_cte(tokens: tuple[Token, ...], at: int) -> bool:
-    """`WITH name(columns) AS [[NOT] MATERIALIZED] (`: nowhere else may a parenthesis follow AS after a group."""
+    """`WITH name(columns) AS [[NOT] MATERIALIZED] (`: nowhere else may ( follow AS after a group."""
     before = tokens[at - 1] if at else None
     if before is None or not (before.word in _BEFORE_CTE or before.is_operator(",")):
         return False

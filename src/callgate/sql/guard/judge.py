@@ -1,4 +1,4 @@
-"""judge(sql, policy): the one door of the guard. Pure, default deny; if one statement is refused, nothing runs."""
+"""judge(sql, policy): the one door of the guard. Pure; if one statement is refused, nothing runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

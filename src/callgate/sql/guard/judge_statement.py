@@ -10,7 +10,6 @@ from callgate.sql.policy import Policy
 from callgate.sql.tokens import Token, fold
 
 _DEFINABLE = frozenset({"TABLE", "INDEX", "VIEW"})
-_DEFINITION_MODIFIERS = frozenset({"UNIQUE", "TEMP", "TEMPORARY"})
 _TRANSACTION_WORDS = frozenset(
     {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "TO", "TRANSACTION"}
 ) | {
@@ -94,7 +93,7 @@ def _parse_refusal(rule: str, detail: str, verb: Token, policy: Policy) -> Deny:
 def _explain(
     statement: Statement, tokens: tuple[Token, ...], policy: Policy
 ) -> tuple[Statement, Deny | None]:
-    """`EXPLAIN [QUERY PLAN] <read>`. It would not run a write either, but what for: only reads are explained."""
+    """`EXPLAIN [QUERY PLAN] <read>`. It would not run a write either, but only reads are explained."""
     words = [token.word for token in tokens[1:3]]
     inner = tokens[3:] if words == ["QUERY", "PLAN"] else tokens[1:]
     verb = find_verb(inner) if inner else None
@@ -126,7 +125,7 @@ def _transaction(tokens: tuple[Token, ...], verb: Token, policy: Policy) -> Deny
 def _definition(tokens: tuple[Token, ...], verb: Token, policy: Policy) -> Deny | None:
     if not policy.may_define:
         return refusals.definition(verb.word, policy)
-    kinds = [token.word for token in tokens[1:4] if token.word not in _DEFINITION_MODIFIERS]
+    kinds = [token.word for token in tokens[1:4] if token.word != "UNIQUE"]
     kind = kinds[0] if kinds else ""
     if kind not in _DEFINABLE or (verb.word == "ALTER" and kind != "TABLE"):
         return refusals.definition_kind(f"{verb.word} {kind}".strip())

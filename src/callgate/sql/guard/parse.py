@@ -4,8 +4,8 @@ Rules
 1. sqlglot is shown our lexer's tokens, spelled canonically: comments, quotes of four styles and odd blanks
    cannot mean one thing here and another in the engine. What runs is the caller's text all the same.
 2. The root must be what the verb promised, and no forbidden node may stand anywhere in the tree.
-3. Steps are counted: sqlglot backtracks exponentially on `t JOIN t JOIN t …` without ON (16 joins: 0.5 s, twice
-   that for each further one), and a caller must not be able to hold the interpreter.
+3. Steps are counted: sqlglot backtracks exponentially on `t JOIN t JOIN t …` without ON (15 joins: 0.4 s,
+   twice that for each further one), and a caller must not be able to hold the interpreter.
 
 Importing this costs 95 ms: import it late.
 """
@@ -68,7 +68,7 @@ def parse_statement(tokens: tuple[Token, ...], verb: Token, parser_name: str) ->
         return ParseFault("nesting")
 
 
-def _parse(text: str, parser_name: str, token_count: int) -> exp.Expression | None:
+def _parse(text: str, parser_name: str, token_count: int) -> exp.Expr | None:
     dialect = sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)
     parser_class = cast("Any", dialect).parser_class
     budget = _STEPS_PER_TOKEN * token_count + _STEPS_AT_LEAST
@@ -80,14 +80,12 @@ def _parse(text: str, parser_name: str, token_count: int) -> exp.Expression | No
             self.steps_left -= 1
             if self.steps_left < 0:
                 raise _BudgetSpent
-            super()._advance(times)
+            super()._advance(times)  # pyright: ignore[reportUnknownMemberType]
 
         def _warn_unsupported(self) -> None:
             """What sqlglot gives up on becomes exp.Command and is refused; no need to log it."""
 
-    trees = cast(
-        "list[exp.Expression | None]", CountedParser(dialect=dialect).parse(dialect.tokenize(text), text)
-    )
+    trees = cast("list[exp.Expr | None]", CountedParser(dialect=dialect).parse(dialect.tokenize(text), text))
     return trees[0] if len(trees) == 1 else None
 
 
@@ -110,7 +108,7 @@ def _canonical(tokens: tuple[Token, ...], verb: Token) -> str:
     return " ".join(pieces)
 
 
-def _inspect(tree: exp.Expression, *, is_write: bool) -> Parsed | ParseFault:
+def _inspect(tree: exp.Expr, *, is_write: bool) -> Parsed | ParseFault:
     for node in tree.walk():
         if isinstance(node, _FORBIDDEN) and not (is_write and node is tree):
             return ParseFault("forbidden_node", type(node).__name__)
@@ -123,7 +121,7 @@ def _inspect(tree: exp.Expression, *, is_write: bool) -> Parsed | ParseFault:
     return Parsed(tuple(dict.fromkeys(_tables(tree))), target)
 
 
-def _tables(tree: exp.Expression) -> Iterator[str]:
+def _tables(tree: exp.Expr) -> Iterator[str]:
     cte_names = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         # The name behind INDEXED BY is a table inside a table to sqlglot, and an index to SQLite.

@@ -1,4 +1,4 @@
-"""The sentences of a refusal: which rule, what was found, what to do instead. In the seed's wording where it has one."""
+"""The sentences of a refusal: rule, what was found, what to do instead; in the seed's wording where it has one."""
 
 from callgate.model import error_codes as codes
 from callgate.model.verdict import Deny
@@ -58,7 +58,7 @@ def function(name: str, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FUNCTION,
         "function",
-        f"the function {name}() is not on the allow-list of {policy.dialect.display_name}'s harmless functions.",
+        f"the function {name}() is not on the list of {policy.dialect.display_name}'s harmless functions.",
         f'Use a built-in function, or ask the operator to add allow_functions = ["{name}"] for this source.',
     )
 

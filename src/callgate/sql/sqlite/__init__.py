@@ -1,1 +1,1 @@
-"""SQLite: what we know of its SQL (`dialect` and what it is made of, pure) and how we talk to it (`driver`)."""
+"""SQLite: what we know of its SQL (`dialect` and its parts, pure) and how we talk to it (`driver`)."""

@@ -5,22 +5,24 @@ from types import MappingProxyType
 from callgate.sql.dialect import Dialect, Vocabulary
 from callgate.sql.sqlite import functions, pragmas
 from callgate.sql.sqlite.lexer import lex
+from callgate.sql.tokens import word_set
 
-_TYPE_NAMES = frozenset(
+_TYPE_NAMES = word_set(
     """
-    bigint bit boolean char character clob date datetime decimal double float int integer money native nchar number
-    numeric nvarchar precision real smallint string text time timestamp tinyint varbinary varchar varchar2 varying
-    """.split()
+    bigint bit boolean char character clob date datetime decimal double float int integer money native
+    nchar number numeric nvarchar precision real smallint string text time timestamp tinyint varbinary
+    varchar varchar2 varying
+    """
 )
 # RAISE is left out: it only means something in a trigger.
-_CALL_KEYWORDS = frozenset(
+_CALL_KEYWORDS = word_set(
     """
-    all and as between by case cast conflict distinct else escape except exists filter from glob having if in
-    intersect into is isnull join like limit match materialized not notnull offset on or over regexp returning select
-    set then union using values when where
-    """.split()
+    all and as between by case cast conflict distinct else escape except exists filter from glob having if
+    in intersect into is isnull join like limit match materialized not notnull offset on or over regexp
+    returning select set then union using values when where
+    """
 )
-_DEFINITION_KEYWORDS = frozenset("check default key unique".split())
+_DEFINITION_KEYWORDS = word_set("check default key unique")
 
 _TABLES = "SELECT name FROM {master} WHERE type IN ('table', 'view') ORDER BY name"
 

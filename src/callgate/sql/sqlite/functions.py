@@ -5,45 +5,47 @@ zeroblob and randomblob (memory for nothing), sqlite_log (writes to the host's l
 friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_* (no use to a reader).
 """
 
-SCALAR = frozenset(
+from callgate.sql.tokens import word_set
+
+SCALAR = word_set(
     """
-    abs changes char coalesce concat concat_ws format glob hex if ifnull iif instr last_insert_rowid length like
-    likelihood likely lower ltrim max min nullif octet_length printf quote random replace round rtrim sign soundex
-    sqlite_source_id sqlite_version substr substring total_changes trim typeof unhex unicode unistr unistr_quote
-    unlikely upper
-    """.split()
+    abs changes char coalesce concat concat_ws format glob hex if ifnull iif instr last_insert_rowid
+    length like likelihood likely lower ltrim max min nullif octet_length printf quote random replace
+    round rtrim sign soundex sqlite_source_id sqlite_version substr substring total_changes trim typeof
+    unhex unicode unistr unistr_quote unlikely upper
+    """
 )
-AGGREGATE = frozenset(
+AGGREGATE = word_set(
     """
     avg count group_concat max median min percentile percentile_cont percentile_disc string_agg sum total
-    """.split()
+    """
 )
-WINDOW = frozenset(
+WINDOW = word_set(
     """
     cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number
-    """.split()
-)
-DATE = frozenset("date datetime julianday strftime time timediff unixepoch".split())
-MATH = frozenset(
     """
-    acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod pi pow power
-    radians sin sinh sqrt tan tanh trunc
-    """.split()
 )
-JSON = frozenset(
+DATE = word_set("date datetime julianday strftime time timediff unixepoch")
+MATH = word_set(
+    """
+    acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod
+    pi pow power radians sin sinh sqrt tan tanh trunc
+    """
+)
+JSON = word_set(
     """
     json json_array json_array_insert json_array_length json_error_position json_extract json_group_array
-    json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace json_set
-    json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert
-    jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
-    """.split()
+    json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace
+    json_set json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object
+    jsonb_insert jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
+    """
 )
 # The auxiliary functions of FTS5 (and FTS3's snippet): they read the row at hand.
-FULL_TEXT = frozenset("bm25 highlight snippet".split())
+FULL_TEXT = word_set("bm25 highlight snippet")
 
 ALLOWED = SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
 
-JSON_TABLES = frozenset("json_each json_tree jsonb_each jsonb_tree".split())
+JSON_TABLES = word_set("json_each json_tree jsonb_each jsonb_tree")
 
 # What the engine calls for an operator or a keyword: never written with parentheses, seen by the authorizer.
 OF_OPERATORS = frozenset(

@@ -8,25 +8,26 @@ Many pragmas read without an argument and write with one, so the two lists are a
 """
 
 from callgate.sql.dialect import FormFault
-from callgate.sql.tokens import Kind, Token, fold
+from callgate.sql.tokens import Kind, Token, fold, word_set
 
 # Read without an argument. Left off: those that act when merely named (optimize, incremental_vacuum,
 # wal_checkpoint, shrink_memory) and case_sensitive_like, temp_store_directory, the heap limits.
-PLAIN = frozenset(
+PLAIN = word_set(
     """
-    application_id auto_vacuum automatic_index busy_timeout cache_size cell_size_check collation_list compile_options
-    data_version database_list encoding foreign_key_check foreign_keys freelist_count function_list integrity_check
-    journal_mode journal_size_limit locking_mode max_page_count mmap_size module_list page_count page_size
-    pragma_list query_only quick_check read_uncommitted recursive_triggers schema_version secure_delete synchronous
-    table_list temp_store threads trusted_schema user_version wal_autocheckpoint writable_schema
-    """.split()
+    application_id auto_vacuum automatic_index busy_timeout cache_size cell_size_check collation_list
+    compile_options data_version database_list encoding foreign_key_check foreign_keys freelist_count
+    function_list integrity_check journal_mode journal_size_limit locking_mode max_page_count mmap_size
+    module_list page_count page_size pragma_list query_only quick_check read_uncommitted
+    recursive_triggers schema_version secure_delete synchronous table_list temp_store threads
+    trusted_schema user_version wal_autocheckpoint writable_schema
+    """
 )
 # Take a table's or an index's name.
-WITH_NAME = frozenset(
+WITH_NAME = word_set(
     """
-    foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check quick_check table_info
-    table_list table_xinfo
-    """.split()
+    foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check quick_check
+    table_info table_list table_xinfo
+    """
 )
 # Offered by SQLite as table-valued functions pragma_…; those that need no name work without parentheses.
 TABLES = frozenset(
@@ -50,7 +51,7 @@ TABLES = frozenset(
     }
 )
 
-_HINT = "Pragmas that only read may be used, as PRAGMA name or PRAGMA name(table), e.g. PRAGMA table_info(orders)."
+_HINT = "Pragmas that only read may be used: PRAGMA name or PRAGMA name(table), as PRAGMA table_info(orders)."
 
 
 def may_run(name: str, argument: str | None) -> bool:

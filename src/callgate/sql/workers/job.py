@@ -1,8 +1,8 @@
 """Job: one piece of blocking work for a worker thread, and the flag that says why it was told to stop.
 
 Rules
-1. `stop_reason` is set before the engine is interrupted: it alone says why a job ended early. The engine's error
-   is not asked (a killed statement may end with a normal row on other engines).
+1. `stop_reason` is set before the engine is interrupted: it alone says why a job ended early. The engine's
+   error is not asked (a killed statement may end with a normal row on other engines).
 2. The answer goes back to the event loop once; who has stopped waiting is not told twice.
 """
 
@@ -42,9 +42,10 @@ class Job(Generic[Connection, Answer]):
 
     def run(self, connection: Connection) -> None:
         """In the worker's thread: do the work and send its answer home."""
+        if self.stop_reason is not None:
+            self.fail(Stopped(self.stop_reason))
+            return
         try:
-            if self.stop_reason is not None:
-                raise Stopped(self.stop_reason)
             answer = self._work(connection, self)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller must hear of it
             self.fail(error)

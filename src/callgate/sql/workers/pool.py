@@ -42,6 +42,7 @@ class Pool(Generic[Connection]):
         self._size = size
         self._timeout_s = timeout_s
         self._open_connection = open_connection
+        self._opened = 0  # workers that are idle, busy or on their way to a waiting caller
         self._idle: list[Worker[Connection]] = []
         self._busy: dict[Worker[Connection], Job[Connection, Any]] = {}
         self._abandoned: set[Worker[Connection]] = set()
@@ -53,7 +54,7 @@ class Pool(Generic[Connection]):
         loop = asyncio.get_running_loop()
         job: Job[Connection, Answer] = Job(work)
         self._busy[worker] = job
-        worker.submit(job, lambda: self._from_thread(loop, worker))
+        worker.submit(job, lambda: _post(loop, lambda: self._returned(worker)))
         watchdog = loop.call_later(self._timeout_s, self._stop, worker, job, StopReason.TIMEOUT)
         try:
             return await job.answer
@@ -64,30 +65,31 @@ class Pool(Generic[Connection]):
             watchdog.cancel()
 
     async def close(self) -> None:
-        """Interrupt what runs, end every thread. Abandoned threads are daemons and end with their statement."""
+        """Interrupt what runs, end every thread. Abandoned ones are daemons and end with their statement."""
         self._closed = True
         for waiter in self._waiting:
             waiter.cancel()
         for worker, job in list(self._busy.items()):
             self._stop(worker, job, StopReason.CLOSED)
-        workers = [*self._idle, *self._busy, *self._abandoned]
-        for worker in workers:
-            worker.retire()
+        loop = asyncio.get_running_loop()
+        ended: dict[asyncio.Future[None], Worker[Connection]] = {}
+        for worker in (*self._idle, *self._busy):
+            future: asyncio.Future[None] = loop.create_future()
+            ended[future] = worker
+            worker.retire(lambda future=future: _post(loop, lambda: future.done() or future.set_result(None)))
         self._idle.clear()
-        deadline = asyncio.get_running_loop().time() + GRACE_S
-        # The threads report through this loop, so it must go on turning while they end.
-        while any(worker.is_alive() for worker in workers) and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.002)
-        for worker in workers:
-            worker.join(timeout_s=0)
+        if ended:
+            done, _ = await asyncio.wait(ended, timeout=GRACE_S)
+            for future in done:
+                ended[future].join()
 
     async def _take(self) -> Worker[Connection]:
         if self._closed:
             raise Stopped(StopReason.CLOSED)
         if self._idle:
             return self._idle.pop()
-        if len(self._busy) < self._size and len(self._busy) + len(self._abandoned) < 2 * self._size:
-            return Worker(f"{self._name}-worker", self._open_connection)
+        if self._may_open():
+            return self._open_worker()
         waiter: asyncio.Future[Worker[Connection]] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         try:
@@ -106,25 +108,27 @@ class Pool(Generic[Connection]):
             with suppress(ValueError):
                 self._waiting.remove(waiter)
 
-    def _from_thread(self, loop: asyncio.AbstractEventLoop, worker: Worker[Connection]) -> None:
-        with suppress(RuntimeError):  # the loop is gone: so is everyone who waited
-            loop.call_soon_threadsafe(self._returned, worker)
+    def _may_open(self) -> bool:
+        return self._opened < self._size and self._opened + len(self._abandoned) < 2 * self._size
+
+    def _open_worker(self) -> Worker[Connection]:
+        self._opened += 1
+        return Worker(f"{self._name}-worker", self._open_connection)
 
     def _returned(self, worker: Worker[Connection]) -> None:
         self._busy.pop(worker, None)
         if worker in self._abandoned:
             self._abandoned.discard(worker)  # it was told to retire when it was given up
-            return
-        self._hand_on(worker)
+        else:
+            self._hand_on(worker)
 
     def _hand_on(self, worker: Worker[Connection]) -> None:
         if self._closed:
-            worker.retire()
+            worker.retire(_nobody_waits)
             return
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
-                # Counted as busy from here on, so that no newcomer opens a worker too many meanwhile.
                 waiter.set_result(worker)
                 return
         self._idle.append(worker)
@@ -139,8 +143,19 @@ class Pool(Generic[Connection]):
             return
         del self._busy[worker]
         self._abandoned.add(worker)
-        worker.retire()
+        self._opened -= 1
+        worker.retire(_nobody_waits)
         if not job.answer.done():
             job.answer.set_exception(Stopped(job.stop_reason or StopReason.TIMEOUT))
-        if self._waiting and len(self._busy) + len(self._abandoned) < 2 * self._size:
-            self._hand_on(Worker(f"{self._name}-worker", self._open_connection))
+        if self._waiting and self._may_open():
+            self._hand_on(self._open_worker())
+
+
+def _post(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    """From a worker's thread to the loop; when the loop is gone, so is everyone who waited."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback)
+
+
+def _nobody_waits() -> None:
+    pass

@@ -23,9 +23,10 @@ Connection = TypeVar("Connection", bound=Interruptible)
 
 class Worker(Generic[Connection]):
     def __init__(self, name: str, open_connection: "Callable[[Connection | None], Connection]") -> None:
-        """`open_connection` gets the connection in hand, if any, and returns one that is good for the next job."""
+        """`open_connection` gets the connection in hand, if any, and returns one for the next job."""
         self._open_connection = open_connection
-        self._inbox: queue.SimpleQueue[tuple[Job[Connection, Any], Callable[[], None]] | None] = (
+        # A job and what to call after it; no job is the order to end.
+        self._inbox: queue.SimpleQueue[tuple[Job[Connection, Any] | None, Callable[[], None]]] = (
             queue.SimpleQueue()
         )
         self._lock = threading.Lock()
@@ -46,25 +47,26 @@ class Worker(Generic[Connection]):
             if self._current is job and self._connection is not None:
                 self._connection.interrupt()
 
-    def retire(self) -> None:
-        """End the thread after the current job; returns at once."""
-        self._inbox.put(None)
+    def retire(self, when_ended: Callable[[], None]) -> None:
+        """End the thread after the current job; returns at once. Only the first `when_ended` is called."""
+        self._inbox.put((None, when_ended))
 
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
-
-    def join(self, timeout_s: float) -> None:
-        self._thread.join(timeout_s)
+    def join(self) -> None:
+        """After `when_ended` was called: the thread is at its last instruction."""
+        self._thread.join()
 
     def _live(self) -> None:
-        while (order := self._inbox.get()) is not None:
-            job, when_done = order
+        while True:
+            job, when_done = self._inbox.get()
+            if job is None:
+                break
             self._serve(job)
             # Let go before the next wait: a job holds the caller's rows.
-            del order, job
+            del job
             when_done()
         if self._connection is not None:
             self._connection.close()
+        when_done()
 
     def _serve(self, job: Job[Connection, Any]) -> None:
         try:

@@ -1,0 +1,62 @@
+"""Cells: a database value as a JSON value that does not lie. Pure.
+
+Integers stay exact whatever their size; a float that JSON has no word for becomes that word as text; a blob
+becomes 0x…; text that is not UTF-8 shows its odd bytes as \\xNN. What is too long is cut, and says so.
+"""
+
+import math
+
+from callgate.sql.driver import Cell
+
+# What a driver may hand over. A bytearray is text still undecoded, bytes are a blob.
+RawCell = int | float | str | bytes | bytearray | None
+
+
+def to_cell(value: RawCell, limit_bytes: int) -> Cell:
+    if isinstance(value, bytearray):
+        return _text(value, limit_bytes)
+    if isinstance(value, bytes):
+        return _blob(value, limit_bytes)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, str):
+        return _text(bytearray(value, "utf-8", "backslashreplace"), limit_bytes)
+    return value
+
+
+def type_of(value: RawCell) -> str:
+    """SQLite's storage class: a column there has no other type of its own."""
+    if value is None:
+        return "null"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "real"
+    return "blob" if isinstance(value, bytes) else "text"
+
+
+def merge_types(one: str, other: str) -> str:
+    """The type of a column that holds both."""
+    if one == other or other == "null":
+        return one
+    if one == "null":
+        return other
+    return "numeric" if {one, other} <= {"integer", "real", "numeric"} else "mixed"
+
+
+def _text(value: bytearray, limit_bytes: int) -> str:
+    if len(value) <= limit_bytes:
+        return value.decode("utf-8", "backslashreplace")
+    cut = limit_bytes
+    # Not inside a character: continuation bytes are 10xxxxxx.
+    while cut > limit_bytes - 4 and value[cut] & 0xC0 == 0x80:
+        cut -= 1
+    shown = value[:cut].decode("utf-8", "backslashreplace")
+    return f"{shown}… [cut: {cut:,} of {len(value):,} bytes shown]"
+
+
+def _blob(value: bytes, limit_bytes: int) -> str:
+    shown_bytes = limit_bytes // 2  # two digits a byte
+    if len(value) <= shown_bytes:
+        return "0x" + value.hex()
+    return f"0x{value[:shown_bytes].hex()}… [cut: {shown_bytes:,} of {len(value):,} bytes shown]"

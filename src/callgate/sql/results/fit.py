@@ -1,0 +1,60 @@
+"""Fitting results into the character limit: whole rows, the same in text and structured content. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from callgate.sql.driver import Cell, StatementResult
+from callgate.sql.policy import Limits
+
+# Kept free for counts and messages, so that the whole text stays within the limit.
+_RESERVE_CHARS = 600
+
+
+def fit_rows(
+    results: Sequence[StatementResult], limits: Limits, row_size: Callable[[Sequence[Cell]], int]
+) -> tuple[StatementResult, ...]:
+    """The results, cut so that their rows, each of `row_size` characters, fit the limit together."""
+    left = max(limits.character_limit - _RESERVE_CHARS, 0)
+    fitted: list[StatementResult] = []
+    for result in results:
+        left -= _overhead(result)
+        kept = 0
+        for row in result.rows:
+            left -= row_size(row)
+            if left < 0:
+                break
+            kept += 1
+        if kept < len(result.rows):
+            left = 0
+            count = result.row_count if result.is_write else kept
+            fitted.append(replace(result, rows=result.rows[:kept], row_count=count, truncated=True))
+        else:
+            fitted.append(result)
+    return tuple(fitted)
+
+
+def _overhead(result: StatementResult) -> int:
+    """Column names, their types, punctuation and the line with the count."""
+    return 120 + sum(len(column.name) + len(column.type) + 24 for column in result.columns)
+
+
+def truncation_message(result: StatementResult, limits: Limits) -> str:
+    """How to get the rest, in words that fit the reason of the cut; empty when all rows are there."""
+    if not result.truncated:
+        return ""
+    shown = len(result.rows)
+    if shown == 0:
+        return (
+            f"Results truncated: the first row alone is longer than {limits.character_limit:,} characters. "
+            "Select fewer columns, or parts of long texts with substr(column, 1, 200)."
+        )
+    if shown >= limits.max_rows:
+        reason = f"only the first {shown:,} rows are shown (the limit is {limits.max_rows:,} rows)"
+    else:
+        reason = (
+            f"only the first {shown:,} rows are shown (the limit is {limits.character_limit:,} characters)"
+        )
+    return (
+        f"Results truncated: {reason}. For the rest, add LIMIT {shown} OFFSET {shown} with an ORDER BY, "
+        "filter with WHERE, or select fewer columns."
+    )

@@ -1,0 +1,31 @@
+"""Markdown: a result as a table that a person and a model can read. Pure.
+
+NULL and the empty text look different, and so do a line break and the two characters \\n: every escape
+here can be undone. A line break or a pipe inside a cell would break the table.
+"""
+
+from collections.abc import Sequence
+
+from callgate.sql.driver import Cell, Column
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def header_lines(columns: Sequence[Column]) -> str:
+    names = " | ".join(column.name.translate(_ESCAPES) for column in columns)
+    rule = " | ".join("---" for _ in columns)
+    return f"| {names} |\n| {rule} |"
+
+
+def row_line(row: Sequence[Cell]) -> str:
+    return f"| {' | '.join(map(_shown, row))} |"
+
+
+def _shown(cell: Cell) -> str:
+    if cell is None:
+        return "NULL"
+    if not isinstance(cell, str):
+        return str(cell)
+    if cell in ("", "NULL"):
+        return f"'{cell}'"
+    return cell.translate(_ESCAPES)

@@ -1,0 +1,139 @@
+"""SQLite's errors as answers that teach: which code, what happened, what to try. Never a path, never a stack.
+
+Works in the worker's thread, on the connection that failed: nearest names are looked up there.
+"""
+
+import re
+import sqlite3
+from difflib import get_close_matches
+
+from callgate.model import error_codes as codes
+from callgate.model.error_codes import ErrorCode
+from callgate.model.errors import CallgateError, RefusedError, SourceError
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.policy import Policy, quote_name
+from callgate.sql.tokens import line_and_column
+
+_NO_TABLE = re.compile(r"no such table: (.+)")
+_NO_COLUMN = re.compile(r"no such column: (.+)|table (?:.+) has no column named (.+)")
+_NO_FUNCTION = re.compile(r"no such function: (.+)")
+_NEAR = re.compile(r'near "(.+)": syntax error', re.DOTALL)
+
+_TIPS: dict[str, str] = {
+    "SQLITE_BUSY": "Another process is writing to this database. Try again in a moment.",
+    "SQLITE_LOCKED": "Another statement is using this table. Try again in a moment.",
+    "SQLITE_TOOBIG": "Leave out very large texts or blobs, or take a part of them with substr(column, 1, 1000).",
+    "SQLITE_CONSTRAINT": "The row breaks a rule of the table: a duplicate key, a missing value or a foreign key.",
+    "SQLITE_FULL": "The disk or the database is full.",
+}
+_DOWN = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR"})
+
+
+def explain_failure(
+    error: sqlite3.Error, statement: Statement, connection: sqlite3.Connection, policy: Policy
+) -> CallgateError:
+    message = str(error)
+    name = str(getattr(error, "sqlite_errorname", "") or "")
+    primary = "_".join(name.split("_")[:2])
+    if primary == "SQLITE_AUTH" or "not authorized" in message or "prohibited" in message:
+        return RefusedError(
+            codes.REFUSED_FORBIDDEN,
+            f"SQLite's own gate stopped it: {message}.",
+            hint="Read tables and views with built-in functions only.",
+        )
+    if primary == "SQLITE_READONLY":
+        return RefusedError(
+            codes.REFUSED_READ_ONLY, "the database is open for reading only.", hint=policy.write_advice
+        )
+    if primary in _DOWN:
+        return SourceError(
+            codes.SOURCE_UNAVAILABLE,
+            f"the database file cannot be used ({message}).",
+            hint="Tell the operator.",
+        )
+    if match := _NO_TABLE.search(message):
+        return _unknown_table(match.group(1), connection, policy)
+    if match := _NO_COLUMN.search(message):
+        return _unknown_column(match.group(1) or match.group(2), statement, connection, policy)
+    return _other(message, primary, statement)
+
+
+def _other(message: str, primary: str, statement: Statement) -> SourceError:
+    if match := _NEAR.search(message):
+        where = _position(match.group(1), statement.text)
+        return _source(
+            codes.SOURCE_SYNTAX,
+            f"SQL syntax error near {match.group(1)!r}{where}.",
+            "Check SQLite's syntax there.",
+        )
+    if "incomplete input" in message:
+        return _source(codes.SOURCE_SYNTAX, "SQL syntax error: the statement ends too early.", "Complete it.")
+    if match := _NO_FUNCTION.search(message):
+        return _source(
+            codes.SOURCE_FAILED,
+            f"Function '{match.group(1)}' does not exist in SQLite {sqlite3.sqlite_version}.",
+            "Use another built-in function.",
+        )
+    if "ambiguous column name" in message:
+        return _source(codes.SOURCE_FAILED, f"{message}.", "Write table.column.")
+    return _source(codes.SOURCE_FAILED, f"SQLite error: {message}.", _TIPS.get(primary, ""))
+
+
+def _source(code: ErrorCode, message: str, hint: str) -> SourceError:
+    return SourceError(code, message, hint=hint)
+
+
+def _position(near: str, text: str) -> str:
+    """SQLite names the word only; its place is told when there is just one such word."""
+    places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(near)}(?!\w)", text)]
+    if len(places) != 1:
+        return ""
+    line, column = line_and_column(text, places[0])
+    return f" (line {line}, column {column})"
+
+
+def _unknown_table(wanted: str, connection: sqlite3.Connection, policy: Policy) -> SourceError:
+    names = _names(connection, f"SELECT name FROM {policy.catalogue} WHERE type IN ('table', 'view')")
+    tip = f"Tip: list the tables with {policy.dialect.list_tables_sql.format(master=policy.catalogue)}"
+    return _source(
+        codes.SOURCE_UNKNOWN_TABLE,
+        f"Table '{wanted}' does not exist.",
+        _nearest(wanted.rpartition(".")[2], names, policy.schema) + tip,
+    )
+
+
+def _unknown_column(
+    wanted: str, statement: Statement, connection: sqlite3.Connection, policy: Policy
+) -> SourceError:
+    tables = [table.rpartition(".")[2] for table in statement.tables]
+    names: list[str] = []
+    for table in tables:
+        names += _names(connection, f"SELECT name FROM pragma_table_info({_text_literal(table)})")
+    example = tables[0] if tables else "table_name"
+    tip = f"Tip: list the columns with {policy.dialect.describe_table_sql.format(table=quote_name(example))}"
+    return _source(
+        codes.SOURCE_UNKNOWN_COLUMN,
+        f"Column '{wanted}' does not exist.",
+        _nearest(wanted.rpartition(".")[2], names, None) + tip,
+    )
+
+
+def _names(connection: sqlite3.Connection, sql: str) -> list[str]:
+    try:
+        rows: list[tuple[bytearray]] = connection.execute(sql).fetchmany(2_000)
+    except sqlite3.Error:
+        return []  # the first error is the one to tell
+    return [bytes(row[0]).decode("utf-8", "replace") for row in rows]
+
+
+def _nearest(wanted: str, names: list[str], schema: str | None) -> str:
+    by_folded = {name.lower(): name for name in names}
+    near = get_close_matches(wanted.lower(), by_folded, n=3, cutoff=0.5)
+    if not near:
+        return ""
+    prefix = f"{schema}." if schema else ""
+    return f"Did you mean: {', '.join(prefix + by_folded[name] for name in near)}?\n"
+
+
+def _text_literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

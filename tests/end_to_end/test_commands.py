@@ -1,0 +1,143 @@
+"""The command line as people and scripts use it."""
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+
+import callgate
+
+COUNT = "query=SELECT count(*) AS n FROM shop.orders"
+
+
+def busy_port() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+async def test_a_file_with_just_the_version_serves_the_demo(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("version = 1\n")
+    async with running_gateway(tmp_path, "--config", str(file), "--port", "0") as gateway:
+        assert gateway.announced["config"] == str(file)
+        (server,) = (await gateway.get("/healthz"))["servers"]
+        assert (server["name"], server["state"]) == ("demo", "up")
+        assert "READ-ONLY" in server["detail"]
+
+
+async def test_a_busy_explicit_port_exits_4_and_says_what_to_do(tmp_path: Path) -> None:
+    with busy_port() as taken:
+        done = await run_callgate(tmp_path, "serve", "--port", str(taken.getsockname()[1]))
+    assert done.exit_code == 4
+    assert "--port" in done.stderr
+    assert "setup.port" in done.stderr
+
+
+async def test_the_default_port_moves_to_the_next_free_one_and_says_so(tmp_path: Path) -> None:
+    flags = ("--state-dir", str(tmp_path))
+    async with running_gateway(tmp_path, *flags) as first, running_gateway(tmp_path, *flags) as second:
+        assert first.announced["url"] != second.announced["url"]
+        assert (await second.get("/healthz"))["status"] == "ok"
+        assert "already runs" in " ".join(second.announced["warnings"])
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["by itself", "through the gateway"])
+async def test_call_answers_with_and_without_a_running_gateway(tmp_path: Path, running: bool) -> None:
+    if running:
+        async with running_gateway(tmp_path) as gateway:
+            done = await run_callgate(tmp_path, "call", "demo__query", COUNT)
+            assert [entry["client"] for entry in await gateway.requests()] == [
+                f"callgate-cli/{callgate.__version__}"
+            ]
+    else:
+        done = await run_callgate(tmp_path, "call", "demo__query", COUNT)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "| n |" in done.stdout
+
+
+async def test_call_as_json_is_the_whole_result(tmp_path: Path) -> None:
+    done = await run_callgate(
+        tmp_path, "call", "demo__query", "query=SELECT 1 AS one", "response_format=json", "--json"
+    )
+    assert json.loads(done.stdout)["structuredContent"]["rows"] == [[1]]
+
+
+async def test_a_refused_call_exits_6_and_says_why_on_stderr(tmp_path: Path) -> None:
+    done = await run_callgate(tmp_path, "call", "demo__query", "query=DELETE FROM shop.orders")
+    assert (done.exit_code, done.stdout) == (6, "")
+    assert "READ-ONLY" in done.stderr
+
+
+async def test_a_wrong_tool_exits_2_with_the_nearest_name(tmp_path: Path) -> None:
+    done = await run_callgate(tmp_path, "call", "demo_query", COUNT)
+    assert done.exit_code == 2
+    assert "demo__query" in done.stderr
+
+
+async def test_a_wrong_argument_exits_2(tmp_path: Path) -> None:
+    for arguments in (["query"], ["query:=nope"], ["nonsense=1", COUNT]):
+        done = await run_callgate(tmp_path, "call", "demo__query", *arguments)
+        assert done.exit_code == 2, arguments
+
+
+async def test_three_mistakes_print_three_problems_and_exit_3(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text(
+        'version = 1\n[server]\nlisen = "127.0.0.1:1"\n[[sources]]\nid = "shop"\n'
+        'dsn = "sqlite:///x.db"\nmode = "readonly"\n[record]\nkeep = "a while"\n'
+    )
+    for command in (["config", "check"], ["serve"], ["call", "x"]):
+        done = await run_callgate(tmp_path, *command)
+        assert done.exit_code == 3
+        for key_path in ("server.lisen", "sources[0].mode", "record.keep"):
+            assert key_path in done.stderr
+        assert "listen" in done.stderr
+        assert "read_only" in done.stderr
+        assert "3 problems" in done.stderr
+
+
+async def test_a_password_is_in_no_output(tmp_path: Path) -> None:
+    secret = "s3cr3t-s3cr3t"
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[[sources]]\nid = "x"\ndsn = "mysql://me:{secret}@db/x"\nmoed = 1\n'
+    )
+    for command in (["config", "check"], ["serve"]):
+        done = await run_callgate(tmp_path, *command)
+        assert secret not in done.stdout + done.stderr
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[[sources]]\nid = "x"\ndsn = "mysql://me:{secret}@db/x"\n'
+    )
+    done = await run_callgate(tmp_path, "config", "show")
+    assert done.exit_code == 0
+    assert "***" in done.stdout
+    assert secret not in done.stdout + done.stderr
+
+
+async def test_config_commands_answer(tmp_path: Path) -> None:
+    schema = await run_callgate(tmp_path, "config", "schema")
+    assert "sources" in json.loads(schema.stdout)["properties"]
+    places = await run_callgate(tmp_path, "config", "path", "--json")
+    assert json.loads(places.stdout)["state"] == str(tmp_path)
+
+
+async def test_what_is_configured_but_not_served_is_shown_as_down(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text(
+        'version = 1\n[[sources]]\nid = "shop"\ndsn = "mysql://me@localhost/shop"\n'
+        '[mcpServers.files]\ncommand = "npx"\n'
+    )
+    async with running_gateway(tmp_path) as gateway:
+        states = {entry["name"]: entry["state"] for entry in (await gateway.get("/healthz"))["servers"]}
+        assert states == {"shop": "down", "files": "down"}
+
+
+def test_help_needs_no_heavy_import(tmp_path: Path) -> None:
+    """What makes `--help` and completion quick; scripts/bench start measures the time itself."""
+    environment = clean_environment(tmp_path)
+    done = subprocess.run([*CALLGATE, "--help"], capture_output=True, env=environment, check=True)
+    assert b"stdio" in done.stdout
+    show_modules = "import sys, callgate.cli.main; print(*sys.modules)"
+    loaded = subprocess.run(
+        [CALLGATE[0], "-c", show_modules], capture_output=True, env=environment, check=True, text=True
+    ).stdout.split()
+    assert not {"pydantic", "msgspec", "duckdb", "sqlglot", "starlette", "uvloop"} & set(loaded)
