@@ -18,9 +18,9 @@ from callgate.ports.upstream import Upstream
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.redact import Redactor
 from callgate.relay.relay import Relay
-from callgate.sql.demo import DEMO_SCHEMA, make_demo_shop
-from callgate.sql.server import open_source
-from callgate.sql.settings import SourceSettings
+from callgate.sql.demo import make_demo_shop
+from callgate.sql.open_source import open_source
+from callgate.sql.settings import Mode, SourceSettings
 
 
 class _Unrecorded:
@@ -86,14 +86,14 @@ def _source(spec: SourceSpec) -> Upstream:
         engine=spec.dsn.engine.value,
         path=Path(spec.dsn.path or ""),
         schema=spec.dsn.params.get("schema"),
-        mode=spec.mode,
+        mode=Mode(spec.mode),
         timeout_s=spec.timeout_s,
         max_rows=spec.max_rows,
         character_limit=spec.character_limit,
         allow_ddl=spec.allow_ddl,
-        allow_functions=spec.allow_functions,
+        allow_functions=frozenset(spec.allow_functions),
         pool_size=spec.pool_size,
-        require_qualified=spec.require_qualified,
+        require_qualified=bool(spec.require_qualified),
         from_environment=spec.from_environment,
     )
     try:
@@ -110,7 +110,7 @@ def _mcp_server(name: str) -> Upstream:
 async def _demo(state: Path) -> Upstream:
     path = state / "demo" / "shop.db"
     await asyncio.to_thread(make_demo_shop, path)
-    return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema=DEMO_SCHEMA))
+    return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema="shop"))
 
 
 def _gate_rules(server: ServerSpec) -> GateRules:

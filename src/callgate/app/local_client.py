@@ -90,12 +90,12 @@ async def local_client(loaded: Loaded, flags: Flags) -> AsyncGenerator[LocalClie
         return
     ours, theirs = socket.socketpair()
     gateway = await build_gateway(loaded.config, keeps_store=False)
+    serving = asyncio.create_task(_serve(gateway.relay, theirs))
     try:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_serve(gateway.relay, theirs))
-            async with _connected(ours) as client:
-                yield client
+        async with _connected(ours) as client:
+            yield client
     finally:
+        await serving  # it ends when our side of the pair is closed
         await gateway.close()
 
 

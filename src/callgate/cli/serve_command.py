@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import shutil
 import sys
 
 import callgate
@@ -12,6 +14,9 @@ from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.config.paths import record_folder
 from callgate.model.health import State
+
+
+_SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
 def run_serve(flags: Flags, as_json: bool) -> None:
@@ -48,9 +53,13 @@ def _announce(serving: Serving) -> None:
         console.print(warning, markup=False)
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
-        sample = "callgate call demo__query 'query=SELECT count(*) FROM shop.orders'"
-        console.print(f"  {sample}", markup=False)
+        console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
     console.print(f"  claude mcp add --transport http callgate {serving.url}/mcp", markup=False)
+
+
+def _program() -> str:
+    """What to type to run us again: from a checkout `callgate` is not on the path."""
+    return "callgate" if shutil.which("callgate") else os.path.relpath(sys.argv[0])
 
 
 def _warnings(serving: Serving) -> list[str]:

@@ -28,6 +28,7 @@ class Vocabulary:
     """Names, all ASCII-lowered, that decide what may be called or read."""
 
     functions: frozenset[str]  # harmless built-ins, reviewed by hand
+    forbidden_functions: frozenset[str]  # never, even if the operator lists them
     table_functions: frozenset[str]  # callable in FROM, with or without parentheses
     type_names: frozenset[str]  # may stand before (10, 2) in a CAST or a column definition
     call_keywords: frozenset[str]  # words that may stand before ( without calling anything

@@ -3,6 +3,7 @@
 Because all four are read from here, they cannot disagree. Pure; made from `SourceSettings` and a `Dialect`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from callgate.sql.dialect import Dialect
@@ -46,13 +47,20 @@ class Policy:
 
     @property
     def functions(self) -> frozenset[str]:
-        return self.dialect.vocabulary.functions | self.allow_functions
+        vocabulary = self.dialect.vocabulary
+        return vocabulary.functions | (self.allow_functions - vocabulary.forbidden_functions)
 
     @property
     def write_advice(self) -> str:
         if self.from_environment:
             return f"Set {self.dialect.name.upper()}_ALLOW_WRITE=true to enable write operations."
         return 'Set mode = "write" for this source in callgate.toml to enable write operations.'
+
+    def note_on(self, tables: Iterable[str]) -> str:
+        """What a reader of these tables should know, or the empty string."""
+        if self.schema and any(fold(table) in ("sqlite_master", "sqlite_schema") for table in tables):
+            return f"Note: the tables of this source are listed in {self.catalogue}."
+        return ""
 
     @property
     def catalogue(self) -> str:

@@ -105,7 +105,9 @@ class SqlServer:
             return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
         except CallgateError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
-        reply, fitted = answer_results(results, arguments.response_format, self._policy)
+        reply, fitted = answer_results(
+            results, arguments.response_format, self._policy, self._policy.note_on(judgement.tables)
+        )
         hop.facts = self._facts(
             arguments.query, judgement, rows=fitted[-1].row_count, truncated=any(r.truncated for r in fitted)
         )

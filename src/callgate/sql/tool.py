@@ -69,7 +69,7 @@ def _output_schema() -> dict[str, Any]:
         "rowCount": {"type": "integer", "description": "Rows returned; of a write: affected rows"},
         "executionTime": {"type": "number", "description": "Milliseconds"},
         "truncated": {"type": "boolean"},
-        "message": {"type": "string", "description": "When truncated: how to get the rest"},
+        "message": {"type": "string", "description": "How to get the rest, when truncated; or a note"},
     }
     required = ["columns", "rows", "rowCount", "executionTime", "truncated"]
     one = {
@@ -83,6 +83,7 @@ def _output_schema() -> dict[str, Any]:
 
 def _description(policy: Policy) -> str:
     limits = policy.limits
+    size = f"{limits.max_rows:,} rows, {limits.character_limit:,} characters, {limits.timeout_s:g} s"
     engine = policy.dialect.display_name
     label = policy.mode.label
     lines = [
@@ -96,8 +97,7 @@ def _description(policy: Policy) -> str:
         "- Built-in functions only; write values into the query, placeholders are not bound",
         *_name_lines(policy),
         "",
-        f"**Limits**: {limits.max_rows:,} rows, {limits.character_limit:,} characters, {limits.timeout_s:g} s.",
-        "Results are cut at a row and say so: use LIMIT, WHERE, or aggregate.",
+        f"**Limits**: {size}. Results are cut at a row and say so: use LIMIT, WHERE, or aggregate.",
         "",
         "**Examples**:",
         f"- List tables: {policy.dialect.list_tables_sql.format(master=policy.catalogue)}",

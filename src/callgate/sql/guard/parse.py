@@ -12,6 +12,7 @@ Importing this costs 95 ms: import it late.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import sqlglot.dialects.dialect
@@ -70,11 +71,19 @@ def parse_statement(tokens: tuple[Token, ...], verb: Token, parser_name: str) ->
 
 def _parse(text: str, parser_name: str, token_count: int) -> exp.Expr | None:
     dialect = sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)
-    parser_class = cast("Any", dialect).parser_class
-    budget = _STEPS_PER_TOKEN * token_count + _STEPS_AT_LEAST
+    parser = _counted_parser(parser_name)(dialect=dialect)
+    parser.steps_left = _STEPS_PER_TOKEN * token_count + _STEPS_AT_LEAST
+    trees = cast("list[exp.Expr | None]", parser.parse(dialect.tokenize(text), text))
+    return trees[0] if len(trees) == 1 else None
+
+
+@cache
+def _counted_parser(parser_name: str) -> Any:
+    """sqlglot's parser of that dialect, with a budget. Made once: a parser class builds its tables anew."""
+    parser_class = cast("Any", sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)).parser_class
 
     class CountedParser(parser_class):
-        steps_left = budget
+        steps_left = 0
 
         def _advance(self, times: int = 1) -> None:
             self.steps_left -= 1
@@ -85,8 +94,7 @@ def _parse(text: str, parser_name: str, token_count: int) -> exp.Expr | None:
         def _warn_unsupported(self) -> None:
             """What sqlglot gives up on becomes exp.Command and is refused; no need to log it."""
 
-    trees = cast("list[exp.Expr | None]", CountedParser(dialect=dialect).parse(dialect.tokenize(text), text))
-    return trees[0] if len(trees) == 1 else None
+    return CountedParser
 
 
 def _canonical(tokens: tuple[Token, ...], verb: Token) -> str:

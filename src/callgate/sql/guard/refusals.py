@@ -1,4 +1,4 @@
-"""The sentences of a refusal: rule, what was found, what to do instead; in the seed's wording where it has one."""
+"""The sentences of a refusal: rule, what was found, what to do instead; in the seed's words if any."""
 
 from callgate.model import error_codes as codes
 from callgate.model.verdict import Deny
@@ -55,6 +55,13 @@ def definition_kind(what: str) -> Deny:
 
 
 def function(name: str, policy: Policy) -> Deny:
+    if name in policy.dialect.vocabulary.forbidden_functions:
+        return Deny(
+            codes.REFUSED_FORBIDDEN,
+            "forbidden_function",
+            f"the function {name}() reaches outside the database and is never allowed.",
+            "Leave it out.",
+        )
     return Deny(
         codes.REFUSED_FUNCTION,
         "function",

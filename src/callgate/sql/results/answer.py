@@ -18,17 +18,17 @@ _encode = msgspec.json.Encoder().encode
 
 
 def answer_results(
-    results: Sequence[StatementResult], response_format: str, policy: Policy
+    results: Sequence[StatementResult], response_format: str, policy: Policy, note: str = ""
 ) -> tuple[bytes, tuple[StatementResult, ...]]:
     """The raw result object, and the results as they were cut to fit it."""
     if response_format == "json":
         fitted = fit_rows(results, policy.limits, lambda row: len(_encode(row).decode()) + 1)
-        structured = _structured(fitted, policy)
+        structured = _structured(fitted, policy, note)
         text = _encode(structured).decode()
     else:
         fitted = fit_rows(results, policy.limits, lambda row: len(row_line(row)) + 1)
-        structured = _structured(fitted, policy)
-        text = _markdown(fitted, policy)
+        structured = _structured(fitted, policy, note)
+        text = "\n\n".join(filter(None, (_markdown(fitted, policy), note)))
     reply = {"content": [{"type": "text", "text": text}], "structuredContent": structured, "isError": False}
     return _encode(reply), fitted
 
@@ -40,9 +40,11 @@ def answer_error(text: str, code: ErrorCode, rule: str | None = None) -> bytes:
     return _encode({"content": [{"type": "text", "text": text}], "isError": True, "_meta": meta})
 
 
-def _structured(results: Sequence[StatementResult], policy: Policy) -> dict[str, Any]:
+def _structured(results: Sequence[StatementResult], policy: Policy, note: str) -> dict[str, Any]:
     entries = [_entry(result, policy) for result in results]
     last = dict(entries[-1])
+    if note:
+        last["message"] = " ".join(filter(None, (last.get("message"), note)))
     if len(entries) > 1:
         last["statements"] = [
             {"statementType": result.statement_type, **entry}

@@ -33,6 +33,7 @@ SQLITE = Dialect(
     lex=lex,
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
+        forbidden_functions=functions.FORBIDDEN,
         table_functions=functions.JSON_TABLES | pragmas.TABLES,
         type_names=_TYPE_NAMES,
         call_keywords=_CALL_KEYWORDS,

@@ -22,8 +22,8 @@ _NEAR = re.compile(r'near "(.+)": syntax error', re.DOTALL)
 _TIPS: dict[str, str] = {
     "SQLITE_BUSY": "Another process is writing to this database. Try again in a moment.",
     "SQLITE_LOCKED": "Another statement is using this table. Try again in a moment.",
-    "SQLITE_TOOBIG": "Leave out very large texts or blobs, or take a part of them with substr(column, 1, 1000).",
-    "SQLITE_CONSTRAINT": "The row breaks a rule of the table: a duplicate key, a missing value or a foreign key.",
+    "SQLITE_TOOBIG": "Leave out very large texts or blobs, or take a part: substr(column, 1, 1000).",
+    "SQLITE_CONSTRAINT": "The row breaks a rule of its table: duplicate key, missing value or foreign key.",
     "SQLITE_FULL": "The disk or the database is full.",
 }
 _DOWN = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR"})
@@ -93,7 +93,7 @@ def _position(near: str, text: str) -> str:
 
 
 def _unknown_table(wanted: str, connection: sqlite3.Connection, policy: Policy) -> SourceError:
-    names = _names(connection, f"SELECT name FROM {policy.catalogue} WHERE type IN ('table', 'view')")
+    names = _names(connection, policy.dialect.list_tables_sql.format(master=policy.catalogue))
     tip = f"Tip: list the tables with {policy.dialect.list_tables_sql.format(master=policy.catalogue)}"
     return _source(
         codes.SOURCE_UNKNOWN_TABLE,
@@ -108,7 +108,7 @@ def _unknown_column(
     tables = [table.rpartition(".")[2] for table in statement.tables]
     names: list[str] = []
     for table in tables:
-        names += _names(connection, f"SELECT name FROM pragma_table_info({_text_literal(table)})")
+        names += _names(connection, "SELECT name FROM pragma_table_info(?)", table)
     example = tables[0] if tables else "table_name"
     tip = f"Tip: list the columns with {policy.dialect.describe_table_sql.format(table=quote_name(example))}"
     return _source(
@@ -118,9 +118,9 @@ def _unknown_column(
     )
 
 
-def _names(connection: sqlite3.Connection, sql: str) -> list[str]:
+def _names(connection: sqlite3.Connection, sql: str, *bound: str) -> list[str]:
     try:
-        rows: list[tuple[bytearray]] = connection.execute(sql).fetchmany(2_000)
+        rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(2_000)
     except sqlite3.Error:
         return []  # the first error is the one to tell
     return [bytes(row[0]).decode("utf-8", "replace") for row in rows]
@@ -133,7 +133,3 @@ def _nearest(wanted: str, names: list[str], schema: str | None) -> str:
         return ""
     prefix = f"{schema}." if schema else ""
     return f"Did you mean: {', '.join(prefix + by_folded[name] for name in near)}?\n"
-
-
-def _text_literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

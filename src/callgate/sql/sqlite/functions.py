@@ -1,8 +1,8 @@
-"""SQLite's built-in functions that may be called: an allow-list, reviewed from `PRAGMA function_list` and lang_*.html.
+"""SQLite's built-in functions that may be called: an allow-list, reviewed from `PRAGMA function_list`.
 
-Left off on purpose: load_extension (runs code), fts3_tokenizer (pointers), readfile, writefile, edit (the shell's),
-zeroblob and randomblob (memory for nothing), sqlite_log (writes to the host's log), optimize, fts5, rtreenode and
-friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_* (no use to a reader).
+Left off on purpose: load_extension (runs code), fts3_tokenizer (pointers), readfile, writefile, edit (the
+shell's), zeroblob and randomblob (memory for nothing), sqlite_log (writes to the host's log), optimize, fts5,
+rtreenode and friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_*.
 """
 
 from callgate.sql.tokens import word_set
@@ -42,6 +42,9 @@ JSON = word_set(
 )
 # The auxiliary functions of FTS5 (and FTS3's snippet): they read the row at hand.
 FULL_TEXT = word_set("bm25 highlight snippet")
+
+# Run code, touch files or hand out pointers. No operator's list makes them harmless.
+FORBIDDEN = word_set("load_extension fts3_tokenizer readfile writefile edit sqlite_log")
 
 ALLOWED = SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
 
