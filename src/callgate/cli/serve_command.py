@@ -15,7 +15,6 @@ from callgate.config.load import load_config
 from callgate.config.paths import record_folder
 from callgate.model.health import State
 
-
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
