@@ -20,6 +20,7 @@ _BEFORE_TARGET: dict[str, frozenset[str]] = {
     "ALTER": frozenset({"REFERENCES"}),
 }
 _BEFORE_CTE = frozenset({"WITH", "RECURSIVE"})
+_AFTER_CTE = (["AS", "("], ["AS", "MATERIALIZED", "("], ["AS", "NOT", "MATERIALIZED", "("])
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "IN"})
 
 
@@ -55,7 +56,7 @@ def _may_precede(tokens: tuple[Token, ...], at: int, verb: str, policy: Policy) 
 
 
 def _is_cast_type(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
-    """`AS VARYING CHARACTER(20)`: only type names back to AS."""
+    """`CAST(x AS DECIMAL(10, 2))`: only type names back to AS."""
     for token in reversed(tokens[:at]):
         if token.word == "AS":
             return True
@@ -71,7 +72,8 @@ def _is_cte(tokens: tuple[Token, ...], at: int) -> bool:
         return False
     behind = skip_group(tokens, at + 1)
     words = [token.word or token.text for token in tokens[behind : behind + 4]]
-    return words[:2] in (["AS", "("], ["AS", "MATERIALIZED"]) or words[:3] == ["AS", "NOT", "MATERIALIZED"]
+    # The last ( matters: in `SELECT a, f(x) AS materialized` the word is an alias, and f is called.
+    return any(words[: len(form)] == form for form in _AFTER_CTE)
 
 
 def _is_target(tokens: tuple[Token, ...], at: int, verb: str) -> bool:

@@ -62,6 +62,9 @@ def _read_or_write(
         )
     if statement.is_write and not policy.may_write:
         return statement, refusals.write_in_read_only(verb.word, policy)
+    # What hides inside says more than the names it uses; any other fault less than a forbidden function.
+    if not isinstance(parsed, Parsed) and parsed.rule == "forbidden_node":
+        return statement, refusals.hidden_statement(parsed.detail.upper(), verb.word, policy)
     if (deny := check_calls(tokens, verb.word, policy)) is not None:
         return statement, deny
     if not isinstance(parsed, Parsed):
@@ -80,8 +83,6 @@ def _parse_refusal(rule: str, detail: str, verb: Token, policy: Policy) -> Deny:
         return refusals.too_deep()
     if rule == "parser_budget":
         return refusals.too_entangled()
-    if rule == "forbidden_node":
-        return refusals.hidden_statement(detail.upper(), verb.word, policy)
     near = f" near {detail!r}" if detail and rule == "syntax" else ""
     return refusals.unclear(
         "syntax",

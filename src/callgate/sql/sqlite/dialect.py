@@ -40,7 +40,15 @@ SQLITE = Dialect(
         definition_keywords=_DEFINITION_KEYWORDS,
         # Raw pages, page layout, other connections' SQL text, byte code: never what a reader of data needs.
         hidden_tables=frozenset(
-            {"sqlite_dbpage", "dbstat", "sqlite_stmt", "sqlite_dbdata", "sqlite_dbptr", "tables_used"}
+            {
+                "sqlite_dbpage",
+                "dbstat",
+                "sqlite_stmt",
+                "sqlite_dbdata",
+                "sqlite_dbptr",
+                "tables_used",
+                "fsdir",
+            }
         ),
         hidden_prefixes=("pragma_",),
     ),

@@ -1,4 +1,4 @@
-"""SQLite's errors as answers that teach: which code, what happened, what to try. Never a path, never a stack.
+"""SQLite's errors as answers that teach: which code, what happened, what to try. Never a stack.
 
 Works in the worker's thread, on the connection that failed: nearest names are looked up there.
 """
@@ -40,6 +40,10 @@ def explain_failure(
             codes.REFUSED_FORBIDDEN,
             f"SQLite's own gate stopped it: {message}.",
             hint="Read tables and views with built-in functions only.",
+        )
+    if primary == "SQLITE_READONLY" and policy.may_write:
+        return _source(
+            codes.SOURCE_FAILED, "The database file is not writable.", "The operator must allow it."
         )
     if primary == "SQLITE_READONLY":
         return RefusedError(
@@ -85,7 +89,8 @@ def _source(code: ErrorCode, message: str, hint: str) -> SourceError:
 
 def _position(near: str, text: str) -> str:
     """SQLite names the word only; its place is told when there is just one such word."""
-    places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(near)}(?!\w)", text)]
+    edges = (r"(?<!\w)", r"(?!\w)") if near.isidentifier() else ("", "")
+    places = [match.start() for match in re.finditer(re.escape(near).join(edges), text)]
     if len(places) != 1:
         return ""
     line, column = line_and_column(text, places[0])

@@ -3,12 +3,11 @@
 Rules
 1. `stop_reason` is set before the engine is interrupted: it alone says why a job ended early. The engine's
    error is not asked (a killed statement may end with a normal row on other engines).
-2. The answer goes back to the event loop once; who has stopped waiting is not told twice.
+2. The answer is delivered on the event loop, once; who has stopped waiting is not told twice.
 """
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -32,16 +31,16 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
 
 class Job(Generic[Connection, Answer]):
     def __init__(self, work: "Callable[[Connection, Job[Connection, Answer]], Answer]") -> None:
-        self._loop = asyncio.get_running_loop()
         self._work = work
-        self.answer: asyncio.Future[Answer] = self._loop.create_future()
+        self._ending: Callable[[], None] | None = None
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.stop_reason: StopReason | None = None
 
     def is_stopped(self) -> bool:
         return self.stop_reason is not None
 
     def run(self, connection: Connection) -> None:
-        """In the worker's thread: do the work and send its answer home."""
+        """In the worker's thread: do the work and keep what came of it."""
         if self.stop_reason is not None:
             self.fail(Stopped(self.stop_reason))
             return
@@ -50,13 +49,14 @@ class Job(Generic[Connection, Answer]):
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller must hear of it
             self.fail(error)
         else:
-            self._send(lambda: self.answer.done() or self.answer.set_result(answer))
+            self._ending = lambda: self.answer.set_result(answer)
 
     def fail(self, error: Exception) -> None:
+        """In the worker's thread."""
         told = Stopped(self.stop_reason) if self.stop_reason is not None else error
-        self._send(lambda: self.answer.done() or self.answer.set_exception(told))
+        self._ending = lambda: self.answer.set_exception(told)
 
-    def _send(self, deliver: Callable[[], object]) -> None:
-        # The loop may be gone when an abandoned job ends at last: then nobody waits for it.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(deliver)
+    def deliver(self) -> None:
+        """On the event loop, after `run` or `fail`: tell the caller, if he still waits."""
+        if self._ending is not None and not self.answer.done():
+            self._ending()

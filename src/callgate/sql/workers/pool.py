@@ -54,7 +54,7 @@ class Pool(Generic[Connection]):
         loop = asyncio.get_running_loop()
         job: Job[Connection, Answer] = Job(work)
         self._busy[worker] = job
-        worker.submit(job, lambda: _post(loop, lambda: self._returned(worker)))
+        worker.submit(job, lambda: _post(loop, lambda: self._finish(worker, job)))
         watchdog = loop.call_later(self._timeout_s, self._stop, worker, job, StopReason.TIMEOUT)
         try:
             return await job.answer
@@ -115,12 +115,14 @@ class Pool(Generic[Connection]):
         self._opened += 1
         return Worker(f"{self._name}-worker", self._open_connection)
 
-    def _returned(self, worker: Worker[Connection]) -> None:
+    def _finish(self, worker: Worker[Connection], job: Job[Connection, Any]) -> None:
+        """The worker goes back first: a caller who asks again at once finds it, and opens no other."""
         self._busy.pop(worker, None)
         if worker in self._abandoned:
             self._abandoned.discard(worker)  # it was told to retire when it was given up
         else:
             self._hand_on(worker)
+        job.deliver()
 
     def _hand_on(self, worker: Worker[Connection]) -> None:
         if self._closed:

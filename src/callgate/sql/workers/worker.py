@@ -37,7 +37,7 @@ class Worker(Generic[Connection]):
         self._thread.start()
 
     def submit(self, job: Job[Connection, Any], when_done: Callable[[], None]) -> None:
-        """`when_done` is called in the worker's thread, after the answer was sent."""
+        """`when_done` is called in the worker's thread, when the worker is ready for another job."""
         self._inbox.put((job, when_done))
 
     def stop(self, job: Job[Connection, Any], reason: StopReason) -> None:

@@ -1,0 +1,100 @@
+"""What the SQL tests share: a demo shop of their own, and an asker that speaks as the relay would."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.exchange import Hop, StatementFacts
+from callgate.model.reply import Reply
+from callgate.sql.demo import make_demo_shop
+from callgate.sql.open_source import open_source
+from callgate.sql.server import SqlServer
+from callgate.sql.settings import SourceSettings
+
+ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")
+
+
+@dataclass(frozen=True)
+class Answer:
+    raw: dict[str, Any]
+    facts: StatementFacts | None
+
+    @property
+    def text(self) -> str:
+        return self.raw["content"][0]["text"]
+
+    @property
+    def structured(self) -> dict[str, Any]:
+        return self.raw["structuredContent"]
+
+    @property
+    def is_error(self) -> bool:
+        return self.raw["isError"]
+
+    @property
+    def code(self) -> str | None:
+        return self.raw.get("_meta", {}).get("callgate/code")
+
+    @property
+    def rule(self) -> str | None:
+        return self.raw.get("_meta", {}).get("callgate/rule")
+
+
+class Asker:
+    def __init__(self, server: SqlServer) -> None:
+        self.server = server
+
+    async def send(self, method: str, params: object) -> tuple[dict[str, Any], Hop]:
+        hop = Hop(self.server.name, method, json.dumps(params).encode(), started_mono=0.0)
+        items = [item async for item in self.server.ask(hop, ENVELOPE)]
+        assert len(items) == 1
+        assert isinstance(items[0], Reply)
+        assert items[0].result is not None
+        return json.loads(items[0].result), hop
+
+    async def query(self, sql: str, **arguments: object) -> Answer:
+        raw, hop = await self.send("tools/call", {"name": "query", "arguments": {"query": sql, **arguments}})
+        return Answer(raw, hop.facts)
+
+
+@pytest.fixture(scope="session")
+def pristine_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("demo") / "shop.db"
+    make_demo_shop(path)
+    return path
+
+
+@pytest.fixture
+def shop(pristine_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(pristine_shop, tmp_path / "shop.db"))
+
+
+@pytest.fixture
+def opened(shop: Path) -> Callable[..., Any]:
+    @asynccontextmanager
+    async def open_it(path: Path | None = None, **settings: Any) -> AsyncIterator[Asker]:
+        server = open_source(SourceSettings("demo", "sqlite", path or shop, **settings))
+        try:
+            yield Asker(server)
+        finally:
+            await server.close()
+
+    return open_it
+
+
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    async def wait(is_so: Callable[[], bool]) -> None:
+        """Let the loop turn until it is so: no guess about how long that takes."""
+        while not is_so():
+            await asyncio.sleep(0)
+
+    return wait

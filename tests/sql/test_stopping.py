@@ -1,0 +1,128 @@
+"""Time-out, cancellation, many callers and closing: the worker is free again, and nothing is left behind."""
+
+import asyncio
+import threading
+
+import pytest
+
+RUNAWAY = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+# About three seconds inside one call of a function, where SQLite looks at no flag.
+UNINTERRUPTIBLE = "SELECT instr(printf('%.*c', 700000, 'a'), printf('%.*c', 350000, 'a') || 'b')"
+
+
+def pool_of(source):
+    return source.server._driver._pool
+
+
+def is_running(source) -> bool:
+    return any(worker._current is not None for worker in pool_of(source)._busy)
+
+
+async def test_a_runaway_query_is_stopped_and_its_worker_is_free_again(opened):
+    async with opened(pool_size=1, timeout_s=0.2) as source:
+        answer = await source.query(RUNAWAY)
+        assert answer.code == "source.timeout"
+        assert "Query execution timeout exceeded (200 ms)" in answer.text
+        assert "LIMIT" in answer.text
+        after = await source.query("SELECT count(*) FROM orders")
+        assert after.structured["rows"] == [[1450]]
+        assert pool_of(source)._opened == 1
+        assert not pool_of(source)._abandoned
+
+
+async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened, until):
+    async with opened(pool_size=1) as source:
+        task = asyncio.create_task(source.query(RUNAWAY))
+        await until(lambda: is_running(source))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        after = await source.query("SELECT count(*) FROM orders")
+        assert after.structured["rows"] == [[1450]]
+
+
+async def test_a_query_cancelled_in_any_moment_leaves_the_pool_usable(opened):
+    async with opened(pool_size=2) as source:
+        await source.query("SELECT 1")
+        for turns in range(40):
+            task = asyncio.create_task(source.query(RUNAWAY))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        answers = await asyncio.gather(*(source.query("SELECT 1") for _ in range(8)))
+        assert all(answer.structured["rows"] == [[1]] for answer in answers)
+
+
+async def test_a_late_cancellation_does_not_hit_the_next_caller(opened):
+    async with opened(pool_size=1) as source:
+        for _ in range(50):
+            first = asyncio.create_task(source.query("SELECT count(*) FROM order_items"))
+            second = asyncio.create_task(
+                source.query("SELECT count(*) FROM orders o, customers c WHERE c.id < 20")
+            )
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            first.cancel()
+            assert not (await second).is_error
+            with pytest.raises(asyncio.CancelledError):
+                await first
+
+
+async def test_a_query_that_cannot_be_interrupted_is_abandoned_and_its_worker_replaced(opened, until):
+    async with opened(pool_size=1, timeout_s=0.2) as source:
+        answer = await source.query(UNINTERRUPTIBLE)
+        assert answer.code == "source.timeout"
+        assert len(pool_of(source)._abandoned) == 1
+        assert not (await source.query("SELECT 1")).is_error
+        await until(lambda: not pool_of(source)._abandoned)
+
+
+async def test_waiting_for_a_worker_has_its_limit_too(opened, until):
+    async with opened(pool_size=1, timeout_s=0.2) as source:
+        tasks = [asyncio.create_task(source.query(RUNAWAY)) for _ in range(3)]
+        answers = await asyncio.gather(*tasks)
+        assert {answer.code for answer in answers} == {"source.timeout"}
+        assert not (await source.query("SELECT 1")).is_error
+
+
+async def test_sixty_four_callers_on_four_connections_all_get_their_own_answer(opened):
+    async with opened(pool_size=4) as source:
+        answers = await asyncio.gather(
+            *(source.query(f"SELECT {n} AS n, count(*) FROM order_totals") for n in range(64))
+        )
+        assert [answer.structured["rows"][0] for answer in answers] == [[n, 1450] for n in range(64)]
+        assert pool_of(source)._opened == 4
+        assert len(pool_of(source)._idle) == 4
+
+
+async def test_one_caller_after_the_other_needs_one_connection(opened):
+    async with opened(pool_size=4) as source:
+        for n in range(20):
+            assert (await source.query(f"SELECT {n}")).structured["rows"] == [[n]]
+        assert pool_of(source)._opened == 1
+
+
+async def test_closing_leaves_no_thread(opened):
+    before = set(threading.enumerate())
+    async with opened(pool_size=4) as source:
+        await asyncio.gather(*(source.query(f"SELECT {n}") for n in range(16)))
+        assert set(threading.enumerate()) - before
+    assert set(threading.enumerate()) == before
+
+
+async def test_closing_stops_what_runs_and_what_waits(opened, until):
+    before = set(threading.enumerate())
+    async with opened(pool_size=1) as source:
+        running = asyncio.create_task(source.query(RUNAWAY))
+        await until(lambda: is_running(source))
+        waiting = asyncio.create_task(source.query("SELECT 1"))
+        await until(lambda: len(pool_of(source)._waiting) == 1)
+    assert {(await running).code, (await waiting).code} == {"source.unavailable"}
+    assert set(threading.enumerate()) == before
+
+
+async def test_closing_an_unused_source_is_fine(opened):
+    async with opened():
+        pass
