@@ -30,7 +30,11 @@ class Answer:
     def events(self) -> list[Any]:
         """The messages of an SSE body."""
         lines = self.body.decode().splitlines()
-        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        return [
+            json.loads(line.removeprefix("data: "))
+            for line in lines
+            if line.startswith("data: ") and line != "data: "
+        ]
 
 
 class HttpProbe:
@@ -78,13 +82,27 @@ class HttpProbe:
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         body = b""
         if headers.get("transfer-encoding") == "chunked":
-            while size := int((await self._reader.readline()).strip(), 16):
-                body += await self._reader.readexactly(size)
-                await self._reader.readexactly(2)
-            await self._reader.readexactly(2)
+            while chunk := await self.read_chunk():
+                body += chunk
         elif not head_only:
             body = await self._reader.readexactly(int(headers.get("content-length", "0")))
         return Answer(int(first.split()[1]), headers, body)
+
+    async def read_until(self, end: bytes) -> bytes:
+        assert self._reader is not None
+        return await self._reader.readuntil(end)
+
+    async def read_chunk(self) -> bytes:
+        """The next chunk of a streamed answer; b"" is the last one."""
+        assert self._reader is not None
+        size = int((await self._reader.readline()).strip(), 16)
+        chunk = await self._reader.readexactly(size)
+        await self._reader.readexactly(2)
+        return chunk
+
+    async def post_message(self, message: Any, session: str | None = None) -> Answer:
+        headers = dict(JSON_HEADERS) if session is None else JSON_HEADERS | {"mcp-session-id": session}
+        return await self.request("POST", "/mcp", headers, json.dumps(message).encode())
 
     async def rest(self) -> bytes:
         """Everything until the other side hangs up."""

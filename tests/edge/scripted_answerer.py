@@ -1,13 +1,14 @@
 """A fake of our own boundary: an Answerer that does what each method's name says."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
-from callgate.model.reply import Item, Notice, Reply, RpcFault
+from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, RpcFault
 from callgate.model.session import Session
+from callgate.ports.outlet import Outlet
 
 
 class ScriptedAnswerer:
@@ -17,6 +18,9 @@ class ScriptedAnswerer:
         self.cancelled: list[str] = []
         self.ended: list[str] = []
         self.sessions: dict[str, Session] = {}
+        self.outlets: dict[str, Outlet] = {}
+        self.on_end: dict[str, Callable[[], None]] = {}
+        self.answers: list[Answer] = []
         self.waiting = asyncio.Event()  # "test/wait" is under way
         self.release = asyncio.Event()  # lets it finish
         self.settled = asyncio.Event()  # something was cancelled
@@ -30,6 +34,18 @@ class ScriptedAnswerer:
                 yield Notice("notifications/progress", b'{"progress":1}')
                 yield Notice("notifications/progress", b'{\n"progress":2}')
                 yield Reply(result=b'{"done":true}')
+            case "test/ask":
+                answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+                yield Asking("elicitation/create", b'{"message":"?"}', answered.set_result)
+                self.waiting.set()
+                self.answers.append(await answered)
+                yield Reply(result=b'{"asked":true}')
+            case "test/pause":
+                yield Notice("notifications/message", b'{"data":"before"}')
+                yield Paused(retry_ms=10)
+                await self.release.wait()
+                yield Notice("notifications/message", b'{"data":"after"}')
+                yield Reply(result=b'{"resumed":true}')
             case "test/wait":
                 self.waiting.set()
                 try:
@@ -49,8 +65,9 @@ class ScriptedAnswerer:
     def _open(self, arrival: Arrival) -> Session:
         assert arrival.envelope.era is Era.LEGACY
         key = f"handshake-{len(self.sessions)}"
+        number = len(self.sessions)
         session = Session(
-            f"session-{len(self.sessions)}", arrival.principal, "http", arrival.envelope, 0.0, 0.0, None, key
+            f"session-{number}", arrival.principal, "http", arrival.envelope, 0.0, 0.0, handshake_id=key
         )
         self.sessions[key] = session
         return session
@@ -62,8 +79,13 @@ class ScriptedAnswerer:
         session = self.sessions.get(handshake_id)
         return session if session is not None and session.principal == principal else None
 
+    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
+        self.outlets[session.session_id] = outlet
+        self.on_end[session.session_id] = on_end
+
     def end_session(self, session: Session) -> None:
         self.ended.append(session.session_id)
+        self.on_end.pop(session.session_id, lambda: None)()
         if session.handshake_id is not None:
             self.sessions.pop(session.handshake_id, None)
 

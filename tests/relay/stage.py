@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from callgate.model.envelope import Envelope, Era
@@ -10,9 +10,11 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import Event, ExchangeSettled
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
+from callgate.model.heard import News
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
+from callgate.ports.upstream import Asker
 from callgate.relay.relay import Relay
 
 LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
@@ -44,11 +46,14 @@ class StagedUpstream:
         self.notices: list[Notice] = []
         self.block: asyncio.Event | None = None
         self.reached = asyncio.Event()
+        self.told: list[str] = []
+        self.forgotten: list[str] = []
+        self.say: Callable[[News], None] = lambda news: None
         self.envelopes: list[Envelope] = []
 
-    async def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         self.asked.append((hop.method, hop.params))
-        self.envelopes.append(envelope)
+        self.envelopes.append(asker.envelope)
         if hop.method == "tools/list":
             if self.list_error is not None:
                 raise self.list_error
@@ -62,6 +67,15 @@ class StagedUpstream:
         if self.error is not None:
             raise self.error
         yield Reply(result=self.result)
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        self.told.append(method)
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        self.say = listener
+
+    def forget(self, session: Session) -> None:
+        self.forgotten.append(session.session_id)
 
     def health(self) -> Health:
         return Health(self.name, "mcp", State.UP, "staged")

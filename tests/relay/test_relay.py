@@ -115,10 +115,18 @@ async def test_an_unknown_tool_is_answered_with_the_nearest_names(
     assert sink.settled[0].settlement.ended_by is EndedBy.GATEWAY
 
 
-async def test_a_native_name_does_not_work_on_the_aggregate_nor_a_public_one_alone(relay: Relay) -> None:
-    for name, target in (("query", None), ("shop__query", "shop"), ("send", "shop")):
-        reply = await reply_of(relay, arrival("tools/call", {"name": name}, target=target))
-        assert reply.fault is not None
+async def test_a_native_name_does_not_work_on_the_aggregate(relay: Relay) -> None:
+    reply = await reply_of(relay, arrival("tools/call", {"name": "query"}))
+    assert reply.fault is not None
+
+
+async def test_one_server_alone_is_asked_even_for_what_it_does_not_list(
+    relay: Relay, shop: StagedUpstream, mail: StagedUpstream
+) -> None:
+    await reply_of(relay, arrival("tools/call", {"name": "unlisted"}, target="shop"))
+    await reply_of(relay, arrival("made/up", {"x": 1.50}, target="shop"))
+    assert shop.asked[-2:] == [("tools/call", b'{"name": "unlisted"}'), ("made/up", b'{"x": 1.5}')]
+    assert mail.asked == []
 
 
 @pytest.mark.parametrize(

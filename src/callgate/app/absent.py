@@ -1,13 +1,15 @@
 """What stands in for a configured server or source that this version cannot reach: it says so, always."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
-from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
+from callgate.model.heard import News
 from callgate.model.reply import Item
+from callgate.model.session import Session
+from callgate.ports.upstream import Asker
 
 
 class AbsentUpstream:
@@ -15,9 +17,18 @@ class AbsentUpstream:
         self.name = name
         self._health = Health(name, kind, State.DOWN, reason, code.code)
 
-    async def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.name} is down: {self._health.detail}")
         yield  # an async generator, like every Upstream.ask
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        pass
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        pass
+
+    def forget(self, session: Session) -> None:
+        pass
 
     def health(self) -> Health:
         return self._health

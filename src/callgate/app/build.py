@@ -7,11 +7,11 @@ from pathlib import Path
 from callgate.api.http_api import HttpApi
 from callgate.app.absent import AbsentUpstream
 from callgate.config.paths import record_folder, state_folder
-from callgate.config.specs import Config, ServerSpec, SourceSpec
+from callgate.config.specs import Config, McpServerSpec, ServerSpec, SourceSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
-from callgate.model.error_codes import SETUP_STATE_FOLDER, UPSTREAM_UNAVAILABLE
+from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.upstream import Upstream
@@ -21,6 +21,12 @@ from callgate.relay.relay import Relay
 from callgate.sql.demo import make_demo_shop
 from callgate.sql.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
+from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.http_settings import HttpSettings
+from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.openers import child_opener, http_opener, sse_opener
+from callgate.upstreams.warden import Warden
 
 
 class _Unrecorded:
@@ -31,17 +37,32 @@ class _Unrecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class Outward:
+    """What all upstreams share: the guard of their processes, and the pool of their connections."""
+
+    warden: Warden
+    client: HttpClient
+
+    async def close(self) -> None:
+        await self.client.close()
+        self.warden.close()
+
+
+@dataclass(frozen=True, slots=True)
 class Gateway:
     relay: Relay
     recorder: Recorder | None
     listener: Listener
     local_socket: LocalSocket
+    outward: Outward
 
     async def close(self) -> None:
         """Doors first, then what is behind them; the record last, so that it hears of every end."""
+        self.relay.retire()
         await self.listener.close()
         await self.local_socket.close()
         await self.relay.close()
+        await self.outward.close()
         if self.recorder is not None:
             await self.recorder.close()
 
@@ -50,7 +71,10 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder)."""
     state = make_state_folder(config)
     upstreams: list[Upstream] = [_source(spec) for spec in config.sources]
-    upstreams += [_mcp_server(name) for name, spec in config.mcp_servers.items() if not spec.disabled]
+    outward = Outward(Warden(), HttpClient())
+    upstreams += [
+        _mcp_server(name, spec, outward) for name, spec in config.mcp_servers.items() if not spec.disabled
+    ]
     if config.is_empty:
         upstreams.append(await _demo(state))
     recorder = None
@@ -64,7 +88,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     )
     api = HttpApi(record=recorder, status=relay)
     listener = Listener(relay, api.app(), _gate_rules(config.server), config.server.max_body_bytes)
-    return Gateway(relay, recorder, listener, LocalSocket(relay))
+    return Gateway(relay, recorder, listener, LocalSocket(relay), outward)
 
 
 def make_state_folder(config: Config) -> Path:
@@ -102,9 +126,17 @@ def _source(spec: SourceSpec) -> Upstream:
         return AbsentUpstream(spec.id, "sql", error.message, error.code)
 
 
-def _mcp_server(name: str) -> Upstream:
-    reason = "this version does not connect to MCP servers yet"
-    return AbsentUpstream(name, "mcp", reason, UPSTREAM_UNAVAILABLE)
+def _mcp_server(name: str, spec: McpServerSpec, outward: Outward) -> Upstream:
+    if spec.command is not None:
+        env = {key: value.get_secret_value() for key, value in spec.env.items()}
+        opener = child_opener(ChildCommand(name, spec.command, spec.args, env, spec.cwd), outward.warden)
+    else:
+        assert spec.url is not None
+        headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
+        settings = HttpSettings(name, spec.url, headers)
+        make = sse_opener if spec.kind == "sse" else http_opener
+        opener = make(settings, outward.client)
+    return McpUpstream(McpUpstreamPlan(name, opener, spec.timeout_s, spec.isolation))
 
 
 async def _demo(state: Path) -> Upstream:

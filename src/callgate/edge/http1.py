@@ -51,7 +51,7 @@ Refuser = Callable[[CallerError, "Responder"], None]
 class Responder:
     """The answering half of one request."""
 
-    __slots__ = ("_connection", "_head_only", "cancel_on_disconnect", "started", "streaming")
+    __slots__ = ("_connection", "_head_only", "cancel_on_disconnect", "on_silence", "started", "streaming")
 
     def __init__(self, connection: "HttpConnection", head_only: bool) -> None:
         self._connection = connection
@@ -59,6 +59,8 @@ class Responder:
         self.started = False
         self.streaming = False
         self.cancel_on_disconnect = False
+        # Called when nothing was written for a while (see Listener), to keep the connection alive.
+        self.on_silence: Callable[[], None] | None = None
 
     @property
     def client_gone(self) -> bool:
@@ -75,10 +77,14 @@ class Responder:
         self.started = self.streaming = True
         self._connection.write(_head(status, headers) + b"transfer-encoding: chunked\r\n\r\n")
 
-    async def stream(self, data: bytes) -> None:
-        """One chunk; waits while the client reads too slowly."""
+    def write(self, data: bytes) -> None:
+        """One chunk of a stream."""
         if data and not self._head_only:
             self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    async def stream(self, data: bytes) -> None:
+        """One chunk; waits while the client reads too slowly."""
+        self.write(data)
         await self._connection.drained()
 
     def end_stream(self) -> None:
@@ -108,6 +114,7 @@ class HttpConnection(asyncio.Protocol):
         self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
         self._closing = False
         self.waiting_since = now()  # when we began to wait for the (rest of the) next request
+        self._wrote_at = self.waiting_since
         self.on_message_begin()
 
     # ---- asyncio.Protocol
@@ -155,7 +162,14 @@ class HttpConnection(asyncio.Protocol):
 
     def write(self, data: bytes) -> None:
         if self._transport is not None:
+            self._wrote_at = self._now()
             self._transport.write(data)
+
+    def check_silence(self, before: float) -> None:
+        """An answer under way that has written nothing since `before` is reminded to."""
+        responder = self._responder
+        if responder is not None and responder.on_silence is not None and self._wrote_at < before:
+            responder.on_silence()
 
     async def drained(self) -> None:
         if self._drain is not None:
@@ -247,6 +261,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _start(self, request: HttpRequest) -> None:
         self._responder = Responder(self, head_only=request.method == "HEAD")
+        self._wrote_at = self._now()
         self._task = asyncio.get_running_loop().create_task(self._serve(request, self._responder))
 
     async def _serve(self, request: HttpRequest, responder: Responder) -> None:

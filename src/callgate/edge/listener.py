@@ -15,7 +15,8 @@ from contextlib import suppress
 from callgate.edge.asgi_mount import AsgiMount
 from callgate.edge.gate import GateRules, admit, check_site, identify
 from callgate.edge.http1 import Headers, HttpConnection, HttpRequest, Responder
-from callgate.edge.mcp_http import McpHttp, Visit
+from callgate.edge.mcp_http import McpHttp
+from callgate.edge.visit import Visit
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TIMEOUT, CALLER_UNKNOWN_SERVER, SETUP_PORT
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
 from callgate.model.identity import Principal
@@ -32,6 +33,8 @@ _OPEN_PATHS = frozenset({"/healthz"})
 # theirs (60 s), short enough that a slow-writing attacker does not hold connections for free.
 _IDLE_S = 75.0
 _SWEEP_S = 5.0
+# Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.
+_SILENCE_S = 15.0
 _BACKLOG = 1024
 # How long answers under way may take once we were told to stop.
 _GRACE_S = 5.0
@@ -71,6 +74,7 @@ class Listener:
             self._sweep.cancel()
         if self._server is not None:
             self._server.close()
+        self._mcp.close()
         answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
         if answering:
             _, late = await asyncio.wait(answering, timeout=_GRACE_S)
@@ -97,7 +101,9 @@ class Listener:
         loop = asyncio.get_running_loop()
         before = loop.time() - _IDLE_S
         for connection in list(self._connections):
-            if not connection.is_answering and connection.waiting_since < before:
+            if connection.is_answering:
+                connection.check_silence(loop.time() - _SILENCE_S)
+            elif connection.waiting_since < before:
                 connection.drop_idle()
         self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
 

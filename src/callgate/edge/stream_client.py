@@ -5,18 +5,19 @@
 
 import asyncio
 import logging
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 from callgate.edge.name_client import name_client
+from callgate.edge.questions import Questions
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Reply
+from callgate.model.reply import Asking, Item, Notice, Paused, Reply
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
-from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Told
+from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import (
     Notification,
@@ -31,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 # After the client closed its side, answers under way may still be wanted (`echo … | callgate stdio`).
 _GRACE_S = 10.0
+# What is said out of turn waits here for its line; a client that does not read loses the newest.
+_MAX_UNSAID = 1000
 # Past this many open requests we stop reading: the pipe fills and the client has to wait.
 _MAX_OPEN = 1000
 
@@ -53,6 +56,9 @@ class StreamClient:
         self._session: Session | None = None
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._room = asyncio.Semaphore(_MAX_OPEN)
+        self._questions = Questions()
+        self._speaking: asyncio.Task[None] | None = None
+        self._unsaid: asyncio.Queue[Notice | Asking] = asyncio.Queue(_MAX_UNSAID)
 
     async def run(self) -> None:
         """Until the client closes its side, or is gone."""
@@ -72,8 +78,22 @@ class StreamClient:
         finally:
             await self._end()
 
+    # ---- ports.Outlet
+
+    def say(self, item: Notice | Asking) -> None:
+        with suppress(asyncio.QueueFull):
+            self._unsaid.put_nowait(item)
+
+    async def _speak(self) -> None:
+        """Writes what is said out of turn, for as long as the session lives."""
+        with suppress(OSError):
+            while True:
+                await self._write(None, await self._unsaid.get())
+
     async def _end(self) -> None:
         tasks = list(self._tasks.values())
+        if self._speaking is not None:
+            tasks.append(self._speaking)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -95,6 +115,8 @@ class StreamClient:
                 self._tasks[rpc_id].cancel()
             case Refuse(frame):
                 await self._stream.write(frame + b"\n")
+            case Replied(response):
+                self._questions.answered(response)
 
     async def _answer(self, request: Request, envelope: Envelope) -> None:
         arrival = self._arrival(request, envelope)
@@ -102,20 +124,34 @@ class StreamClient:
         try:
             async with aclosing(self._answerer.answer(arrival)) as items:
                 async for item in items:
-                    if isinstance(item, Reply):
+                    if isinstance(item, Reply) and item.opened is not None:
                         opened = item.opened
-                        frame = encode_reply(request.rpc_id, item)
-                    else:
-                        frame = encode_notification(item.method, item.params)
-                    if opened is not None:  # before the client can answer: it may be quick
-                        self._session = opened
-                        self._conversation.handshake_done(opened.envelope)
-                    await self._stream.write(flat(frame) + b"\n")
+                        self._shake_hands(opened)  # before the client can answer: it may be quick
+                    await self._write(request.rpc_id, item)
         except OSError as problem:
             _log.debug("an answer had no reader: %s", problem)
         finally:
             if request.method == "initialize" and opened is None:
                 self._conversation.handshake_done(None)
+
+    def _shake_hands(self, session: Session) -> None:
+        self._session = session
+        self._conversation.handshake_done(session.envelope)
+        self._answerer.attach(session, self, lambda: None)
+        self._speaking = asyncio.create_task(self._speak())
+
+    async def _write(self, rpc_id: bytes | None, item: Item) -> None:
+        match item:
+            case Reply():
+                assert rpc_id is not None
+                frame = encode_reply(rpc_id, item)
+            case Notice(method, params):
+                frame = encode_notification(method, params)
+            case Asking():
+                frame = self._questions.put(item)
+            case Paused():
+                return  # a pipe has nothing to close in between
+        await self._stream.write(flat(frame) + b"\n")
 
     def _closed(self, rpc_id: bytes) -> None:
         self._conversation.closed(rpc_id)

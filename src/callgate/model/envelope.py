@@ -20,6 +20,7 @@ class Envelope:
     revision: str
     client_name: str | None = None
     client_version: str | None = None
+    client_info: bytes = b""  # raw JSON as the client wrote it; b"" when it said nothing
     # Raw JSON as the client wrote it: what an upstream is shown must be what the client declared.
     capabilities: bytes = b"{}"
     progress_token: bytes | None = None

@@ -33,6 +33,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 # MCP 2026-07-28
 HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 
 ALL: dict[str, ErrorCode] = {}
@@ -56,6 +57,12 @@ CALLER_UNKNOWN_METHOD = _code(
 )
 CALLER_UNKNOWN_TOOL = _code(
     "caller.unknown_tool", "No tool of that name is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
+)
+CALLER_UNKNOWN_PROMPT = _code(
+    "caller.unknown_prompt", "No prompt of that name is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
+)
+CALLER_UNKNOWN_RESOURCE = _code(
+    "caller.unknown_resource", "No resource of that uri is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
 )
 CALLER_UNKNOWN_SERVER = _code(
     "caller.unknown_server", "No server of that name is configured", rpc=INVALID_PARAMS, http=404, exit_code=2
@@ -98,6 +105,7 @@ CALLER_WRONG_HTTP_METHOD = _code(
     "caller.wrong_http_method", "This address does not take that HTTP method", rpc=INVALID_REQUEST, http=405
 )
 CALLER_NOT_FOUND = _code("caller.not_found", "Nothing lives at this address", rpc=INVALID_REQUEST, http=404)
+CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INVALID_REQUEST, http=409)
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
 # --- we will not
@@ -149,6 +157,33 @@ REFUSED_UNAUTHENTICATED = _code(
 # --- a server behind us failed
 UPSTREAM_UNAVAILABLE = _code(
     "upstream.unavailable", "The server is not reachable at the moment", rpc=-31502, http=502, exit_code=5
+)
+UPSTREAM_EXITED = _code("upstream.exited", "The server's process ended", rpc=-31502, http=502, exit_code=5)
+UPSTREAM_TIMEOUT = _code(
+    "upstream.timeout", "The server did not answer in time", rpc=-31504, http=504, exit_code=5
+)
+UPSTREAM_BUSY = _code(
+    "upstream.busy", "The server takes no more requests at the moment", rpc=-31503, http=503, exit_code=5
+)
+UPSTREAM_SESSION_LOST = _code(
+    "upstream.session_lost",
+    "The server forgot our session while the request was under way",
+    rpc=-31502,
+    http=502,
+    exit_code=5,
+)
+UPSTREAM_TOO_LARGE = _code(
+    "upstream.too_large", "The server sent a message larger than the limit", rpc=-31502, http=502, exit_code=5
+)
+UPSTREAM_UNAUTHORIZED = _code(
+    "upstream.unauthorized", "The server wants credentials we do not have", rpc=-31502, http=502, exit_code=5
+)
+UPSTREAM_OTHER_ERA = _code(
+    "upstream.other_era",
+    "The server speaks only the other era of the protocol",
+    rpc=-31501,
+    http=501,
+    exit_code=5,
 )
 UPSTREAM_FAILED = _code(
     "upstream.failed", "The server answered with something that is not MCP", rpc=-31502, http=502, exit_code=5

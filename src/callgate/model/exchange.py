@@ -7,6 +7,7 @@ Rules
 4. Each leg to an upstream is a `Hop`; a hop ends before its exchange is settled.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -44,6 +45,7 @@ class Arrival:
     session: Session | None = None  # a legacy session already open
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     workspace: str | None = None
+    headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Hop:
     method: str
     params: bytes
     started_mono: float
+    param_headers: tuple[tuple[str, str], ...] = ()  # Mcp-Param-*, for an HTTP upstream of the modern era
     ended_mono: float | None = None
     result: bytes | None = None
     error: str | None = None

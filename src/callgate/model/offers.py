@@ -1,19 +1,38 @@
 """What we offer to clients, and where each offer leads."""
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """The kinds of offers: the method that lists them, the member of its result, the one that names each."""
+
+    TOOL = ("tools/list", "tools", "name")
+    PROMPT = ("prompts/list", "prompts", "name")
+    RESOURCE = ("resources/list", "resources", "uri")
+    TEMPLATE = ("resources/templates/list", "resourceTemplates", "uriTemplate")
+
+    def __init__(self, method: str, member: str, key: str) -> None:
+        self.method = method
+        self.member = member
+        self.key = key
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     upstream: str
-    native_name: str
+    native_name: str  # a name, a uri or a uri template
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool as a client sees it. Everything but the name is the upstream's own bytes."""
+    """A tool, prompt, resource or template as a client of the aggregate sees it.
 
+    Everything but its name is the upstream's own bytes.
+    """
+
+    kind: Kind
     public_name: str
     route: Route
     definition: bytes  # raw JSON object with the public name
-    annotations: bytes | None  # raw JSON object, None when the upstream declared none
+    annotations: bytes | None = None  # raw JSON object; None when the upstream declared none

@@ -1,5 +1,6 @@
-"""What comes back up: items of one async iterator, notices first, one reply last."""
+"""What comes back up: items of one async generator, and one reply as the last of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,33 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a client said to a server's own question: one of the two, raw JSON."""
+
+    result: bytes | None = None
+    error: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A server's own request to the client (sampling, elicitation, roots), on the way of a call.
+
+    `respond` is to be called once, with the client's answer; never, when the client goes away.
+    """
+
+    method: str
+    params: bytes
+    respond: Callable[[Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The upstream closed the stream of this call on purpose and will go on after a reconnect."""
+
+    retry_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The last item of every answer: a raw result, or a fault."""
 
@@ -32,4 +60,4 @@ class Reply:
     opened: Session | None = None  # a handshake opened this session: the edge must hand out its id
 
 
-Item = Notice | Reply
+Item = Notice | Asking | Paused | Reply

@@ -17,6 +17,7 @@ class Session:
     created_at: float
     last_seen_at: float
     workspace: str | None = None
+    target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     # The `Mcp-Session-Id` we minted, for legacy HTTP only. A secret: never shown, never recorded.
     handshake_id: str | None = None
     ended_at: float | None = None

@@ -1,12 +1,13 @@
 """Edge asks relay."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.ports.outlet import Outlet
 
 
 class Answerer(Protocol):
@@ -20,6 +21,10 @@ class Answerer(Protocol):
 
     def find_session(self, handshake_id: str, principal: Principal) -> Session | None:
         """The open legacy session of that id, if it belongs to that principal."""
+        ...
+
+    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
+        """Where to say things to this legacy client out of turn, and whom to tell that the session ended."""
         ...
 
     def end_session(self, session: Session) -> None:

@@ -1,12 +1,24 @@
 """Relay asks upstreams and sql: whatever stands behind us answers MCP methods."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.model.envelope import Envelope
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
+from callgate.model.heard import News
 from callgate.model.reply import Item
+from callgate.model.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """On whose behalf an upstream is asked: what it declared decides which connection serves it."""
+
+    envelope: Envelope
+    session: Session
+    rpc_id: bytes  # the client's own id of the request: a subscription is known to the client by it
 
 
 class Upstream(Protocol):
@@ -15,12 +27,25 @@ class Upstream(Protocol):
         """The id the operator gave it; also the prefix of its public names."""
         ...
 
-    def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
-        """Ask `hop.method` with `hop.params` (raw JSON with native names): notices, then one `Reply`.
+    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        """Ask `hop.method` with `hop.params` (raw JSON with native names): items, then one `Reply`.
 
-        Closing the generator early cancels at the upstream. A failure raises `UpstreamError` or
-        `SourceError`; the upstream may fill in `hop.facts`, `hop.server_version` and `hop.server_protocol`.
+        `initialize` answers with what the upstream said in its own handshake. Closing the generator early
+        cancels at the upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not exist
+        here `CallerError`; the upstream may fill in `hop.facts`, `hop.server_version`, `hop.server_protocol`.
         """
+        ...
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        """A notification of this client's, best effort."""
+        ...
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        """Who is to be told what it says of its own accord; set once, before anything is asked."""
+        ...
+
+    def forget(self, session: Session) -> None:
+        """The session ended: connections that served only it may go."""
         ...
 
     def health(self) -> Health: ...

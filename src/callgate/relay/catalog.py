@@ -1,4 +1,4 @@
-"""All we offer, in a fixed order, replaced whole: a reader never sees half of a change."""
+"""All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change."""
 
 import difflib
 from collections.abc import Sequence
@@ -6,24 +6,31 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from callgate.model.error_codes import CALLER_UNKNOWN_TOOL, UPSTREAM_FAILED
-from callgate.model.errors import CallerError, UpstreamError
-from callgate.model.offers import Offer, Route
-from callgate.relay.public_names import public_name
+from callgate.model.error_codes import UPSTREAM_FAILED
+from callgate.model.errors import UpstreamError
+from callgate.model.offers import Kind, Offer, Route
+from callgate.relay.public_names import public_name, public_uri
 from callgate.wire.params import with_member
 
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
-class _ListResult(msgspec.Struct):
-    tools: list[msgspec.Raw]
 
+@dataclass(frozen=True, slots=True)
+class Native:
+    """One entry of an upstream's own list."""
 
-class _Tool(msgspec.Struct):
     name: str
-    annotations: msgspec.Raw = msgspec.Raw()
+    definition: bytes
+    annotations: bytes | None
 
 
-_list_decoder = msgspec.json.Decoder(_ListResult)
-_tool_decoder = msgspec.json.Decoder(_Tool)
+@dataclass(frozen=True, slots=True)
+class Page:
+    natives: tuple[Native, ...]
+    next_cursor: bytes | None  # raw JSON string
+    ttl_ms: int | None
+    is_public: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,54 +41,64 @@ class Catalog:
     by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
     by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
 
-    def find(self, name: str, target: str | None) -> Offer:
-        """By its public name, or by its native one on /servers/<target>/mcp. Raises CallerError."""
-        offer = self.by_public_name.get(name) if target is None else self.by_route.get(Route(target, name))
-        if offer is None:
-            known = [
-                o.public_name if target is None else o.route.native_name
-                for o in self.offers
-                if target is None or o.route.upstream == target
-            ]
-            raise CallerError(CALLER_UNKNOWN_TOOL, f"Unknown tool: {name[:100]}", hint=_advice(name, known))
-        return offer
+    def nearest(self, name: str, target: str | None) -> str:
+        """Advice for a name that does not exist."""
+        known = [
+            offer.public_name if target is None else offer.route.native_name
+            for offer in self.offers
+            if target is None or offer.route.upstream == target
+        ]
+        if not known:
+            return "Nothing of the kind is offered at the moment: see /healthz for what is down"
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        return f"Did you mean {' or '.join(near)}?" if near else f"The list names all {len(known)}"
 
 
-def build_catalog(listings: Sequence[Sequence[Offer]]) -> Catalog:
-    offers = tuple(offer for listed in listings for offer in listed)
-    return Catalog(
-        offers,
-        {offer.public_name: offer for offer in offers},
-        {offer.route: offer for offer in offers},
+def build_catalog(kind: Kind, listings: Sequence[tuple[str, Sequence[Native]]]) -> Catalog:
+    """`listings`: by upstream, in the operator's order, so that names stay the same from run to run."""
+    offers: dict[str, Offer] = {}
+    for upstream, natives in listings:
+        for native in natives:
+            name = _public(kind, upstream, native.name, offers)
+            definition = native.definition
+            if name != native.name:
+                definition = with_member(definition, kind.key, msgspec.json.encode(name))
+            offers[name] = Offer(kind, name, Route(upstream, native.name), definition, native.annotations)
+    return Catalog(tuple(offers.values()), offers, {offer.route: offer for offer in offers.values()})
+
+
+def _public(kind: Kind, upstream: str, native: str, taken: dict[str, Offer]) -> str:
+    if kind.key == "name":
+        return public_name(upstream, native)
+    # A uri is kept where it can be: tool results and other servers refer to it. The first owner has it.
+    return public_uri(upstream, native) if native in taken else native
+
+
+def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
+    """One page of an upstream's list; one entry without a name does not hide the others."""
+    try:
+        members = _members_decoder.decode(result)
+        entries = _list_decoder.decode(members[kind.member])
+    except (msgspec.DecodeError, KeyError) as problem:
+        raise UpstreamError(
+            UPSTREAM_FAILED, f"{upstream} answered {kind.method} with something else: {problem}"
+        ) from problem
+    natives = tuple(native for entry in entries if (native := _native(kind, entry)) is not None)
+    cursor = bytes(members.get("nextCursor", b""))
+    ttl = bytes(members.get("ttlMs", b""))
+    return Page(
+        natives,
+        cursor if cursor[:1] == b'"' else None,
+        int(ttl) if ttl.isdigit() else None,
+        bytes(members.get("cacheScope", b"")) == b'"public"',
     )
 
 
-def read_tools(upstream: str, result: bytes) -> list[Offer]:
-    """The offers in one upstream's `tools/list` result; one bad tool does not hide the others' upstream."""
+def _native(kind: Kind, entry: msgspec.Raw) -> Native | None:
     try:
-        raw_tools = _list_decoder.decode(result).tools
-    except msgspec.DecodeError as problem:
-        raise UpstreamError(UPSTREAM_FAILED, f"{upstream} answered tools/list with {problem}") from problem
-    offers: list[Offer] = []
-    for raw in raw_tools:
-        try:
-            tool = _tool_decoder.decode(raw)
-        except msgspec.DecodeError:
-            continue
-        name = public_name(upstream, tool.name)
-        offers.append(
-            Offer(
-                public_name=name,
-                route=Route(upstream, tool.name),
-                definition=with_member(bytes(raw), "name", msgspec.json.encode(name)),
-                annotations=bytes(tool.annotations) or None,
-            )
-        )
-    return offers
-
-
-def _advice(name: str, known: list[str]) -> str:
-    if not known:
-        return "No tool is offered at the moment: see /healthz for what is down"
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"Did you mean {' or '.join(near)}?" if near else f"tools/list names all {len(known)} tools"
+        members = _members_decoder.decode(entry)
+        name = msgspec.json.decode(members[kind.key], type=str)
+    except (msgspec.DecodeError, KeyError):
+        return None
+    annotations = bytes(members.get("annotations", b"")) if kind is Kind.TOOL else b""
+    return Native(name, bytes(entry), annotations or None)

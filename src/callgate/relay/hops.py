@@ -4,20 +4,19 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from callgate.model.envelope import Envelope
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.reply import Item, Reply
-from callgate.ports.upstream import Upstream
+from callgate.ports.upstream import Asker, Upstream
 
 
 def new_hop(upstream: Upstream, method: str, params: bytes) -> Hop:
     return Hop(upstream.name, method, params, started_mono=time.monotonic())
 
 
-async def run_hop(upstream: Upstream, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+async def run_hop(upstream: Upstream, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
     try:
-        async with aclosing(upstream.ask(hop, envelope)) as items:
+        async with aclosing(upstream.ask(hop, asker)) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     hop.result = item.result

@@ -1,4 +1,4 @@
-"""What the gateway answers in its own name: who it is and what it can do."""
+"""What the gateway answers in its own name: who it is, what it can do, and merged lists."""
 
 from typing import Any
 
@@ -6,10 +6,22 @@ import msgspec
 
 import callgate
 from callgate.model.envelope import Envelope
-from callgate.wire.revisions import META_SERVER_INFO, SUPPORTED_REVISIONS
+from callgate.model.offers import Kind
+from callgate.relay.catalog import Catalog
+from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
+
+Capabilities = dict[str, Any]
 
 _SERVER_INFO = {"name": "callgate", "title": "Callgate", "version": callgate.__version__}
-_CAPABILITIES: dict[str, Any] = {"tools": {}}
+TOOLS_ONLY: Capabilities = {"tools": {}}
+# With MCP servers behind us anything may come, and come later: what none of them offers is an empty list.
+EVERYTHING: Capabilities = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "completions": {},
+    "logging": {},
+}
 _INSTRUCTIONS = (
     "Callgate stands in front of databases and MCP servers. Tools are named <server>__<tool>. "
     "A refused statement says why and what to do instead."
@@ -18,23 +30,24 @@ _INSTRUCTIONS = (
 _DISCOVER_TTL_MS = 3_600_000
 
 
-def initialize_result(envelope: Envelope) -> bytes:
+def initialize_result(envelope: Envelope, capabilities: Capabilities) -> bytes:
     return msgspec.json.encode(
         {
             "protocolVersion": envelope.revision,
-            "capabilities": _CAPABILITIES,
+            "capabilities": capabilities,
             "serverInfo": _SERVER_INFO,
             "instructions": _INSTRUCTIONS,
         }
     )
 
 
-def discover_result() -> bytes:
+def discover_result(capabilities: Capabilities) -> bytes:
     return msgspec.json.encode(
         {
             "resultType": "complete",
-            "supportedVersions": list(SUPPORTED_REVISIONS),
-            "capabilities": _CAPABILITIES,
+            # Those a request may name in its `_meta`; the older ones begin with `initialize`.
+            "supportedVersions": list(MODERN_REVISIONS),
+            "capabilities": capabilities,
             "instructions": _INSTRUCTIONS,
             "ttlMs": _DISCOVER_TTL_MS,
             "cacheScope": "public",
@@ -43,5 +56,10 @@ def discover_result() -> bytes:
     )
 
 
-def tools_result(definitions: list[bytes]) -> bytes:
-    return b'{"tools":[%b]}' % b",".join(definitions)
+def list_result(kind: Kind, catalog: Catalog, hints: tuple[int, bool] | None) -> bytes:
+    """`hints`: how long, and whether by anybody, it may be kept; modern clients are told."""
+    members = b'"%b":[%b]' % (kind.member.encode(), b",".join(offer.definition for offer in catalog.offers))
+    if hints is not None:
+        ttl_ms, is_public = hints
+        members += b',"ttlMs":%d,"cacheScope":"%b"' % (ttl_ms, b"public" if is_public else b"private")
+    return b"{%b}" % members

@@ -18,3 +18,8 @@ def public_name(server: str, native_name: str) -> str:
         return full
     digest = hashlib.sha256(full.encode()).hexdigest()[:_DIGEST_CHARS]
     return f"{full[: MAX_NAME_CHARS - _DIGEST_CHARS - 1]}_{digest}"
+
+
+def public_uri(server: str, native_uri: str) -> str:
+    """For a uri that another server offers too; a scheme may contain `+`, so it stays a uri."""
+    return f"{server}+{native_uri}"

@@ -6,36 +6,40 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-import msgspec
-
 from callgate.model.envelope import Era
-from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
-from callgate.model.errors import CallerError, CallgateError, RefusedError
-from callgate.model.events import ExchangeOpened, ExchangeSettled
+from callgate.model.errors import CallgateError
+from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
+from callgate.model.heard import News, StateChanged
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.reply import Item, Reply
+from callgate.model.offers import Kind
+from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
-from callgate.model.verdict import Deny
 from callgate.ports.event_sink import EventSink
-from callgate.ports.upstream import Upstream
+from callgate.ports.outlet import Outlet
+from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
-from callgate.relay.hops import new_hop, run_hop
-from callgate.relay.judge_call import judge_call
-from callgate.relay.listings import Listings
+from callgate.relay.aggregate import AggregatePath
+from callgate.relay.direct import DirectPath
+from callgate.relay.ears import LIST_CHANGED
+from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
-from callgate.wire.params import name_of, with_member
 from callgate.wire.result_shape import to_modern
 
 _log = logging.getLogger(__name__)
 
-AGGREGATE = "aggregate"  # the record's server_name of a merged list
-_OWN_LEGACY_METHODS = frozenset({"initialize", "ping"})
+# Between us and the client: the upstream had its own handshake, and cancelling has a path of its own.
+_KEPT_NOTICES = frozenset({"notifications/initialized", "notifications/cancelled"})
+_CHANGED_KINDS = {
+    "notifications/tools/list_changed": (Kind.TOOL,),
+    "notifications/prompts/list_changed": (Kind.PROMPT,),
+    "notifications/resources/list_changed": (Kind.RESOURCE, Kind.TEMPLATE),
+}
 
 
 class Relay:
@@ -49,9 +53,14 @@ class Relay:
     ) -> None:
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._sink = sink
-        self._deny_destructive = deny_destructive
-        self._sessions = SessionBook(session_gap_s, sink.emit)
-        self._listings = Listings(self._upstreams)
+        self._sessions = SessionBook(session_gap_s, self._on_session)
+        self._path = Path(self._upstreams, deny_destructive)
+        only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
+        capabilities = own_answers.TOOLS_ONLY if only_sql else own_answers.EVERYTHING
+        self._aggregate = AggregatePath(self._path, capabilities)
+        self._direct = DirectPath(self._path)
+        for upstream in upstreams:
+            upstream.hear(self._hear)
 
     # ---- ports.Status
 
@@ -69,14 +78,24 @@ class Relay:
     def has_server(self, name: str) -> bool:
         return name in self._upstreams
 
+    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
+        self._path.ears.attach(session, outlet, on_end)
+
     def notice(self, arrival: Arrival) -> None:
-        self._sessions.of(arrival, time.time())
+        session = self._sessions.of(arrival, time.time())
+        if arrival.method in _KEPT_NOTICES:
+            return
+        for name, upstream in self._upstreams.items():
+            if arrival.target in (None, name):
+                upstream.tell(arrival.method, arrival.params, session)
 
     async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
         exchange = self._open(arrival)
         reply = Reply()
         try:
-            async with aclosing(self._dispatch(exchange)) as items:
+            path = self._aggregate if arrival.target is None else self._direct
+            asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+            async with aclosing(path.answer(exchange, asker)) as items:
                 async for item in items:
                     if isinstance(item, Reply):
                         reply = item
@@ -97,9 +116,33 @@ class Relay:
         self._settle(exchange, settlement)
         yield reply
 
+    def retire(self) -> None:
+        """No new things to hear: modern listeners are told that their subscription ends."""
+        self._path.ears.close()
+
     async def close(self) -> None:
         self._sessions.end_all(time.time())
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams.values()))
+
+    # ---- what upstreams say of their own accord, and what becomes of sessions
+
+    def _hear(self, news: News) -> None:
+        if isinstance(news, StateChanged):
+            self._path.listings.outdate(news.upstream)
+            for method in LIST_CHANGED.values():
+                self._path.ears.say_list_changed(news.upstream, method)
+            return
+        if isinstance(news.item, Notice):
+            for kind in _CHANGED_KINDS.get(news.item.method, ()):
+                self._path.listings.outdate(news.upstream, kind)
+        self._path.ears.hear(news)
+
+    def _on_session(self, event: SessionOpened | SessionClosed) -> None:
+        self._sink.emit(event)
+        if isinstance(event, SessionClosed):
+            self._path.ears.end(event.session)
+            for upstream in self._upstreams.values():
+                upstream.forget(event.session)
 
     # ---- the path
 
@@ -123,52 +166,3 @@ class Relay:
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         exchange.settle(settlement, time.monotonic())
         self._sink.emit(ExchangeSettled(exchange))
-
-    async def _dispatch(self, exchange: Exchange) -> AsyncGenerator[Item]:
-        arrival = exchange.arrival
-        legacy = arrival.envelope.era is Era.LEGACY
-        match arrival.method:
-            case "initialize" if legacy:
-                yield Reply(result=own_answers.initialize_result(arrival.envelope), opened=exchange.session)
-            case "ping" if legacy:
-                yield Reply(result=b"{}")
-            case "server/discover" if not legacy:
-                yield Reply(result=own_answers.discover_result())
-            case "tools/list":
-                yield await self._list_tools(exchange)
-            case "tools/call":
-                async with aclosing(self._call_tool(exchange)) as items:
-                    async for item in items:
-                        yield item
-            case method:
-                era = "2026-07-28" if method in _OWN_LEGACY_METHODS else "this gateway"
-                raise CallerError(CALLER_UNKNOWN_METHOD, f"Method not found: {method[:100]} (in {era})")
-
-    async def _list_tools(self, exchange: Exchange) -> Reply:
-        arrival = exchange.arrival
-        if arrival.target is not None:
-            # One server with its native names: its own bytes are the answer.
-            listing = await self._listings.one(arrival.target, arrival.envelope, exchange.hops)
-            return Reply(result=listing.result)
-        exchange.server_name = AGGREGATE
-        catalog = await self._listings.all(arrival.envelope, exchange.hops)
-        return Reply(result=own_answers.tools_result([offer.definition for offer in catalog.offers]))
-
-    async def _call_tool(self, exchange: Exchange) -> AsyncGenerator[Item]:
-        arrival = exchange.arrival
-        name = exchange.tool_name = name_of(arrival.params, arrival.method)
-        offer = (await self._listings.catalog(arrival.envelope)).find(name, arrival.target)
-        exchange.server_name = offer.route.upstream
-        exchange.annotations = offer.annotations
-        verdict = judge_call(offer, self._deny_destructive)
-        if isinstance(verdict, Deny):
-            raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
-        params = arrival.params
-        if arrival.target is None:
-            params = with_member(params, "name", msgspec.json.encode(offer.route.native_name))
-        upstream = self._upstreams[offer.route.upstream]
-        hop = new_hop(upstream, arrival.method, params)
-        exchange.hops.append(hop)
-        async with aclosing(run_hop(upstream, hop, arrival.envelope)) as items:
-            async for item in items:
-                yield item

@@ -20,7 +20,7 @@ from callgate.model.session import Session
 # Clients that crash never send DELETE; without an end their sessions would pile up.
 LEGACY_IDLE_S = 24 * 3600.0
 
-_Key = tuple[str, str | None, str | None, str | None, str]
+_Key = tuple[str, str | None, str | None, str | None, str, str | None]
 
 
 class SessionBook:
@@ -74,6 +74,7 @@ class SessionBook:
             envelope.client_version,
             arrival.workspace,
             arrival.transport,
+            arrival.target,
         )
         session = self._derived.get(key)
         if session is None:
@@ -90,6 +91,7 @@ class SessionBook:
             created_at=now_s,
             last_seen_at=now_s,
             workspace=arrival.workspace,
+            target=arrival.target,
             handshake_id=handshake_id,
         )
         self._on_event(SessionOpened(session))

@@ -5,7 +5,7 @@ A refused or failed statement is an answer (`isError`), not a fault: it tells th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,12 +13,14 @@ from functools import lru_cache, partial
 import msgspec
 
 from callgate.model import error_codes as codes
-from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.model.exchange import Hop, StatementFacts
 from callgate.model.health import Health, State
+from callgate.model.heard import News
 from callgate.model.reply import Item, Reply
+from callgate.model.session import Session
 from callgate.model.verdict import Deny
+from callgate.ports.upstream import Asker
 from callgate.sql.arguments import QueryArguments, check_arguments, read_params
 from callgate.sql.driver import Driver
 from callgate.sql.guard.judge import judge
@@ -52,7 +54,7 @@ class SqlServer:
     def policy(self) -> Policy:
         return self._policy
 
-    async def ask(self, hop: Hop, envelope: Envelope) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         hop.server_version = self._driver.version
         if hop.method == "tools/list":
             yield Reply(result=self._tools)
@@ -64,6 +66,15 @@ class SqlServer:
                 f"The SQL source {self._source_id} does not answer {hop.method}.",
                 hint="It answers tools/list and tools/call.",
             )
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        """No notification of a client's means anything to a database."""
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        """A database says nothing of its own accord."""
+
+    def forget(self, session: Session) -> None:
+        """Sessions share the pool; nothing is kept for one."""
 
     def health(self) -> Health:
         label = f"{self._policy.dialect.display_name}, {self._policy.mode.label}"

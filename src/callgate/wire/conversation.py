@@ -23,7 +23,7 @@ from callgate.wire.envelopes import (
     read_modern,
 )
 from callgate.wire.fault_of import fault_of
-from callgate.wire.json_rpc import Notification, Request, Unreadable, decode, encode_fault
+from callgate.wire.json_rpc import Notification, Request, Response, Unreadable, decode, encode_fault
 from callgate.wire.lines import MAX_FRAME_BYTES, LineSplitter
 from callgate.wire.params import meta_of, peek
 from callgate.wire.revisions import LEGACY_REVISIONS
@@ -57,7 +57,14 @@ class Refuse:
     frame: bytes
 
 
-Event = Asked | Told | Cancel | Refuse
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The client's answer to a question that was put to it."""
+
+    response: Response
+
+
+Event = Asked | Told | Cancel | Refuse | Replied
 
 # A ping may come before the handshake; it needs some envelope to be recorded in.
 _BEFORE_HANDSHAKE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
@@ -92,7 +99,7 @@ class Conversation:
             return self._read_request(message)
         if isinstance(message, Notification):
             return self._read_notification(message)
-        return None  # a response: we ask clients nothing yet, so it answers nothing
+        return Replied(message)
 
     def _read_request(self, request: Request) -> Event:
         try:

@@ -6,6 +6,7 @@ The modern rungs, in the order in which the first failure is told (2026-07-28, b
 3. The version is one we speak, else -32022 with the list.
 """
 
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -19,7 +20,6 @@ from callgate.wire.revisions import (
     META_CLIENT_CAPABILITIES,
     META_PROTOCOL_VERSION,
     MODERN_REVISIONS,
-    SUPPORTED_REVISIONS,
 )
 
 
@@ -56,6 +56,7 @@ def read_modern(meta: Meta) -> Envelope:
         revision=revision,
         client_name=name,
         client_version=version,
+        client_info=bytes(meta.client_info),
         capabilities=capabilities,
         progress_token=bytes(meta.progress_token) or None,
         log_level=text_of(meta.log_level),
@@ -68,7 +69,7 @@ def check_revision(envelope: Envelope) -> None:
         raise CallerError(
             CALLER_UNSUPPORTED_VERSION,
             "Unsupported protocol version",
-            data={"supported": list(SUPPORTED_REVISIONS), "requested": envelope.revision},
+            data={"supported": list(MODERN_REVISIONS), "requested": envelope.revision},
         )
 
 
@@ -87,6 +88,7 @@ def read_initialize(params: bytes) -> Envelope:
         revision=asked if asked in LEGACY_REVISIONS else LEGACY_REVISIONS[0],
         client_name=name,
         client_version=version,
+        client_info=bytes(members.get("clientInfo", b"")),
         capabilities=capabilities,
     )
 
@@ -97,15 +99,7 @@ def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
     token, trace = bytes(meta.progress_token) or None, text_of(meta.traceparent)
     if token is None and trace is None:
         return remembered
-    return Envelope(
-        era=Era.LEGACY,
-        revision=remembered.revision,
-        client_name=remembered.client_name,
-        client_version=remembered.client_version,
-        capabilities=remembered.capabilities,
-        progress_token=token,
-        traceparent=trace,
-    )
+    return replace(remembered, progress_token=token, traceparent=trace)
 
 
 def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None]:

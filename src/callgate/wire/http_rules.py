@@ -6,6 +6,7 @@ Pure: header values in, a decision or a CallerError out. (2026-07-28, basic/tran
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 
 from callgate.model.envelope import Envelope, Era
@@ -32,6 +33,8 @@ SINGLE_HEADERS = frozenset(
 
 _NAME_MEMBER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _B64_PREFIX, _B64_SUFFIX = "=?base64?", "?="
+# Visible ASCII, with spaces and tabs only inside: white space at the ends would be trimmed on the way.
+_PLAIN_VALUE = re.compile(r"[!-~]([\t -~]*[!-~])?")
 
 Headers = Mapping[str, str]  # names in lower case
 
@@ -54,14 +57,19 @@ def check_post_headers(headers: Headers) -> None:
             f"Content-Type is {content_type or 'missing'}; MCP messages are application/json",
         )
     accept = headers.get("accept", "")
-    if not (_accepts(accept, "application/json") and _accepts(accept, "text/event-stream")):
+    if not (accepts(accept, "application/json") and accepts(accept, "text/event-stream")):
         raise CallerError(
             CALLER_NOT_ACCEPTABLE,
             "Accept must list both application/json and text/event-stream",
         )
 
 
-def _accepts(accept: str, wanted: str) -> bool:
+def prefers_stream(accept: str) -> bool:
+    """Both kinds are accepted: the one named first is taken for the preferred one."""
+    return accept.lstrip()[:17].lower() == "text/event-stream"
+
+
+def accepts(accept: str, wanted: str) -> bool:
     kind = wanted.partition("/")[0]
     offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     return not offered.isdisjoint({wanted, f"{kind}/*", "*/*"})
@@ -104,6 +112,15 @@ def decode_header_value(value: str | None) -> str | None:
         return None
     # Two spellings of one value (loose trailing bits) would let a filter in front of us read another one.
     return text if base64.b64encode(decoded).decode() == payload else None
+
+
+def encode_header_value(text: str) -> str:
+    """The counterpart: plain where a header can carry it, else wrapped (2026-07-28, "Value Encoding")."""
+    looks_wrapped = text.startswith(_B64_PREFIX) and text.endswith(_B64_SUFFIX)
+    if _PLAIN_VALUE.fullmatch(text) and not looks_wrapped:
+        return text
+    payload = base64.b64encode(text.encode(errors="replace")).decode()
+    return f"{_B64_PREFIX}{payload}{_B64_SUFFIX}"
 
 
 def _mismatch(header: str, got: str | None, wanted: str) -> CallerError:

@@ -10,6 +10,7 @@ META_PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+META_SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 # Our own key on results: the dotted code of a refused or failed statement.

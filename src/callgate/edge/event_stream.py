@@ -1,0 +1,97 @@
+"""One SSE stream of a legacy session that outlives its connection: what was sent can be sent again.
+
+Rules (2025-11-25, basic/transports, "Resumability and Redelivery")
+1. Events have ids `<stream>.<number>`: the stream is found by the first half, the place in it by the second.
+2. The stream ends with `finish`; a connection may end before it (the client left, or `pause`), and a GET with
+   `Last-Event-ID` goes on where it stopped. One connection reads a stream at a time.
+3. What is kept is bounded: the oldest events go first. A client that asks for one of those gets what is left.
+"""
+
+import asyncio
+from collections import deque
+
+from callgate.edge.http1 import Headers, Responder
+from callgate.wire.sse import KEEP_ALIVE, encode_event
+
+SSE_HEADERS: Headers = (
+    ("content-type", "text/event-stream"),
+    ("cache-control", "no-cache, no-transform"),
+    ("x-accel-buffering", "no"),
+)
+_MAX_EVENTS = 256
+_MAX_BYTES = 1024 * 1024
+# How long a client should wait before it comes back to a paused stream, when the upstream did not say.
+_RETRY_MS = 1000
+
+
+def start_sse(responder: Responder) -> None:
+    responder.start_stream(200, SSE_HEADERS)
+    responder.on_silence = lambda: responder.write(KEEP_ALIVE)
+
+
+class EventStream:
+    def __init__(self, stream_id: str, primes: bool) -> None:
+        """`primes`: the client knows of priming events (2025-11-25 on)."""
+        self.stream_id = stream_id
+        self._primes = primes
+        self._events: deque[bytes] = deque()
+        self._bytes = 0
+        self._first = 1  # number of the oldest event kept
+        self._changed = asyncio.Event()
+        self._paused_ms: int | None = None
+        self.is_finished = False
+        self.is_read = False
+
+    def push(self, frame: bytes) -> None:
+        self._events.append(frame)
+        self._bytes += len(frame)
+        while len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_BYTES and len(self._events) > 1):
+            self._bytes -= len(self._events.popleft())
+            self._first += 1
+        self._changed.set()
+
+    def finish(self) -> None:
+        self.is_finished = True
+        self._changed.set()
+
+    def pause(self, retry_ms: int | None) -> None:
+        """Close the connection, not the stream; only for a client that can come back."""
+        if self._primes:
+            self._paused_ms = _RETRY_MS if retry_ms is None else retry_ms
+            self._changed.set()
+
+    async def serve(self, responder: Responder, after: int | None = None) -> None:
+        """Write the events after number `after` (None: from the start, for a client that is new to this
+        stream), then the new ones, until the stream ends or is paused."""
+        self.is_read = True
+        self._paused_ms = None
+        responder.cancel_on_disconnect = True  # only this reading ends with it: who writes is another task
+        try:
+            start_sse(responder)
+            if self._primes and after is None:
+                await responder.stream(_prime(f"{self.stream_id}.0", _RETRY_MS))
+            number = after or 0
+            while not responder.client_gone:
+                number = await self._write_new(responder, number)
+                if self.is_finished or self._paused_ms is not None:
+                    break
+                await self._changed.wait()
+            if self._paused_ms is not None and not self.is_finished:
+                await responder.stream(_prime(f"{self.stream_id}.{number}", self._paused_ms))
+            responder.end_stream()
+        finally:
+            self.is_read = False
+
+    async def _write_new(self, responder: Responder, number: int) -> int:
+        self._changed.clear()
+        number = max(number, self._first - 1)
+        while number < self._first - 1 + len(self._events):
+            frame = self._events[number - (self._first - 1)]
+            number += 1
+            await responder.stream(encode_event(frame, f"{self.stream_id}.{number}"))
+        return number
+
+
+def _prime(event_id: str, retry_ms: int) -> bytes:
+    """An event with an id and no data: what a client needs to come back, and when."""
+    return b"id: %b\nretry: %d\ndata:\n\n" % (event_id.encode(), retry_ms)

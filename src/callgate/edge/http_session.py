@@ -1,0 +1,76 @@
+"""What edge keeps of one legacy HTTP session: its streams, its open requests, and the questions put to it.
+
+Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, whether it is open or not yet.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from callgate.edge.event_stream import EventStream
+from callgate.edge.questions import Questions
+from callgate.model.reply import Asking, Notice
+from callgate.model.session import Session
+from callgate.wire.json_rpc import encode_notification
+
+# Finished streams are kept for clients that lost their connection at the last moment.
+_KEPT_STREAMS = 16
+# The first revision whose clients know an event without data (2025-11-25, basic/transports).
+_PRIMING_SINCE = "2025-11-25"
+
+
+@dataclass(slots=True)
+class OpenRequest:
+    task: asyncio.Task[object]
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        if not self.cancelled:
+            self.cancelled = True
+            self.task.cancel()
+
+
+class HttpSession:
+    def __init__(self, session: Session, target: str | None) -> None:
+        self.session = session
+        self.target = target  # a session opened on one address is of no use on another
+        self.open: dict[bytes, OpenRequest] = {}
+        self._primes = session.envelope.revision >= _PRIMING_SINCE
+        self._last_stream = 0
+        self.questions = Questions()
+        self.get_stream = EventStream("0", self._primes)
+        self._post_streams: OrderedDict[str, EventStream] = OrderedDict()
+
+    # ---- ports.Outlet
+
+    def say(self, item: Notice | Asking) -> None:
+        self.say_on(self.get_stream, item)
+
+    def say_on(self, stream: EventStream, item: Notice | Asking) -> None:
+        if isinstance(item, Asking):
+            stream.push(self.questions.put(item))
+        else:
+            stream.push(encode_notification(item.method, item.params))
+
+    # ---- streams
+
+    def new_stream(self) -> EventStream:
+        self._last_stream += 1
+        stream = EventStream(str(self._last_stream), self._primes)
+        self._post_streams[stream.stream_id] = stream
+        finished = [key for key, kept in self._post_streams.items() if kept.is_finished and not kept.is_read]
+        for key in finished[:-_KEPT_STREAMS]:
+            del self._post_streams[key]
+        return stream
+
+    def find_stream(self, last_event_id: str) -> tuple[EventStream, int] | None:
+        """The stream of that event and the event's number in it; None for an id we did not hand out."""
+        stream_id, _, number = last_event_id.partition(".")
+        stream = self.get_stream if stream_id == "0" else self._post_streams.get(stream_id)
+        return (stream, int(number)) if stream is not None and number.isdigit() else None
+
+    def end(self) -> None:
+        for request in list(self.open.values()):
+            request.cancel()
+        for stream in (self.get_stream, *self._post_streams.values()):
+            stream.finish()

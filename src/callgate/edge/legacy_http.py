@@ -1,0 +1,190 @@
+"""The legacy half of Streamable HTTP: sessions, the GET stream, resumable answers, questions to the client.
+
+An answer without notices is plain JSON. With the first notice or question it becomes a stream that goes on
+when its connection ends: a disconnect is not a cancellation. (2025-11-25, basic/transports.)
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from callgate.edge.event_stream import EventStream, start_sse
+from callgate.edge.http1 import Responder
+from callgate.edge.http_session import HttpSession, OpenRequest
+from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
+from callgate.model.error_codes import (
+    CALLER_CONFLICT,
+    CALLER_MALFORMED,
+    CALLER_NOT_ACCEPTABLE,
+    CALLER_NOT_INITIALIZED,
+    CALLER_UNKNOWN_SESSION,
+)
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Arrival
+from callgate.model.reply import Item, Paused, Reply
+from callgate.model.session import Session
+from callgate.ports.answerer import Answerer
+from callgate.wire import http_rules
+from callgate.wire.envelopes import legacy_envelope, read_initialize
+from callgate.wire.json_rpc import Message, Request, Response, encode_reply
+from callgate.wire.params import Peek
+
+
+class LegacyHttp:
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+        self._sessions: dict[str, HttpSession] = {}  # by session_id
+
+    # ---- what the client may do
+
+    async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
+        try:
+            http_rules.check_legacy_version(visit.headers)
+            if isinstance(message, Request) and message.method == "initialize":
+                await self._initialize(visit, responder, message)
+                return
+            http_session = self._session_of(visit)
+            session = http_session.session
+            if isinstance(message, Request):
+                envelope = legacy_envelope(session.envelope, peeked)
+                await self._answer(
+                    http_session, visit.arrival(message, envelope, session), message, responder
+                )
+                return
+        except CallerError as error:
+            rpc_id = message.rpc_id if isinstance(message, Request) else None
+            raise RefusedVisitError(error, rpc_id) from error
+        if isinstance(message, Response):
+            http_session.questions.answered(message)
+        else:
+            self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
+        responder.send(202, ())
+
+    async def get(self, visit: Visit, responder: Responder) -> None:
+        http_rules.check_legacy_version(visit.headers)
+        if not http_rules.accepts(visit.headers.get("accept", ""), "text/event-stream"):
+            raise CallerError(CALLER_NOT_ACCEPTABLE, "A GET must accept text/event-stream")
+        http_session = self._session_of(visit)
+        last_event_id = visit.headers.get("last-event-id")
+        found = http_session.find_stream(last_event_id) if last_event_id else None
+        stream, after = found or (http_session.get_stream, None)
+        if stream.is_read:
+            raise CallerError(
+                CALLER_CONFLICT, "This stream is already open", hint="A session has one GET stream at a time"
+            )
+        await stream.serve(responder, after)
+
+    def delete(self, visit: Visit, responder: Responder) -> None:
+        http_rules.check_legacy_version(visit.headers)
+        self._answerer.end_session(self._session_of(visit).session)
+        responder.send(200, ())
+
+    def close(self) -> None:
+        """No more said out of turn: the GET streams end, answers under way go on."""
+        for http_session in self._sessions.values():
+            http_session.get_stream.finish()
+
+    # ---- sessions
+
+    def _session_of(self, visit: Visit) -> HttpSession:
+        handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
+        if handshake_id is None:
+            raise CallerError(
+                CALLER_NOT_INITIALIZED,
+                "The Mcp-Session-Id header is missing",
+                hint="Send initialize first and repeat the Mcp-Session-Id header of its answer",
+            )
+        session = self._answerer.find_session(handshake_id, visit.principal)
+        http_session = self._sessions.get(session.session_id) if session is not None else None
+        if http_session is None or http_session.target != visit.target:
+            raise CallerError(CALLER_UNKNOWN_SESSION, "Session not found", hint="Send initialize again")
+        return http_session
+
+    async def _initialize(self, visit: Visit, responder: Responder, message: Request) -> None:
+        arrival = visit.arrival(message, read_initialize(message.params))
+        async with aclosing(self._answerer.answer(arrival)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    headers = JSON_HEADERS
+                    if item.opened is not None and item.opened.handshake_id is not None:
+                        self._remember(item.opened, visit.target)
+                        headers += (("mcp-session-id", item.opened.handshake_id),)
+                    responder.send(200, headers, encode_reply(message.rpc_id, item))
+
+    def _remember(self, session: Session, target: str | None) -> None:
+        http_session = self._sessions[session.session_id] = HttpSession(session, target)
+        self._answerer.attach(session, http_session, lambda: self._forget(http_session))
+
+    def _forget(self, http_session: HttpSession) -> None:
+        self._sessions.pop(http_session.session.session_id, None)
+        http_session.end()
+
+    def _notice(self, http_session: HttpSession, arrival: Arrival, peeked: Peek) -> None:
+        if arrival.method == "notifications/cancelled":
+            request = http_session.open.get(bytes(peeked.requestId))
+            if request is not None:
+                request.cancel()
+        self._answerer.notice(arrival)
+
+    # ---- answering
+
+    async def _answer(
+        self, http_session: HttpSession, arrival: Arrival, message: Request, responder: Responder
+    ) -> None:
+        if message.rpc_id in http_session.open:
+            raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
+        task = asyncio.current_task()
+        assert task is not None
+        request = http_session.open[message.rpc_id] = OpenRequest(task)
+        items = self._answerer.answer(arrival)
+        try:
+            first = await anext(items)
+        except asyncio.CancelledError:
+            del http_session.open[message.rpc_id]
+            if not request.cancelled:
+                raise
+            task.uncancel()  # the request ends here, the connection goes on
+            # A cancelled request gets no response (2025-11-25, cancellation): the stream just ends.
+            start_sse(responder)
+            responder.end_stream()
+            return
+        if isinstance(first, Reply) and not http_rules.prefers_stream(
+            (arrival.headers or {}).get("accept", "")
+        ):
+            del http_session.open[message.rpc_id]
+            await items.aclose()
+            responder.send(200, JSON_HEADERS, encode_reply(message.rpc_id, first))
+            return
+        stream = http_session.new_stream()
+        producing = asyncio.create_task(_produce(http_session, message, _chain(first, items), stream))
+        request.task = producing
+        producing.add_done_callback(lambda _: http_session.open.pop(message.rpc_id, None))
+        await stream.serve(responder)
+
+    async def post_batch(self, visit: Visit, responder: Responder) -> bool:
+        """Batches exist in 2025-03-26 only. False: this is not such a session."""
+        return False
+
+
+async def _chain(first: Item, items: AsyncGenerator[Item]) -> AsyncGenerator[Item]:
+    async with aclosing(items):
+        yield first
+        async for item in items:
+            yield item
+
+
+async def _produce(
+    http_session: HttpSession, message: Request, items: AsyncGenerator[Item], stream: EventStream
+) -> None:
+    """Write an answer into its stream, whether somebody reads it at the moment or not."""
+    try:
+        async with aclosing(items):
+            async for item in items:
+                if isinstance(item, Reply):
+                    stream.push(encode_reply(message.rpc_id, item))
+                elif isinstance(item, Paused):
+                    stream.pause(item.retry_ms)
+                else:
+                    http_session.say_on(stream, item)
+    finally:
+        stream.finish()

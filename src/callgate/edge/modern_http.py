@@ -1,0 +1,81 @@
+"""The modern half of Streamable HTTP: every POST stands alone, and closing it is its cancellation.
+
+The answer is plain JSON when it comes without notices, and becomes SSE with the first notice, or after a
+while of silence so that no proxy gives up. (2026-07-28, basic/transports/streamable-http.)
+"""
+
+from contextlib import aclosing
+
+from callgate.edge.event_stream import start_sse
+from callgate.edge.http1 import Responder
+from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
+from callgate.model.error_codes import (
+    CALLER_MALFORMED,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Arrival
+from callgate.model.reply import Notice, Reply
+from callgate.ports.answerer import Answerer
+from callgate.wire import http_rules
+from callgate.wire.envelopes import check_revision, read_modern
+from callgate.wire.json_rpc import Message, Notification, Request, encode_notification, encode_reply
+from callgate.wire.params import Peek, meta_of
+from callgate.wire.sse import encode_event
+
+# Faults that have an HTTP status of their own; everything else is an answer: 200.
+_STATUS = {
+    METHOD_NOT_FOUND: 404,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+}
+
+
+class ModernHttp:
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+
+    async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
+        if isinstance(message, Notification):
+            # The core protocol has none on this wire; a client in the field that sends one is not told off.
+            responder.send(202, ())
+            return
+        if not isinstance(message, Request):
+            raise CallerError(CALLER_MALFORMED, "The body must be one request or notification")
+        try:
+            envelope = read_modern(meta_of(peeked))
+            http_rules.check_modern_headers(visit.headers, message.method, peeked, envelope)
+            check_revision(envelope)
+        except CallerError as error:
+            raise RefusedVisitError(error, message.rpc_id) from error
+        responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
+        responder.on_silence = lambda: start_sse(responder)
+        await self._answer(visit.arrival(message, envelope), message, responder)
+
+    async def _answer(self, arrival: Arrival, message: Request, responder: Responder) -> None:
+        async with aclosing(self._answerer.answer(arrival)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    await _send_reply(responder, message, item)
+                elif isinstance(item, Notice):
+                    if not responder.streaming:
+                        start_sse(responder)
+                    await responder.stream(encode_event(encode_notification(item.method, item.params)))
+
+
+async def _send_reply(responder: Responder, message: Request, reply: Reply) -> None:
+    frame = encode_reply(message.rpc_id, reply)
+    if responder.streaming:
+        await responder.stream(encode_event(frame))
+        responder.end_stream()
+    else:
+        status = 200 if reply.fault is None else _STATUS.get(reply.fault.code, 200)
+        responder.send(status, JSON_HEADERS, frame)

@@ -1,0 +1,55 @@
+"""One HTTP request that passed the gate, on its way to the MCP endpoint, and how it is refused there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from callgate.edge.http1 import Headers, HttpRequest, Responder
+from callgate.edge.name_client import name_client
+from callgate.model.envelope import Envelope
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Arrival
+from callgate.model.identity import Principal
+from callgate.model.session import Session
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import Notification, Request, encode_fault
+
+JSON_HEADERS: Headers = (("content-type", "application/json"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    request: HttpRequest
+    headers: Mapping[str, str]
+    principal: Principal
+    target: str | None
+
+    def arrival(
+        self, message: Request | Notification, envelope: Envelope, session: Session | None = None
+    ) -> Arrival:
+        return Arrival(
+            method=message.method,
+            rpc_id=message.rpc_id if isinstance(message, Request) else None,
+            params=message.params,
+            envelope=envelope,
+            principal=self.principal,
+            transport="http",
+            client=name_client(self.headers, envelope, self.request.peer),
+            session=session,
+            target=self.target,
+            workspace=self.headers.get("x-callgate-workspace"),
+            headers=self.headers,
+        )
+
+
+class RefusedVisitError(Exception):
+    """An error that ends the visit before there is an exchange."""
+
+    def __init__(self, error: CallerError, rpc_id: bytes | None = None, extra: Headers = ()) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.rpc_id = rpc_id
+        self.extra = extra
+
+    def send(self, responder: Responder) -> None:
+        body = encode_fault(self.rpc_id, fault_of(self.error))
+        responder.send(self.error.code.http_status, JSON_HEADERS + self.extra, body)

@@ -1,0 +1,25 @@
+"""What an upstream says of its own accord."""
+
+from dataclasses import dataclass
+
+from callgate.model.reply import Asking, Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A notification or question that belongs to no call we could name."""
+
+    upstream: str
+    session_id: str | None  # the one session that this connection serves; None on a shared one
+    item: Notice | Asking
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """It came up, or went down: what it offers is to be asked anew."""
+
+    upstream: str
+    is_up: bool
+
+
+News = Heard | StateChanged

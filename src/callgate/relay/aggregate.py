@@ -1,0 +1,152 @@
+"""`/mcp`: everything behind us as one server. Lists are merged, calls routed, names made public and back."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
+
+import msgspec
+
+from callgate.model.envelope import Era
+from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
+from callgate.model.errors import CallerError, CallgateError
+from callgate.model.exchange import Exchange
+from callgate.model.offers import Kind
+from callgate.model.reply import Item, Reply
+from callgate.ports.upstream import Asker
+from callgate.relay import own_answers
+from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
+from callgate.relay.path import Path
+from callgate.wire.params import with_member
+from callgate.wire.revisions import META_SUBSCRIPTION_ID
+
+AGGREGATE = "aggregate"  # the record's server_name of a merged list
+
+_KIND_BY_METHOD = {kind.method: kind for kind in Kind}
+
+
+class AggregatePath:
+    def __init__(self, path: Path, capabilities: dict[str, Any]) -> None:
+        self._path = path
+        self._capabilities = capabilities
+
+    async def answer(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+        own = self._own(exchange)
+        if own is not None:
+            yield own
+            return
+        arrival = exchange.arrival
+        match arrival.method:
+            case method if method in _KIND_BY_METHOD:
+                yield await self._list(exchange, asker, _KIND_BY_METHOD[method])
+            case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
+                yield await self._tell_all(exchange, asker)
+            case "resources/subscribe" | "resources/unsubscribe":
+                async with aclosing(self._subscribe(exchange, asker)) as items:
+                    async for item in items:
+                        yield item
+            case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
+                async with aclosing(self._listen(exchange)) as items:
+                    async for item in items:
+                        yield item
+            case _:
+                routed = await self._route(exchange, asker)
+                headers = () if routed.offer is None else self._path.admit(exchange, routed.offer)
+                async with aclosing(
+                    self._path.ask(exchange, routed.upstream, routed.params, asker, headers)
+                ) as items:
+                    async for item in items:
+                        yield item
+
+    def _own(self, exchange: Exchange) -> Reply | None:
+        arrival = exchange.arrival
+        legacy = arrival.envelope.era is Era.LEGACY
+        match arrival.method:
+            case "initialize" if legacy:
+                result = own_answers.initialize_result(arrival.envelope, self._capabilities)
+                return Reply(result=result, opened=exchange.session)
+            case "ping" if legacy:
+                return Reply(result=b"{}")
+            case "server/discover" if not legacy:
+                return Reply(result=own_answers.discover_result(self._capabilities))
+            case _:
+                return None
+
+    async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
+        exchange.server_name = AGGREGATE
+        catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
+        modern = exchange.arrival.envelope.era is Era.MODERN
+        hints = (ttl_ms, is_public) if modern else None
+        return Reply(result=own_answers.list_result(kind, catalog, hints))
+
+    async def _route(self, exchange: Exchange, asker: Asker) -> Routed:
+        """Raises CallerError when nothing of ours is meant."""
+        arrival, listings = exchange.arrival, self._path.listings
+        match arrival.method:
+            case "tools/call":
+                routed = by_name(arrival.params, await listings.known(Kind.TOOL, asker), "tool")
+                assert routed.offer is not None
+                exchange.tool_name = routed.offer.public_name
+                return routed
+            case "prompts/get":
+                return by_name(arrival.params, await listings.known(Kind.PROMPT, asker), "prompt")
+            case "resources/read":
+                resources = await listings.known(Kind.RESOURCE, asker)
+                templates = await listings.known(Kind.TEMPLATE, asker)
+                return by_uri(arrival.params, resources, templates)[0]
+            case "completion/complete":
+                prompts = await listings.known(Kind.PROMPT, asker)
+                return by_reference(arrival.params, prompts, await listings.known(Kind.TEMPLATE, asker))
+            case method:
+                # With one server behind us, what we do not know may be its own; with several, nobody can say.
+                if len(self._path.upstreams) == 1:
+                    return Routed(next(iter(self._path.upstreams)), arrival.params)
+                raise CallerError(
+                    CALLER_UNKNOWN_METHOD,
+                    f"Method not found: {method[:100]}",
+                    hint="A method of one server's own is reached on /servers/<name>/mcp",
+                )
+
+    async def _tell_all(self, exchange: Exchange, asker: Asker) -> Reply:
+        """Every upstream hears it; one that does not know the method is no reason to fail."""
+        exchange.server_name = AGGREGATE
+
+        async def tell(name: str) -> None:
+            async with aclosing(self._path.ask(exchange, name, exchange.arrival.params, asker)) as items:
+                async for _ in items:
+                    pass
+
+        results = await asyncio.gather(*(tell(name) for name in self._path.upstreams), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, CallgateError):
+                raise result
+        exchange.server_name = AGGREGATE
+        return Reply(result=b"{}")
+
+    async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+        arrival, listings = exchange.arrival, self._path.listings
+        resources = await listings.known(Kind.RESOURCE, asker)
+        templates = await listings.known(Kind.TEMPLATE, asker)
+        routed, route = by_uri(arrival.params, resources, templates)
+        if arrival.method == "resources/subscribe":
+            public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
+            self._path.ears.subscribe(exchange.session, route, public)
+        elif not self._path.ears.unsubscribe(exchange.session, route):
+            yield Reply(result=b"{}")  # others still listen on the same connection
+            return
+        async with aclosing(self._path.ask(exchange, routed.upstream, routed.params, asker)) as items:
+            async for item in items:
+                yield item
+
+    async def _listen(self, exchange: Exchange) -> AsyncGenerator[Item]:
+        arrival = exchange.arrival
+        assert arrival.rpc_id is not None
+        params: dict[str, Any] = msgspec.json.decode(arrival.params)
+        wanted = cast(dict[str, Any], params.get("notifications") or {})
+        exchange.server_name = AGGREGATE
+        notices = self._path.ears.listen(wanted, arrival.rpc_id)
+        async with aclosing(notices):
+            async for notice in notices:
+                yield notice
+        meta = b'{"%b":%b}' % (META_SUBSCRIPTION_ID.encode(), arrival.rpc_id)
+        yield Reply(result=with_member(b"{}", "_meta", meta))

@@ -1,0 +1,100 @@
+"""Which upstream a request on the aggregate is meant for, and what it is called there. Pure."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+import msgspec
+
+from callgate.model.error_codes import (
+    CALLER_BAD_PARAMS,
+    CALLER_UNKNOWN_PROMPT,
+    CALLER_UNKNOWN_RESOURCE,
+    CALLER_UNKNOWN_TOOL,
+)
+from callgate.model.errors import CallerError
+from callgate.model.offers import Offer, Route
+from callgate.relay.catalog import Catalog
+from callgate.wire.params import peek, text_of, value_of, with_member
+
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    upstream: str
+    params: bytes  # with the native name
+    offer: Offer | None = None
+
+
+def by_name(params: bytes, catalog: Catalog, what: str) -> Routed:
+    """A tool or a prompt."""
+    name = text_of(peek(params).name)
+    if name is None:
+        raise CallerError(CALLER_BAD_PARAMS, f'A {what} is asked for by the param "name", a string')
+    offer = catalog.by_public_name.get(name)
+    if offer is None:
+        code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT
+        raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, None))
+    native = msgspec.json.encode(offer.route.native_name)
+    return Routed(offer.route.upstream, with_member(params, "name", native), offer)
+
+
+def by_uri(params: bytes, resources: Catalog, templates: Catalog) -> tuple[Routed, Route]:
+    """A resource that is listed, or one that a template describes."""
+    uri = text_of(peek(params).uri)
+    if uri is None:
+        raise CallerError(CALLER_BAD_PARAMS, 'A resource is asked for by the param "uri", a string')
+    route = _route_of_uri(uri, resources, templates)
+    if route is None:
+        hint = resources.nearest(uri, None)
+        raise CallerError(CALLER_UNKNOWN_RESOURCE, "Resource not found", hint=hint, data={"uri": uri})
+    if route.native_name != uri:
+        params = with_member(params, "uri", msgspec.json.encode(route.native_name))
+    return Routed(route.upstream, params), route
+
+
+def _route_of_uri(uri: str, resources: Catalog, templates: Catalog) -> Route | None:
+    offer = resources.by_public_name.get(uri)
+    if offer is not None:
+        return offer.route
+    for template in templates.offers:
+        if _pattern(template.public_name).fullmatch(uri):
+            prefix = template.public_name.removesuffix(template.route.native_name)
+            return Route(template.route.upstream, uri.removeprefix(prefix))
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(template: str) -> re.Pattern[str]:
+    """RFC 6570, as far as routing needs it: {x} is one segment, operators may span several."""
+    parts: list[str] = []
+    end = 0
+    for match in _EXPRESSION.finditer(template):
+        parts.append(re.escape(template[end : match.start()]))
+        parts.append(r".*" if match[1][:1] in ("+", "#", "/", ".", ";", "?", "&") else r"[^/]+")
+        end = match.end()
+    return re.compile("".join(parts) + re.escape(template[end:]))
+
+
+def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
+    """`completion/complete`: what its `ref` points at."""
+    members = msgspec.json.decode(params or b"{}", type=dict[str, msgspec.Raw])
+    ref = cast(dict[str, Any], value_of(members.get("ref", msgspec.Raw())) or {})
+    kind = ref.get("type")
+    if kind == "ref/prompt":
+        catalog, key = prompts, "name"
+    elif kind == "ref/resource":
+        catalog, key = templates, "uri"
+    else:
+        raise CallerError(
+            CALLER_BAD_PARAMS, 'completion/complete needs a "ref" of type ref/prompt or ref/resource'
+        )
+    named = str(ref.get(key))
+    offer = catalog.by_public_name.get(named)
+    if offer is None:
+        code = CALLER_UNKNOWN_PROMPT if key == "name" else CALLER_UNKNOWN_RESOURCE
+        raise CallerError(code, f"Unknown reference: {named[:100]}", hint=catalog.nearest(named, None))
+    native = with_member(bytes(members["ref"]), key, msgspec.json.encode(offer.route.native_name))
+    return Routed(offer.route.upstream, with_member(params, "ref", native))

@@ -1,0 +1,87 @@
+"""`/servers/<name>/mcp`: one server under its own names, and everything passes.
+
+`initialize` is answered from the upstream's own handshake (the session is ours), `ping` by us. Any other
+method, also one invented next year, goes to the server as it came.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import msgspec
+
+from callgate.model.envelope import Era
+from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Exchange
+from callgate.model.offers import Kind, Offer, Route
+from callgate.model.reply import Item, Reply
+from callgate.ports.upstream import Asker
+from callgate.relay import own_answers
+from callgate.relay.path import Path
+from callgate.wire.params import name_of, peek, text_of, with_member
+
+
+class DirectPath:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def answer(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+        arrival = exchange.arrival
+        target = arrival.target
+        assert target is not None
+        legacy = arrival.envelope.era is Era.LEGACY
+        if arrival.method == "ping" and legacy:
+            yield Reply(result=b"{}")
+            return
+        if arrival.method == "initialize" and not legacy:
+            raise CallerError(
+                CALLER_UNKNOWN_METHOD, "Method not found: initialize (there is none in 2026-07-28)"
+            )
+        param_headers: tuple[tuple[str, str], ...] = ()
+        if arrival.method == "tools/call":
+            name = exchange.tool_name = name_of(arrival.params, arrival.method)
+            catalog = await self._path.listings.one(target, Kind.TOOL, asker)
+            route = Route(target, name)
+            # A tool that is not listed is asked for all the same, as one that declares nothing: the server
+            # knows best what it has.
+            offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
+            param_headers = self._path.admit(exchange, offer)
+        try:
+            async with aclosing(
+                self._path.ask(exchange, target, arrival.params, asker, param_headers)
+            ) as items:
+                async for item in items:
+                    yield self._after(exchange, item)
+        except CallerError:
+            # The built-in SQL server leaves introductions to us.
+            if arrival.method == "initialize" and legacy:
+                result = own_answers.initialize_result(arrival.envelope, own_answers.TOOLS_ONLY)
+                yield Reply(result=result, opened=exchange.session)
+            elif arrival.method == "server/discover" and not legacy:
+                yield Reply(result=own_answers.discover_result(own_answers.TOOLS_ONLY))
+            else:
+                raise
+
+    def _after(self, exchange: Exchange, item: Item) -> Item:
+        """What a successful answer means for our own books."""
+        arrival = exchange.arrival
+        if not isinstance(item, Reply) or item.result is None or arrival.envelope.era is not Era.LEGACY:
+            return item
+        match arrival.method:
+            case "initialize":
+                # The connection behind may be shared and speak another revision than this client asked for.
+                revision = msgspec.json.encode(arrival.envelope.revision)
+                return Reply(
+                    result=with_member(item.result, "protocolVersion", revision), opened=exchange.session
+                )
+            case "resources/subscribe" | "resources/unsubscribe":
+                uri = text_of(peek(arrival.params).uri)
+                if uri is not None and arrival.target is not None:
+                    route = Route(arrival.target, uri)
+                    if arrival.method == "resources/subscribe":
+                        self._path.ears.subscribe(exchange.session, route, uri)
+                    else:
+                        self._path.ears.unsubscribe(exchange.session, route)
+            case _:
+                pass
+        return item

@@ -1,0 +1,138 @@
+"""Who wants to hear what: legacy sessions with their outlets and subscriptions, and modern listeners.
+
+What an upstream says of its own accord comes in through `hear` and goes to exactly those who may know it:
+a connection that serves one session speaks to that session only.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from callgate.model.heard import Heard
+from callgate.model.offers import Route
+from callgate.model.reply import Answer, Asking, Notice
+from callgate.model.session import Session
+from callgate.ports.outlet import Outlet
+from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.revisions import META_SUBSCRIPTION_ID
+
+UPDATED = "notifications/resources/updated"
+# The filter of `subscriptions/listen` and the notification each of its members stands for.
+LIST_CHANGED = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+}
+_NOBODY = Answer(error=b'{"code":-32601,"message":"No client of this connection answers questions"}')
+# A listener that does not read loses the oldest: a list that changed twice is still a list that changed.
+_MAX_WAITING = 256
+
+
+@dataclass(slots=True)
+class _Ear:
+    session: Session
+    outlet: Outlet
+    on_end: Callable[[], None]
+    subscribed: dict[Route, str] = field(default_factory=dict[Route, str])  # to the public uri
+
+
+class Ears:
+    def __init__(self) -> None:
+        self._ears: dict[str, _Ear] = {}
+        self._listeners: set[asyncio.Queue[Notice | None]] = set()
+
+    # ---- legacy sessions
+
+    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
+        self._ears[session.session_id] = _Ear(session, outlet, on_end)
+
+    def end(self, session: Session) -> None:
+        ear = self._ears.pop(session.session_id, None)
+        if ear is not None:
+            ear.on_end()
+
+    def subscribe(self, session: Session, route: Route, public_uri: str) -> None:
+        if ear := self._ears.get(session.session_id):
+            ear.subscribed[route] = public_uri
+
+    def unsubscribe(self, session: Session, route: Route) -> bool:
+        """Whether that was the last one who wanted to hear of it."""
+        if ear := self._ears.get(session.session_id):
+            ear.subscribed.pop(route, None)
+        return not any(route in other.subscribed for other in self._ears.values())
+
+    # ---- what upstreams say
+
+    def hear(self, heard: Heard) -> None:
+        item = heard.item
+        if heard.session_id is not None:
+            if ear := self._ears.get(heard.session_id):
+                self._pass_on(ear, heard.upstream, item)
+            elif isinstance(item, Asking):
+                item.respond(_NOBODY)
+            return
+        if isinstance(item, Asking):
+            item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
+            return
+        for ear in list(self._ears.values()):
+            self._pass_on(ear, heard.upstream, item)
+        if item.method in LIST_CHANGED.values():
+            self.announce(item.method)
+
+    def say_list_changed(self, upstream: str, method: str) -> None:
+        """We noticed it ourselves: the upstream came up, or went down."""
+        for ear in list(self._ears.values()):
+            self._pass_on(ear, upstream, Notice(method, b""))
+        self.announce(method)
+
+    def _pass_on(self, ear: _Ear, upstream: str, item: Notice | Asking) -> None:
+        if ear.session.target not in (None, upstream):
+            return
+        if isinstance(item, Notice) and item.method == UPDATED:
+            uri = text_of(peek(item.params).uri)
+            public = ear.subscribed.get(Route(upstream, uri)) if uri is not None else None
+            if public is None:
+                return
+            if public != uri:
+                item = Notice(item.method, with_member(item.params, "uri", msgspec.json.encode(public)))
+        ear.outlet.say(item)
+
+    # ---- modern listeners of the aggregate
+
+    def announce(self, method: str) -> None:
+        for queue in self._listeners:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(Notice(method, b"{}"))
+
+    def close(self) -> None:
+        """Every listener's subscription ends gracefully."""
+        for queue in self._listeners:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(None)
+
+    async def listen(self, wanted: dict[str, Any], rpc_id: bytes) -> AsyncGenerator[Notice]:
+        """The acknowledgment, then what was asked for, each with the subscription's id; ends with `close`."""
+        granted = {member: True for member in LIST_CHANGED if wanted.get(member) is True}
+        methods = {LIST_CHANGED[member] for member in granted}
+        queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
+        self._listeners.add(queue)
+        try:
+            acknowledgment = b'{"notifications":%b}' % msgspec.json.encode(granted)
+            yield with_subscription(
+                Notice("notifications/subscriptions/acknowledged", acknowledgment), rpc_id
+            )
+            while (notice := await queue.get()) is not None:
+                if notice.method in methods:
+                    yield with_subscription(notice, rpc_id)
+        finally:
+            self._listeners.discard(queue)
+
+
+def with_subscription(notice: Notice, rpc_id: bytes) -> Notice:
+    meta = b'{"%b":%b}' % (META_SUBSCRIPTION_ID.encode(), rpc_id)
+    return Notice(notice.method, with_member(notice.params, "_meta", meta))

@@ -1,0 +1,148 @@
+"""Getting to know an upstream: the probe of the modern era, the handshake of the legacy one.
+
+(2026-07-28, basic/transports/stdio and streamable-http, "Backward Compatibility".) Says what to send and
+reads what came back; who sends it is the link.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+import callgate
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    UPSTREAM_FAILED,
+    UPSTREAM_OTHER_ERA,
+)
+from callgate.model.errors import UpstreamError
+from callgate.wire.params import with_member
+from callgate.wire.revisions import (
+    LEGACY_REVISIONS,
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_PROTOCOL_VERSION,
+    META_SERVER_INFO,
+    MODERN_REVISIONS,
+)
+
+OUR_INFO = msgspec.json.encode({"name": "callgate", "title": "Callgate", "version": callgate.__version__})
+# A legacy server may stay silent when it is asked something before `initialize`.
+PROBE_TIMEOUT_S = 3.0
+_MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What the upstream said of itself."""
+
+    era: Era
+    revision: str
+    result: bytes  # its `initialize` or `server/discover` result
+    server_name: str | None
+    server_version: str | None
+    capabilities: dict[str, Any]
+
+
+def meta_of(envelope: Envelope | None) -> bytes:
+    """The modern `_meta` for a request made on a client's behalf, or on our own."""
+    info = envelope.client_info if envelope is not None and envelope.client_info else OUR_INFO
+    capabilities = envelope.capabilities if envelope is not None else b"{}"
+    return b'{"%b":"%b","%b":%b,"%b":%b}' % (
+        META_PROTOCOL_VERSION.encode(),
+        MODERN_REVISIONS[0].encode(),
+        META_CLIENT_INFO.encode(),
+        info,
+        META_CLIENT_CAPABILITIES.encode(),
+        capabilities,
+    )
+
+
+def discover_params() -> bytes:
+    return with_member(b"{}", "_meta", meta_of(None))
+
+
+def initialize_params(client: Envelope | None) -> bytes:
+    """`client`: the one client that this connection serves; None when it is shared, and declares nothing."""
+    if client is None:
+        revision, capabilities, info = LEGACY_REVISIONS[0], b"{}", OUR_INFO
+    else:
+        revision, capabilities, info = client.revision, client.capabilities, client.client_info or OUR_INFO
+    return b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
+        revision.encode(),
+        capabilities,
+        info,
+    )
+
+
+class _Error(msgspec.Struct):
+    code: int
+
+
+def is_modern_evidence(error: bytes) -> bool:
+    """A recognised modern error names a modern server; any other one does not."""
+    try:
+        return msgspec.json.decode(error, type=_Error).code in _MODERN_ERRORS
+    except msgspec.DecodeError:
+        return False
+
+
+class _Info(msgspec.Struct):
+    name: str | None = None
+    version: str | None = None
+
+
+class _DiscoverMeta(msgspec.Struct):
+    server_info: _Info = msgspec.field(default_factory=_Info, name=META_SERVER_INFO)
+
+
+class _Discover(msgspec.Struct):
+    supportedVersions: list[str]  # noqa: N815 - the protocol's own spelling
+    capabilities: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    meta: _DiscoverMeta = msgspec.field(default_factory=_DiscoverMeta, name="_meta")
+
+
+class _Initialize(msgspec.Struct):
+    protocolVersion: str  # noqa: N815
+    capabilities: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    serverInfo: _Info = msgspec.field(default_factory=_Info)  # noqa: N815
+
+
+def read_discover(result: bytes) -> Introduction | None:
+    """None when this is no answer of a modern server that we could speak with."""
+    try:
+        said = msgspec.json.decode(result, type=_Discover)
+    except msgspec.DecodeError:
+        return None
+    if set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
+        return None
+    info = said.meta.server_info
+    return Introduction(Era.MODERN, MODERN_REVISIONS[0], result, info.name, info.version, said.capabilities)
+
+
+def read_initialize(name: str, result: bytes) -> Introduction:
+    try:
+        said = msgspec.json.decode(result, type=_Initialize)
+    except msgspec.DecodeError as problem:
+        raise UpstreamError(
+            UPSTREAM_FAILED, f"{name} answered initialize with something else: {problem}"
+        ) from problem
+    if said.protocolVersion not in LEGACY_REVISIONS:
+        raise UpstreamError(
+            UPSTREAM_FAILED,
+            f"{name} wants to speak revision {said.protocolVersion[:40]!r}, which we do not know",
+        )
+    info = said.serverInfo
+    return Introduction(Era.LEGACY, said.protocolVersion, result, info.name, info.version, said.capabilities)
+
+
+def other_era(name: str, wanted: Era, detail: str = "") -> UpstreamError:
+    other = "2026-07-28" if wanted is Era.LEGACY else "the handshake era"
+    return UpstreamError(
+        UPSTREAM_OTHER_ERA,
+        f"{name} speaks only {other}{detail}",
+        hint="The bridge between the eras is not built yet: use a client of the server's era",
+    )

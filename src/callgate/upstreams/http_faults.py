@@ -1,0 +1,122 @@
+"""What an HTTP answer that is no MCP answer means for the request.
+
+Pure: status, headers and body in, an UpstreamError out. Of a body only a JSON-RPC error's message is shown,
+of a redirect only the host: the rest may hold what was sent.
+"""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import msgspec
+
+from callgate.model.error_codes import (
+    UPSTREAM_FAILED,
+    UPSTREAM_SESSION_LOST,
+    UPSTREAM_TOO_LARGE,
+    UPSTREAM_UNAUTHORIZED,
+    UPSTREAM_UNAVAILABLE,
+)
+from callgate.model.errors import UpstreamError
+from callgate.upstreams.http_exchange import RawHeaders, header_of, media_type_of
+from callgate.wire.lines import MAX_FRAME_BYTES
+
+# The server, or a proxy in front of it, says itself that this will pass.
+_PASSING = frozenset({429, 502, 503, 504})
+_SHOWN_CHARACTERS = 300
+
+
+class _Error(msgspec.Struct):
+    message: str = ""
+
+
+class _Answer(msgspec.Struct):
+    id: msgspec.Raw = msgspec.Raw()
+    method: msgspec.Raw = msgspec.Raw()
+
+
+class _Fault(msgspec.Struct):
+    error: _Error
+
+
+_answer_decoder = msgspec.json.Decoder(_Answer)
+_fault_decoder = msgspec.json.Decoder(_Fault)
+
+
+def is_answer_to(frame: bytes, rpc_id: int) -> bool:
+    try:
+        answer = _answer_decoder.decode(frame)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
+
+
+def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes) -> UpstreamError:
+    """For an answer that does not hold the response. `shown` names the server."""
+    if 300 <= status < 400:
+        return _redirect(shown, status, headers)
+    phrase = _phrase(status)
+    if status in (401, 403):
+        return UpstreamError(
+            UPSTREAM_UNAUTHORIZED,
+            f"{shown} answered {phrase}",
+            hint="Check the headers of its entry in the configuration",
+        )
+    message = _error_message(body)
+    if message:
+        return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}: {message}")
+    if 200 <= status < 300:
+        kind = media_type_of(headers).decode("latin-1")[:60] or "no content type"
+        return UpstreamError(
+            UPSTREAM_FAILED, f"{shown} answered {phrase} without a response to the request ({kind})"
+        )
+    code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
+    return UpstreamError(code, f"{shown} answered {phrase}")
+
+
+def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
+    location = (header_of(headers, b"location") or b"").decode("latin-1")
+    try:
+        host = urlsplit(location).netloc.rpartition("@")[2][:_SHOWN_CHARACTERS]
+    except ValueError:
+        host = ""
+    where = f"to {host}" if host else "to another path of the same host"
+    return UpstreamError(
+        UPSTREAM_FAILED,
+        f"{shown} redirects {where} ({status}); redirects are not followed",
+        hint="Write the final address into the url of its entry",
+    )
+
+
+def _error_message(body: bytes) -> str:
+    try:
+        return _fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS]
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def coded_fault(shown: str, headers: RawHeaders) -> UpstreamError | None:
+    """We ask for no compression and undo none."""
+    coding = header_of(headers, b"content-encoding")
+    if coding is None or coding.strip().lower() in (b"", b"identity"):
+        return None
+    text = f"{shown} compressed its answer ({coding.decode('latin-1')[:40]}), which we did not accept"
+    return UpstreamError(UPSTREAM_FAILED, text)
+
+
+def too_large_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_TOO_LARGE, f"{shown} sent a message of more than {MAX_FRAME_BYTES} bytes")
+
+
+def session_lost_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_SESSION_LOST, f"{shown} does not know our session any more")
+
+
+def cut_stream_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_UNAVAILABLE, f"{shown} ended its event stream without the response")

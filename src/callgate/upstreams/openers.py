@@ -1,0 +1,59 @@
+"""How each kind of upstream is reached: a transport for a link, its era found out where HTTP can tell."""
+
+from callgate.model.envelope import Era
+from callgate.upstreams.child import ChildTransport
+from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.handshake import PROBE_TIMEOUT_S, discover_params, is_modern_evidence, read_discover
+from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.http_settings import HttpSettings
+from callgate.upstreams.legacy_sse import LegacySseTransport
+from callgate.upstreams.link import Opened, Opener
+from callgate.upstreams.streamable_http import StreamableHttpTransport
+from callgate.upstreams.transport import Receiver
+from callgate.upstreams.warden import Warden
+from callgate.wire.json_rpc import Response, decode, encode_request
+from callgate.wire.revisions import MODERN_REVISIONS
+
+
+def child_opener(command: ChildCommand, warden: Warden) -> Opener:
+    async def open_child(receiver: Receiver, era: Era | None) -> Opened:
+        return Opened(ChildTransport(command, receiver, warden=warden), era)
+
+    return open_child
+
+
+def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
+    async def open_http(receiver: Receiver, era: Era | None) -> Opened:
+        known = era or await _probe(settings, client)
+        transport = StreamableHttpTransport(settings, known, client, receiver)
+        return Opened(transport, known, cancels_by_closing=known is Era.MODERN)
+
+    return open_http
+
+
+def sse_opener(settings: HttpSettings, client: HttpClient) -> Opener:
+    async def open_sse(receiver: Receiver, era: Era | None) -> Opened:
+        return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY)
+
+    return open_sse
+
+
+async def _probe(settings: HttpSettings, client: HttpClient) -> Era:
+    """Ask `server/discover`: a result or a recognised modern error means modern, anything else legacy.
+
+    Raises UpstreamError when nobody answers at all.
+    """
+    headers = (
+        *settings.headers,
+        ("mcp-protocol-version", MODERN_REVISIONS[0]),
+        ("mcp-method", "server/discover"),
+    )
+    frame = encode_request(b"0", "server/discover", discover_params())
+    answer = await client.post(settings.url, headers, frame, PROBE_TIMEOUT_S)
+    message = decode(answer.body)
+    if isinstance(message, Response):
+        if message.result is not None and read_discover(message.result) is not None:
+            return Era.MODERN
+        if message.error is not None and is_modern_evidence(message.error):
+            return Era.MODERN
+    return Era.LEGACY

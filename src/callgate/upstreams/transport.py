@@ -1,0 +1,73 @@
+"""The border between a connection's rules (`wire`) and what moves its bytes."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from callgate.model.errors import UpstreamError
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One frame for the upstream, with what an HTTP transport has to repeat in headers."""
+
+    frame: bytes
+    rpc_id: int | None  # our own id of a request; None for notifications and for our responses
+    method: str | None  # None for our responses
+    name: str | None = None  # Mcp-Name: the tool or prompt name, or the resource uri
+    param_headers: tuple[tuple[str, str], ...] = ()  # Mcp-Param-*, already encoded
+
+
+class Receiver(Protocol):
+    """What a transport reports to. Called on the event loop; must not block and must not raise."""
+
+    def received(self, frame: bytes, about: int | None) -> None:
+        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only)."""
+        ...
+
+    def stream_failed(self, about: int, error: UpstreamError) -> None:
+        """The stream of one request ended without its response, or its POST was answered with an error."""
+        ...
+
+    def stream_paused(self, about: int, retry_ms: int | None) -> None:
+        """The upstream closed the stream of one request on purpose and will go on after a reconnect.
+
+        Legacy HTTP only (2025-11-25, basic/transports, "Sending Messages to the Server"). The transport
+        reconnects by itself, after `retry_ms` where the upstream said so. The request stays open;
+        `stream_failed` follows if that fails.
+        """
+        ...
+
+    def lost(self, error: UpstreamError) -> None:
+        """The transport is gone with everything on it. Said once; nothing is received after it."""
+        ...
+
+
+class Transport(Protocol):
+    async def start(self) -> None:
+        """Ready to send. Raises UpstreamError; `close` is still to be called then."""
+        ...
+
+    def send(self, outgoing: Outgoing) -> bool:
+        """False when the other side does not take more at the moment: nothing was sent, try again later."""
+        ...
+
+    def abandon(self, rpc_id: int) -> None:
+        """Nobody waits for this request any more: HTTP closes its stream (the modern cancellation)."""
+        ...
+
+    def negotiated(self, revision: str) -> None:
+        """The legacy handshake is done: this is what every later request says it speaks."""
+        ...
+
+    def listen(self) -> None:
+        """Be ready for what the server says of its own accord; on a pipe that is always so."""
+        ...
+
+    async def close(self) -> None:
+        """Idempotent, and quick: a stubborn child is killed."""
+        ...
+
+    @property
+    def stderr_tail(self) -> list[str]:
+        """The last lines of the child's stderr; empty for other transports."""
+        ...

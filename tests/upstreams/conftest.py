@@ -1,0 +1,32 @@
+"""Processes and pipes behave differently under asyncio and uvloop: what touches them is tested under both."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+import uvloop
+from upstreams.heard import Heard
+
+from callgate.upstreams.warden import Warden
+
+_UNDER_BOTH_LOOPS = ("test_child.py", "test_warden.py")
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    if item.path.name in _UNDER_BOTH_LOOPS:
+        return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop}
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def warden() -> Iterator[Warden]:
+    warden = Warden()
+    yield warden
+    warden.close()
