@@ -46,6 +46,39 @@ def test_a_file_database_can_carry_params():
     assert (dsn.path, dsn.params) == ("x.db", {"schema": "shop"})
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sqlite:///x.db?schema=main", "main and temp are schemas"),
+        ("sqlite:///x.db?schema=Temp", "main and temp are schemas"),
+        ("sqlite:///x.db?schema=", "no name"),
+        ("sqlite:///x.db?schema=a%00b", "no name"),
+        ("sqlite:///x.db?shcema=x", 'Did you mean "schema"?'),
+        ("sqlite:///x.db?hunter2=x", "schema only"),
+        ("sqlite:///:memory:", "always empty"),
+        ("sqlite:///%3Amemory%3A?schema=x", "always empty"),
+    ],
+)
+def test_a_sqlite_address_that_cannot_work_is_refused_with_advice(text: str, words: str):
+    with pytest.raises(DsnError) as caught:
+        parse_dsn(text)
+    assert words in f"{caught.value.message} {caught.value.hint}"
+    assert "hunter2" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["sqlite:///", "sqlite:///:memory:"])
+def test_no_advice_recommends_an_empty_database(text: str):
+    with pytest.raises(DsnError) as caught:
+        parse_dsn(text)
+    assert ":memory:" not in caught.value.hint
+    assert "sqlite:////absolute.db" in caught.value.hint
+
+
+def test_params_of_other_engines_are_passed_on():
+    assert parse_dsn("mysql://h/d?anything=x").params == {"anything": "x"}
+    assert parse_dsn("duckdb:///x.db?anything=x").params == {"anything": "x"}
+
+
 def test_an_ipv6_host_stands_in_brackets():
     dsn = parse_dsn("postgres://me@[::1]:5433/shop")
     assert (dsn.host, dsn.port) == ("::1", 5433)

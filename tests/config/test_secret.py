@@ -51,3 +51,41 @@ def test_secrets_among_arguments_are_masked():
     assert "hunter" not in " ".join(shown)
     assert shown[:3] == ["-y", "server", "--api-key"]
     assert len(shown) == len(args)
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (["--header", "Authorization: Bearer hunter2"], ["--header", "Authorization: ***"]),
+        (["-H", "X-Thing: hunter2"], ["-H", "X-Thing: ***"]),
+        (["-H", "hunter2"], ["-H", "***"]),
+        (["--header=X-Thing: hunter2"], ["--header=X-Thing: ***"]),
+        (["-HX-Thing:hunter2"], ["-HX-Thing:***"]),
+        (["X-Api-Key:hunter2"], ["X-Api-Key:***"]),
+        (["Authorization:Bearer hunter2"], ["Authorization:***"]),
+        (["Authorization: hunter2"], ["Authorization: ***"]),
+        (["-e", "API_KEY=hunter2"], ["-e", "API_KEY=***"]),
+        (["--env=GITHUB_TOKEN=hunter2"], ["--env=GITHUB_TOKEN=***"]),
+        (['{"apiKey": "hunter2"}'], ['{"apiKey": ***']),
+        (["X-Thing: Bearer hunter2"], ["***"]),
+        (["--token", "-hunter2"], ["--token", "***"]),
+        (["u:hunter2@h token=hunter2"], ["***token=***"]),
+        (["https://u:hunter2@h/x Authorization: hunter2"], ["https://***@h/x Authorization: ***"]),
+    ],
+)
+def test_a_secret_among_arguments_is_masked_behind_its_name(args: list[str], shown: list[str]):
+    assert mask_args(args) == shown
+
+
+def test_arguments_without_secrets_are_shown_as_they_are():
+    args = [
+        "-y",
+        "@scope/server",
+        "-h",
+        "localhost",
+        "--port=80",
+        "https://auth.example:8080/x",
+        "C:\\a",
+        "a:b",
+    ]
+    assert mask_args(args) == args

@@ -36,7 +36,7 @@ def test_the_configuration_is_shown_as_the_file_would_say_it(load_text):
     ]
     assert shown["sources"][0]["dsn"] == "mysql://agent:***@db/shop?ssl=verify"
     assert shown["mcpServers"]["web"]["url"] == "https://***@h/mcp?key=***"
-    assert shown["mcpServers"]["web"]["headers"] == {"Authorization": "***", "Accept": "text/plain"}
+    assert shown["mcpServers"]["web"]["headers"] == {"Authorization": "***", "Accept": "***"}
     assert shown["mcpServers"]["local"]["args"] == ["--token", "***", "."]
     assert shown["mcpServers"]["local"]["env"] == {"HOME": "***"}
     assert shown["record"]["keep"] == "30d"
@@ -63,6 +63,63 @@ def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text):
     assert first == fingerprint(load_text(FULL.replace("hunter2", "hunter3")).config)
     assert first != fingerprint(load_text(FULL.replace("agent", "root")).config)
     assert len(first) == 64
+
+
+FILLED_IN = """
+[server]
+tokens = ["file:secret"]
+[[sources]]
+id = "shop"
+dsn = "mysql://agent:${V}@${V}/${V}?ssl=verify&sslpassword=hunter2"
+[[sources]]
+id = "whole"
+dsn = "${WHOLE}"
+[[sources]]
+id = "ported"
+dsn = "mysql://agent:hunter2@${V}:${PORT}/shop?x=hunter2"
+[[sources]]
+id = "kept"
+dsn = "file:dsn"
+[mcpServers.web]
+url = "https://h/${V}/mcp?key=hunter2"
+headers = { X-Thing = "${V}" }
+[mcpServers.local]
+command = "${V}/run"
+args = ["${V:-hunter2}", "--path=${NOT_SET:-hunter2}", "-x", "plain"]
+cwd = "${V}/work"
+env = { HOME = "${V}" }
+"""
+
+
+def filled_in(load_text, tmp_path, value: str):
+    (tmp_path / "secret").write_text("hunter2hunter2hunter2")
+    (tmp_path / "dsn").write_text("mysql://hunter2@hunter2/shop")
+    environ = {"V": value, "WHOLE": f"mysql://{value}:{value}@{value}/{value}", "PORT": "3306"}
+    return load_text(FILLED_IN, environ).config
+
+
+def test_what_was_filled_in_is_shown_as_it_was_written(load_text, tmp_path):
+    shown = masked(filled_in(load_text, tmp_path, "hunter2"))
+    assert [source["dsn"] for source in shown["sources"]] == [
+        "mysql://agent:***@${V}/${V}?ssl=verify&sslpassword=***",
+        "${WHOLE}",
+        "mysql://***@${V}:${PORT}/shop?x=***",
+        "file:dsn",
+    ]
+    assert shown["mcpServers"]["web"]["url"] == "https://h/${V}/mcp?key=***"
+    assert shown["mcpServers"]["web"]["headers"] == {"X-Thing": "***"}
+    local = shown["mcpServers"]["local"]
+    assert (local["command"], local["cwd"], local["env"]) == ("${V}/run", "${V}/work", {"HOME": "***"})
+    assert local["args"] == ["${V:-***}", "--path=${NOT_SET:-***}", "-x", "plain"]
+    assert "hunter2" not in json.dumps(shown)
+
+
+def test_the_fingerprint_follows_what_a_variable_holds(load_text, tmp_path):
+    first = filled_in(load_text, tmp_path, "one")
+    second = filled_in(load_text, tmp_path, "two")
+    assert masked(first) == masked(second)
+    assert fingerprint(first) == fingerprint(filled_in(load_text, tmp_path, "one"))
+    assert fingerprint(first) != fingerprint(second)
 
 
 # A mark no sentence of ours contains, around what a generator thinks of: finding it means a leak.
@@ -122,7 +179,12 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
     except ConfigProblems as error:
         return "".join(traceback.format_exception(error)) + repr(error.problems) + error.message
     config = loaded.config
-    return "".join([repr(config), str(config), json.dumps(masked(config), ensure_ascii=False), repr(loaded)])
+    dumps = [
+        json.dumps(masked(config), ensure_ascii=False),
+        config.model_dump_json(),
+        repr(config.model_dump()),
+    ]
+    return "".join([repr(config), str(config), *dumps, repr(loaded)])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
@@ -150,6 +212,49 @@ def test_no_password_of_the_environment_is_ever_said(quiet_folder, password: str
     }
     text = 'version = 1\n[[sources]]\nid = "a"\ndsn = "postgres://me:${PW}@h/d"\n'
     (quiet_folder / "callgate.toml").write_text(text, "utf-8")
+    assert "QZ7" not in everything_said(text, environ)
+
+
+FILLED_PLACES = st.sampled_from(
+    [
+        "[[sources]]\nid = 'a'\ndsn = {}",
+        "[mcpServers.a]\nurl = {}",
+        "[mcpServers.a]\nurl = 'http://x/'\nheaders = { X-Thing = {} }",
+        "[mcpServers.a]\ncommand = {}",
+        "[mcpServers.a]\ncommand = 'x'\ncwd = {}",
+        "[mcpServers.a]\ncommand = 'x'\nargs = [{}]",
+        "[mcpServers.a]\ncommand = 'x'\nargs = ['-H', {}, '--x', {}]",
+        "[mcpServers.a]\ncommand = 'x'\nenv = { A = {} }",
+        "[server]\ntokens = [{}]",
+    ]
+)
+FILLED_TEXTS = st.sampled_from(
+    [
+        "${V}",
+        "${NOT_SET:-{}}",
+        "${EMPTY:-{}}",
+        "file:secret",
+        "x${V}y${V:-z}",
+        "--header=X-Thing: ${V}",
+        "X-Thing:${V}",
+        "https://h/${V}/mcp",
+        "https://${V}@h/${NOT_SET:-{}}?a=${V}#${V}",
+        "mysql://${V}:${V}@h/${V}?x=${V}",
+        "mysql://u:p@h:${PORT}/${V}",
+        "sqlite:///${V}.db",
+        "postgres://h/d?options=${V}",
+    ]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500, deadline=None)
+@given(value=PASSWORDS, text=FILLED_TEXTS, place=FILLED_PLACES)
+def test_nothing_that_was_filled_in_is_ever_shown(quiet_folder, value: str, text: str, place: str):
+    assume("}" not in value)  # it would end a default
+    (quiet_folder / "secret").write_text(value, "utf-8")
+    literal = json.dumps(text.replace("{}", value), ensure_ascii=False)
+    (quiet_folder / "callgate.toml").write_text("version = 1\n" + place.replace("{}", literal), "utf-8")
+    environ = {"V": value, "EMPTY": "", "PORT": "3306"}
     assert "QZ7" not in everything_said(text, environ)
 
 

@@ -57,6 +57,11 @@ class HttpProbe:
         self._writer.close()
         await asyncio.gather(self._writer.wait_closed(), return_exceptions=True)
 
+    def abort(self) -> None:
+        """Hang up without flushing."""
+        assert self._writer is not None
+        self._writer.transport.abort()
+
     async def send(self, data: bytes) -> None:
         assert self._writer is not None
         self._writer.write(data)

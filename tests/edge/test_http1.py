@@ -1,9 +1,11 @@
 """HTTP/1.1 on a real socket: hostile and ordinary clients."""
 
 import asyncio
+import json
 
 import pytest
 from edge.conftest import Door
+from edge.http_probe import JSON_HEADERS, MODERN_META, HttpProbe
 
 GET = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -79,7 +81,8 @@ async def test_expect_100_continue_is_answered_before_the_body(door: Door) -> No
             + b"z" * 100_001,
             413,
         ),
-        (b"GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 400),
+        (b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /x HTTP/1.1\r\nX: " + b"y" * 400_000, 413),
         (
             b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
             400,
@@ -114,3 +117,61 @@ async def test_closing_lets_an_answer_under_way_finish(door: Door) -> None:
         door.answerer.release.set()
         assert (await http.answer()).json()["result"]["waited"] is True
         await closing
+
+
+async def test_an_offer_to_upgrade_is_ignored_body_and_all(door: Door) -> None:
+    async with door.probe() as http:
+        for _ in range(2):
+            await http.send(
+                b"POST /x HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+                b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nContent-Length: 4\r\n\r\nbody"
+            )
+            assert (await http.answer()).body == b"POST /x local body"
+
+
+async def test_fields_after_the_body_decide_nothing(door: Door) -> None:
+    async with door.probe() as http:
+        head = b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await http.send(head + b"2\r\nhi\r\n0\r\nHost: localhost\r\n\r\n")
+        assert (await http.answer()).status == 421
+
+
+async def test_an_absolute_target_leads_to_the_same_path(door: Door) -> None:
+    async with door.probe() as http:
+        await http.send(b"GET http://localhost/healthz?x=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await http.answer()).body == b"GET /healthz local "
+
+
+async def test_garbage_behind_a_request_is_refused_after_that_request_was_answered(door: Door) -> None:
+    async with door.probe() as http:
+        await http.send_modern("test/wait")
+        await door.answerer.waiting.wait()
+        await http.send(b"GARBAGE\r\n\r\n")
+        door.answerer.release.set()
+        assert (await http.answer()).json()["result"] == {"waited": True}
+        assert (await http.answer()).status == 400
+        assert await http.rest() == b""
+
+
+async def test_a_client_that_does_not_read_is_not_served_the_next_request(door: Door) -> None:
+    """Otherwise a pipeline of requests would pile up answers in our memory."""
+    async with door.probe() as http:
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": MODERN_META, "big": "z" * 90_000}}
+        )
+        headers = JSON_HEADERS | {"mcp-protocol-version": "2026-07-28", "mcp-method": "x"}
+        sending = asyncio.create_task(_send_forever(http, headers, body.encode()))
+        settled = -1
+        while settled != len(door.answerer.arrivals):
+            settled = len(door.answerer.arrivals)
+            for _ in range(200):
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.05)
+        sending.cancel()
+        http.abort()
+        assert settled < 200
+
+
+async def _send_forever(http: HttpProbe, headers: dict[str, str], body: bytes) -> None:
+    while True:
+        await http.send_request("POST", "/mcp", headers, body)

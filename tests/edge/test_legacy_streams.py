@@ -172,6 +172,24 @@ async def test_older_clients_get_no_event_without_data(door: Door, revision: str
         assert [entry["params"]["progress"] for entry in answer.events()[:2]] == [1, 2]
 
 
+async def test_a_batch_is_answered_in_the_one_revision_that_has_them(door: Door) -> None:
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"n": 1}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "test/notices"},
+        {"jsonrpc": "2.0", "id": None},
+    ]
+    async with door.probe() as http:
+        old = await http.legacy("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}})
+        new = await http.initialize()
+        answer = await http.post_message(batch, old.headers["mcp-session-id"])
+        assert [entry["id"] for entry in answer.json()] == [1, 2, None]
+        assert answer.json()[1]["result"] == {"done": True}
+        assert (await http.post_message(batch[1:2], old.headers["mcp-session-id"])).status == 202
+        assert (await http.post_message(batch, new)).status == 400
+        assert (await http.post_message(batch)).status == 400
+
+
 async def test_a_session_opened_on_one_address_does_not_work_on_another(door: Door) -> None:
     async with door.probe() as http:
         session = await http.initialize()

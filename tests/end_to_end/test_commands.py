@@ -121,14 +121,16 @@ async def test_config_commands_answer(tmp_path: Path) -> None:
     assert json.loads(places.stdout)["state"] == str(tmp_path)
 
 
-async def test_what_is_configured_but_not_served_is_shown_as_down(tmp_path: Path) -> None:
+async def test_a_source_that_this_version_cannot_serve_is_shown_as_down(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(
         'version = 1\n[[sources]]\nid = "shop"\ndsn = "mysql://me@localhost/shop"\n'
-        '[mcpServers.files]\ncommand = "npx"\n'
     )
     async with running_gateway(tmp_path) as gateway:
-        states = {entry["name"]: entry["state"] for entry in (await gateway.get("/healthz"))["servers"]}
-        assert states == {"shop": "down", "files": "down"}
+        health = await gateway.get("/healthz")
+        assert health["status"] == "degraded"
+        assert [(entry["name"], entry["state"], entry["code"]) for entry in health["servers"]] == [
+            ("shop", "down", "setup.engine")
+        ]
 
 
 def test_help_needs_no_heavy_import(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Settled exchanges, as the relay would emit them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from callgate.model.envelope import Envelope, Era
@@ -7,8 +8,10 @@ from callgate.model.events import ExchangeSettled, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
+from callgate.recorder.recorder import Recorder
 
 NOW_S = 1_780_000_000.0
+Open = Callable[[bool], Recorder]  # whether it keeps the store
 ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "probe", "1")
 
 
@@ -32,7 +35,9 @@ def settled(session: Session, at_s: float = NOW_S, **changed: Any) -> ExchangeSe
     facts = StatementFacts(
         source_id, changed.get("sql", "SELECT 1"), "SELECT", "read_only", "allow", None, ("t",), 1
     )
-    exchange.hops.append(Hop("demo", "tools/call", params, 10.0, 10.002, reply, facts=facts))
+    exchange.hops.append(
+        Hop("demo", "tools/call", params, 10.0, ended_mono=10.002, result=reply, facts=facts)
+    )
     outcome: Outcome = changed.get("outcome", Outcome.ANSWERED)
     exchange.settle(Settlement(outcome, EndedBy.UPSTREAM, reply, None, changed.get("error")), 10.0045)
     return ExchangeSettled(exchange)

@@ -1,19 +1,33 @@
 """The journal: what was written whole is read back, whatever happens to the end of the file."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recorder.full_disk import files_end_at
 from recorder.happenings import a_session, settled
 
-from callgate.recorder.journal import JournalWriter, is_abandoned, read_frames, segments
+from callgate.recorder.journal import (
+    JournalWriter,
+    encode_row,
+    is_abandoned,
+    is_read_to_its_end,
+    read_frames,
+    segments,
+)
 from callgate.recorder.redact import Redactor
-from callgate.recorder.rows import EventRow, event_row
+from callgate.recorder.rows import EventRow, GapRow, event_row
 
 
-def row(number: int) -> EventRow:
-    return event_row(settled(a_session(), sql=f"SELECT {number}").exchange, Redactor())
+def row(number: int) -> bytes:
+    return encode_row(event_row(settled(a_session(), sql=f"SELECT {number}").exchange, Redactor()))
+
+
+def statements(path: Path) -> list[str | None]:
+    return [frame.sql for frame, _ in read_frames(path, 0) if isinstance(frame, EventRow)]
 
 
 @pytest.fixture
@@ -26,9 +40,7 @@ def journal(tmp_path: Path) -> Path:
 
 def test_rows_come_back_as_they_were_and_from_any_offset(journal: Path) -> None:
     frames = list(read_frames(journal, 0))
-    assert [frame.sql for frame, _ in frames if isinstance(frame, EventRow)] == [
-        f"SELECT {n}" for n in range(5)
-    ]
+    assert statements(journal) == [f"SELECT {n}" for n in range(5)]
     _, after_third = frames[2]
     assert len(list(read_frames(journal, after_third))) == 2
 
@@ -70,3 +82,71 @@ def test_a_full_segment_is_followed_by_a_new_one(tmp_path: Path, monkeypatch: py
     writer.close()
     assert len(segments(tmp_path)) > 1
     assert sum(len(list(read_frames(path, 0))) for path in segments(tmp_path)) == 10
+
+
+def test_a_write_that_fails_half_way_hides_nothing_that_follows(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path)
+    writer.append([row(0)])
+    with files_end_at(writer.path.stat().st_size + 100), pytest.raises(OSError):
+        writer.append([row(1), row(2)])
+    writer.append([row(3)])
+    writer.close()
+    assert statements(writer.path) == ["SELECT 0", "SELECT 3"]
+    assert is_read_to_its_end(writer.path, list(read_frames(writer.path, 0))[-1][1])
+
+
+def test_a_segment_that_cannot_be_begun_leaves_nothing_and_the_old_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = JournalWriter(tmp_path)
+    writer.append([row(0)])
+    with monkeypatch.context() as patched, files_end_at(5):
+        patched.setattr("callgate.recorder.journal.SEGMENT_BYTES", 100)
+        with pytest.raises(OSError):
+            writer.append([row(1)])
+        with pytest.raises(OSError):
+            JournalWriter(tmp_path)
+    assert list(tmp_path.iterdir()) == [writer.path]
+    writer.append([row(2)])
+    writer.close()
+    assert statements(writer.path) == ["SELECT 0", "SELECT 2"]
+
+
+# Looks into the folder before each step that the interpreter reports of the writer. A process of its own,
+# since an audit hook stays for good.
+_ONLOOKER = """
+import sys
+from pathlib import Path
+from callgate.recorder.journal import JournalWriter, is_abandoned, segments
+
+folder, is_looking, steps, abandoned = Path(sys.argv[1]), False, [], []
+
+def look(step, arguments):
+    global is_looking
+    if is_looking or step not in ("open", "fcntl.flock", "os.rename"):
+        return
+    is_looking = True  # looking takes such steps itself
+    steps.append(step)
+    abandoned.extend(f"before {step}" for path in segments(folder) if is_abandoned(path))
+    is_looking = False
+
+sys.addaudithook(look)
+writer = JournalWriter(folder)
+is_looking = True
+assert segments(folder) == [writer.path]
+assert {"open", "fcntl.flock"} <= set(steps), steps
+assert not abandoned, abandoned
+"""
+
+
+def test_a_new_segment_is_never_seen_without_its_lock(tmp_path: Path) -> None:
+    seen = subprocess.run([sys.executable, "-c", _ONLOOKER, str(tmp_path)], capture_output=True, text=True)
+    assert (seen.returncode, seen.stderr) == (0, "")
+
+
+def test_a_row_of_another_version_counts_as_a_gap_and_hides_nothing(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path)
+    writer.append([row(0), b"\x81\xa4type\xa6future", row(1)])
+    writer.close()
+    frames = [frame for frame, _ in read_frames(writer.path, 0)]
+    assert [type(frame) for frame in frames] == [EventRow, GapRow, EventRow]

@@ -1,25 +1,17 @@
 """The recorder with a real DuckDB file: nothing settled is missing, nothing is doubled."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from recorder.happenings import NOW_S, a_session, opened, settled
+from recorder.happenings import NOW_S, Open, a_session, opened, settled
 
 from callgate.model.errors import SetupError
 from callgate.model.events import SessionClosed
 from callgate.model.exchange import Outcome
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.redact import Redactor
-
-Open = Callable[[bool], Recorder]
-
-
-@pytest.fixture
-def open_recorder(tmp_path: Path) -> Open:
-    return lambda keeps_store: Recorder(tmp_path, Redactor(), keeps_store)
 
 
 def rows(folder: Path, sql: str) -> list[Any]:

@@ -1,8 +1,11 @@
 """Redaction: listed values are gone, the structure stays."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,3 +60,89 @@ def test_a_dsn_in_text_loses_its_password_only() -> None:
     assert (
         Redactor().text("at mysql://me:pw@h:1/d and http://h/p") == "at mysql://me:***@h:1/d and http://h/p"
     )
+
+
+@pytest.mark.parametrize(
+    ("dsn", "masked"),
+    [
+        ("postgres://u:p/w@h", "postgres://u:***@h"),
+        ("mysql://u:p@ss@h", "mysql://u:***@h"),
+        ("mysql://u:p:a@s/s@h:3306/d?x=1", "mysql://u:***@h:3306/d?x=1"),
+        ("redis://:pw@h", "redis://:***@h"),
+        ("postgres://me@tenant:pw@h", "postgres://me@tenant:***@h"),
+        ("'mysql://u:pw@h' and mail a@b", "'mysql://u:***@h' and mail a@b"),
+        ("http://h:80/p then a@b", "http://h:80/p then a@b"),
+        ("http://h/p:q@r", "http://h/p:q@r"),
+        ("mysql://u:@h", "mysql://u:@h"),
+        ("x://y://z mysql://u:pw@h", "x://y://z mysql://u:***@h"),
+    ],
+)
+def test_a_password_goes_whatever_it_holds_and_its_surroundings_stay(dsn: str, masked: str) -> None:
+    assert Redactor().text(dsn) == masked
+
+
+words = st.text(
+    st.characters(blacklist_categories=["Cs", "Z", "C"], blacklist_characters="\"'`"), max_size=12
+)
+
+
+@given(before=words, password=words, after=words)
+def test_no_password_is_left_in_any_surroundings(before: str, password: str, after: str) -> None:
+    secret = f"<{password}hunter2{password}>"
+    assert "hunter2" not in Redactor().text(f"{before} {before}://me:{secret}@h{after} {after}")
+
+
+def test_an_escaped_slash_does_not_hide_a_dsn() -> None:
+    assert "hunter2" not in (Redactor().json(b'{"a": "mysql:\\/\\/me:hunter2@h"}') or "")
+
+
+def test_a_dsn_as_the_name_of_a_member_loses_its_password() -> None:
+    assert Redactor().json(b'{"mysql://me:pw@h": 1}') == '{"mysql://me:***@h":1}'
+
+
+_LONG_RUN = """
+from callgate.recorder.redact import Redactor
+redactor = Redactor()
+for part in "a", "a.", "a:", "a@", "://", "a://", "a://b:", "a://b:c@", "a://b:\u4040", ":/", "://@:", "[":
+    text = part * (1_000_000 // len(part))
+    redactor.text(text)
+    redactor.json(('{"token": 1, "text": "' + text + '"}').encode())
+"""
+
+
+def test_a_megabyte_of_anything_takes_linear_time() -> None:
+    """The deadline is there to end a hang (quadratic is an hour), not to measure."""
+    subprocess.run([sys.executable, "-c", _LONG_RUN], check=True, timeout=20)
+
+
+@pytest.mark.parametrize("depth", [100, 600, 990, 5_000, 200_000])
+@pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}")])
+def test_no_nesting_is_too_deep_to_be_redacted(depth: int, pair: tuple[str, str]) -> None:
+    nested = pair[0] * depth + '{"token": "hunter2"}' + pair[1] * depth
+    for document in (nested, json.dumps({"text": nested}), json.dumps([nested, {"token": "hunter2"}])):
+        redacted = Redactor().json(document.encode())
+        assert redacted is not None
+        assert "***" in redacted
+        assert "hunter2" not in redacted
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"token": "hunter2", "a": "\xff"}',
+        b'{"token": "hunter2", "a": "\\ud800"}',
+        b'{"token": "hunter2", "a": 1e999}',
+        b'{"token": "hunter2", "a": %b}' % (b"9" * 5000),
+        b'{"text": "{\\"token\\": \\"hunter2\\", \\"a\\": 1e999}"}',
+    ],
+)
+def test_what_our_parser_does_not_take_is_masked(raw: bytes) -> None:
+    redacted = Redactor().json(raw) or ""
+    assert "***" in redacted
+    assert "hunter2" not in redacted
+
+
+@given(st.binary(max_size=60))
+def test_redaction_never_raises(noise: bytes) -> None:
+    for raw in (noise, b'{"token": ' + noise, b'{"token": "%b"}' % noise):
+        assert Redactor().json(raw) is not None or not raw

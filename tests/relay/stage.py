@@ -47,6 +47,7 @@ class StagedUpstream:
         self.block: asyncio.Event | None = None
         self.reached = asyncio.Event()
         self.told: list[str] = []
+        self.has_views = False
         self.forgotten: list[str] = []
         self.say: Callable[[News], None] = lambda news: None
         self.envelopes: list[Envelope] = []
@@ -73,6 +74,9 @@ class StagedUpstream:
 
     def hear(self, listener: Callable[[News], None]) -> None:
         self.say = listener
+
+    def view_of(self, session: Session) -> str | None:
+        return session.session_id if self.has_views else None
 
     def forget(self, session: Session) -> None:
         self.forgotten.append(session.session_id)

@@ -18,7 +18,9 @@ from relay.stage import (
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
-from callgate.model.reply import Notice
+from callgate.model.heard import Heard
+from callgate.model.reply import Answer, Asking, Notice, Reply
+from callgate.model.session import Session
 from callgate.relay.relay import Relay
 
 
@@ -246,3 +248,107 @@ async def test_a_policy_against_destruction_stops_what_may_destroy(
         assert not [method for method, _ in shop.asked if method == "tools/call"]
         assert sink.settled[0].settlement is not None
         assert sink.settled[0].settlement.outcome is Outcome.REFUSED
+
+
+async def session_of(relay: Relay) -> Session:
+    reply = await reply_of(relay, arrival("initialize", {}, envelope=LEGACY))
+    assert reply.opened is not None
+    return reply.opened
+
+
+async def test_what_a_server_shows_to_one_session_stays_with_that_session(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    first, second = await session_of(relay), await session_of(relay)
+    shop.has_views = True
+
+    async def names(session: Session) -> list[str]:
+        result = result_of(await reply_of(relay, arrival("tools/list", envelope=LEGACY, session=session)))
+        return [entry["name"] for entry in result["tools"]]
+
+    shop.tools = [tool("only_for_first")]
+    assert "shop__only_for_first" in await names(first)
+    shop.tools = [tool("only_for_second")]
+    assert "shop__only_for_second" in await names(second)
+    assert "shop__only_for_second" not in await names(first)
+    call = arrival("tools/call", {"name": "shop__only_for_first"}, envelope=LEGACY, session=second)
+    assert (await reply_of(relay, call)).fault is not None
+    relay.end_session(first)
+    assert shop.forgotten == [first.session_id]
+
+
+class RememberingOutlet:
+    def __init__(self) -> None:
+        self.said: list[Notice | Asking] = []
+
+    def say(self, item: Notice | Asking) -> None:
+        self.said.append(item)
+
+
+async def test_a_list_change_is_told_to_everybody_and_the_list_asked_anew(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    session = await session_of(relay)
+    outlet = RememberingOutlet()
+    relay.attach(session, outlet, lambda: None)
+    await reply_of(relay, arrival("tools/list"))
+    shop.tools.append(tool("new"))
+    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    assert [item.method for item in outlet.said] == ["notifications/tools/list_changed"]
+    result = result_of(await reply_of(relay, arrival("tools/list")))
+    assert "shop__new" in [entry["name"] for entry in result["tools"]]
+
+
+async def test_what_one_sessions_connection_says_reaches_that_session_only(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    mine, theirs = await session_of(relay), await session_of(relay)
+    my_outlet, their_outlet = RememberingOutlet(), RememberingOutlet()
+    relay.attach(mine, my_outlet, lambda: None)
+    relay.attach(theirs, their_outlet, lambda: None)
+    answers: list[Answer] = []
+    shop.say(Heard("shop", mine.session_id, Asking("roots/list", b"", answers.append)))
+    assert (len(my_outlet.said), len(their_outlet.said), answers) == (1, 0, [])
+
+
+async def test_a_question_on_a_shared_connection_is_answered_by_us(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    answers: list[Answer] = []
+    shop.say(Heard("shop", None, Asking("roots/list", b"", answers.append)))
+    assert answers[0].error is not None
+
+
+async def test_a_modern_listener_hears_what_it_asked_for_until_we_retire(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    wanted = {"notifications": {"toolsListChanged": True, "resourceSubscriptions": ["nobody://has/it"]}}
+    listening = relay.answer(arrival("subscriptions/listen", wanted))
+    acknowledged = await anext(listening)
+    assert isinstance(acknowledged, Notice)
+    assert acknowledged.method == "notifications/subscriptions/acknowledged"
+    said = json.loads(acknowledged.params)
+    assert said["notifications"] == {"toolsListChanged": True}
+    assert said["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
+    shop.say(Heard("shop", None, Notice("notifications/prompts/list_changed", b"")))
+    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    changed = await anext(listening)
+    assert isinstance(changed, Notice)
+    assert changed.method == "notifications/tools/list_changed"
+    relay.retire()
+    last = await anext(listening)
+    assert isinstance(last, Reply)
+    assert result_of(last)["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
+
+
+async def test_a_call_that_our_own_end_cuts_off_says_who_ended_it(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    shop.block = asyncio.Event()
+    task = asyncio.create_task(reply_of(relay, arrival("tools/call", {"name": "shop__query"})))
+    await shop.reached.wait()
+    relay.retire()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert sink.settled[0].settlement is not None
+    assert sink.settled[0].settlement.ended_by is EndedBy.GATEWAY

@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -33,8 +34,12 @@ def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words_with_the_tomls_
     assert "callgate.toml" in deny.hint
 
 
-def test_a_source_from_the_environment_is_told_about_its_variable():
-    assert "SQLITE_ALLOW_WRITE=true" in refusal("DELETE FROM t", Policy(SQLITE, from_environment=True)).hint
+def test_a_source_from_the_environment_is_told_about_its_variable_where_there_is_one():
+    mysql = Policy(replace(SQLITE, name="mysql"), from_environment=True)
+    assert "MYSQL_ALLOW_WRITE=true" in refusal("DELETE FROM t", mysql).hint
+    hint = refusal("DELETE FROM t", Policy(SQLITE, from_environment=True)).hint
+    assert "ALLOW_WRITE" not in hint
+    assert 'callgate.toml with mode = "write"' in hint
 
 
 @pytest.mark.parametrize("policy", [READ_ONLY, WRITE, DDL])
@@ -190,6 +195,29 @@ def test_nesting_is_allowed_to_the_limit_and_refused_beyond_it(opening, closing_
 @pytest.mark.parametrize("operator", ["NOT ", "- ", "~"])
 def test_long_chains_of_operators_end_in_a_verdict_and_not_in_a_recursion_error(operator):
     assert refusal("SELECT " + operator * 2_000 + "1").rule == "nesting"
+
+
+def test_what_a_text_is_searched_for_must_be_written_out_and_the_refusal_says_how():
+    deny = refusal("SELECT instr(a, b) FROM t")
+    assert (deny.code.code, deny.rule) == ("refused.function", "needle")
+    assert "LIKE '%' || b || '%'" in deny.hint
+    assert "char()" in refusal("SELECT trim(a, b) FROM t").hint
+    assert refusal("SELECT instr(a, b", WRITE)
+    assert judge("SELECT a FROM t WHERE instr(a, 'x') AND replace(a, b, '')", READ_ONLY).allowed
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT CAST(a AS UNSIGNED BIG evil(1))",
+        "SELECT CAST(a AS UNSIGNED BIG, evil(1))",
+        "SELECT CAST(a AS big int) FROM dbstat",
+        "SELECT CAST(evil(1) AS UNSIGNED BIG INT)",
+        "SELECT CAST((SELECT 1 AS a b) AS BIG INT)",
+    ],
+)
+def test_nothing_hides_behind_a_type_of_several_words(sql):
+    refusal(sql)
 
 
 def test_joins_without_on_cannot_hold_the_interpreter():

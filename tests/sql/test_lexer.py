@@ -82,8 +82,12 @@ def test_tokens_are_those_of_sqlite(sql, tokens):
         "\x1b",
         "\x7f",
         "-- a\rb\n",
-        "-- a\u00a0b\n",
+        "-- a\u2028b\n",
+        "-- a\x85b\n",
         "/* \u202e */",
+        "/* \u2066 */",
+        "/* \ud800 */",
+        "\U0001f469\u200d\U0001f4bb",
         "'a\x00b'",
     ],
 )
@@ -95,6 +99,14 @@ def test_what_hides_is_illegal_and_says_why(sql):
 
 def test_windows_line_ends_after_a_comment_are_fine():
     assert Kind.ILLEGAL not in {token.kind for token in lex("SELECT 1 -- one\r\nFROM t")}
+
+
+@pytest.mark.parametrize("text", ["\U0001f469\u200d\U0001f4bb", "a\u00a0b", "\ufeff", "\u00ad", "\U0001fae8"])
+def test_what_is_only_invisible_is_fine_in_comments_and_quotes(text):
+    for sql in (f"SELECT 1 -- {text}\n", f"SELECT /* {text} */ 1", f"SELECT '{text}' AS \"{text}\""):
+        assert Kind.ILLEGAL not in {token.kind for token in lex(sql)}
+        with closing(sqlite3.connect(":memory:")) as connection:
+            assert len(connection.execute(sql).fetchall()) == 1
 
 
 def test_names_are_unquoted_and_folded_in_ascii_only():
@@ -136,6 +148,7 @@ sql_soup = st.lists(
                 "{",
                 "\\",
                 "\u00a0",
+                "\u200d",
                 "\ufeff",
                 "é",
                 "\x00",

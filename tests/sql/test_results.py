@@ -101,10 +101,10 @@ async def test_several_results_share_the_limit(opened):
     assert [entry["truncated"] for entry in answer.structured["statements"]] == [True, True, True]
 
 
-async def test_a_megabyte_cell_does_not_fill_the_reply(opened):
+async def test_a_large_cell_does_not_fill_the_reply(opened):
     async with opened() as source:
-        answer = await source.query("SELECT printf('%.*c', 1000000, 'a') AS a, hex(1) AS b")
-    assert "of 1,000,000 bytes shown]" in answer.text
+        answer = await source.query("SELECT printf('%.*c', 200000, 'a') AS a, hex(1) AS b")
+    assert "of 200,000 bytes shown]" in answer.text
     assert len(answer.text) < 9_000
 
 

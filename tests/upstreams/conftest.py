@@ -9,7 +9,17 @@ from upstreams.heard import Heard
 
 from callgate.upstreams.warden import Warden
 
-_UNDER_BOTH_LOOPS = ("test_child.py", "test_warden.py")
+_UNDER_BOTH_LOOPS = (
+    "test_child.py",
+    "test_warden.py",
+    "test_http_client.py",
+    "test_http_connection.py",
+    "test_http_pool.py",
+    "test_streamable_http.py",
+    "test_message_post.py",
+    "test_get_stream.py",
+    "test_legacy_sse.py",
+)
 
 
 def pytest_asyncio_loop_factories(

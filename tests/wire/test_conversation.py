@@ -90,6 +90,28 @@ def test_a_second_initialize_is_refused_and_a_failed_one_may_be_repeated() -> No
     assert isinstance(dialogue.say("initialize", INITIALIZE, rpc_id=3), Asked)
 
 
+def test_what_comes_while_hands_are_shaken_waits_for_the_end_of_it() -> None:
+    dialogue = Dialogue()
+    asked = dialogue.say("initialize", INITIALIZE, rpc_id=1)
+    assert dialogue.say("notifications/initialized") is None
+    assert dialogue.say("tools/list", {}, rpc_id=2) is None
+    assert isinstance(dialogue.say("tools/list", {"_meta": MODERN_META}, rpc_id=3), Asked), (
+        "modern needs no handshake"
+    )
+    told, listed = dialogue.conversation.handshake_done(asked.envelope)
+    assert isinstance(told, Told)
+    assert isinstance(listed, Asked)
+    assert listed.request.rpc_id == b"2"
+
+
+def test_what_waited_for_a_failed_handshake_is_refused() -> None:
+    dialogue = Dialogue()
+    dialogue.say("initialize", INITIALIZE, rpc_id=1)
+    dialogue.say("tools/list", {}, rpc_id=2)
+    (refused,) = dialogue.conversation.handshake_done(None)
+    assert dialogue.refusal(refused)["data"]["code"] == "caller.not_initialized"
+
+
 def test_both_eras_may_speak_on_one_stream() -> None:
     dialogue = Dialogue()
     dialogue.shake_hands()

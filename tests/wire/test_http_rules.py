@@ -7,7 +7,6 @@ import pytest
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
 from callgate.wire.http_rules import (
-    check_legacy_version,
     check_modern_headers,
     check_post_headers,
     choose_era,
@@ -82,10 +81,3 @@ def test_a_missing_or_wrong_modern_header_is_a_mismatch(broken: str) -> None:
 @pytest.mark.parametrize("value", ["=?base64?!!?=", "=?base64?dB==?=", "=?base64?/w==?="])
 def test_a_broken_wrapping_matches_nothing(value: str) -> None:
     assert decode_header_value(value) is None
-
-
-def test_a_legacy_client_may_omit_the_version_but_not_invent_one() -> None:
-    check_legacy_version({})
-    check_legacy_version({"mcp-protocol-version": "2025-11-25"})
-    with pytest.raises(CallerError):
-        check_legacy_version({"mcp-protocol-version": "1999-01-01"})

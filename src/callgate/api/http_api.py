@@ -57,10 +57,13 @@ class HttpApi:
     async def healthz(self, request: Request) -> Response:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
         health = self._status.health()
-        degraded = any(entry.state is not State.UP for entry in health)
+        record_problem = self._record.problem() if self._record is not None else None
+        degraded = record_problem is not None or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
         if request.state.principal is not None:  # names and reasons are for those who may call
             body["servers"] = [_health(entry) for entry in health]
+            if record_problem is not None:
+                body["record"] = record_problem
         return _json(body)
 
     async def requests(self, request: Request) -> Response:

@@ -27,6 +27,9 @@ class AbsentUpstream:
     def hear(self, listener: Callable[[News], None]) -> None:
         pass
 
+    def view_of(self, session: Session) -> str | None:
+        return None
+
     def forget(self, session: Session) -> None:
         pass
 

@@ -29,13 +29,19 @@ class Serving:
     health: list[Health]
 
 
-async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> None:
-    """Returns when a SIGINT or SIGTERM asked us to. Raises SetupError."""
+async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
+    """Returns the signal that asked us to stop, SIGINT or SIGTERM. Raises SetupError."""
     config = loaded.config
+    stopped_by: list[int] = []
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop_by(number: int) -> None:
+        stopped_by.append(number)
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop_by, number)
     gateway = await build_gateway(config, keeps_store=True)
     ours: Running | None = None
     try:
@@ -50,6 +56,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> None:
         moved = listen.port if port != listen.port and listen.port != 0 else None
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         await stop.wait()
+        return stopped_by[0]
     finally:
         if ours is not None:
             withdraw(state_folder(config), ours)

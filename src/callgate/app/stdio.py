@@ -1,5 +1,6 @@
 """`callgate stdio`: join the gateway that runs on this state folder, else be one for this client alone."""
 
+import logging
 import os
 import socket
 import threading
@@ -7,7 +8,6 @@ from contextlib import suppress
 
 from callgate.app.build import build_gateway
 from callgate.app.running import find_running
-from callgate.config.flags import Flags
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.edge.stdio import StdioStream
@@ -15,17 +15,27 @@ from callgate.edge.stream_client import StreamClient
 from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import SetupError
 
+_log = logging.getLogger(__name__)
+
 _CHUNK_BYTES = 64 * 1024
 
 
-def join(loaded: Loaded, flags: Flags) -> socket.socket | None:
+def join(loaded: Loaded) -> socket.socket | None:
     """A connection to the gateway that runs on this state folder, if there is one.
 
-    Whoever names a configuration wants that one: a gateway that runs another is not joined.
+    Whoever has a configuration (a file, a source in the environment) wants that one: a gateway that runs
+    another is not joined. Without any, the gateway's will do.
     """
     running = find_running(state_folder(loaded.config))
-    named = flags.config is not None or "CALLGATE_CONFIG" in os.environ
-    if running is None or (named and not running.runs(loaded.config)):
+    if running is None:
+        return None
+    has_own = loaded.origin is not None or not loaded.config.is_empty
+    if has_own and not running.runs(loaded.config):
+        _log.warning(
+            "A gateway with another configuration runs on this state folder (pid %d, %s): not joining it",
+            running.pid,
+            running.url,
+        )
         return None
     return running.connect()
 

@@ -3,12 +3,15 @@
 import difflib
 import json
 import sys
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, cast
 
-from callgate.app.local_client import GatewayFaultError, local_client
+from callgate.app.local_client import local_client
 from callgate.app.loop import run_loop
 from callgate.cli.serve_command import log_to_stderr
 from callgate.cli.terminal import Exit, print_json, print_text, say_error
+from callgate.client import Server, ServerFault, connect
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
@@ -18,30 +21,54 @@ from callgate.wire.revisions import META_CODE
 _Json = dict[str, Any]
 
 
-def run_call(tool: str, pairs: list[str], flags: Flags, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Through:
+    """Which way a call goes: a gateway of these flags, or a server of one's own choice."""
+
+    flags: Flags
+    upstream: str | None
+    timeout_s: float
+
+
+def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> None:
     log_to_stderr()
     try:
-        result = run_loop(_call(tool, pairs, flags))
-    except GatewayFaultError as error:
-        data = cast(_Json, error.fault.data or {})
+        result = run_loop(_call(tool, pairs, through))
+    except ServerFault as fault:
+        data = cast(_Json, fault.data or {})
         code = data.get("code")
         if as_json:
-            print_json({"error": {"code": code, "message": error.fault.message, "hint": data.get("hint")}})
+            print_json({"error": {"code": code, "message": fault.message, "hint": data.get("hint")}})
         else:
-            say_error(error.fault.message, data.get("hint") or "", code)
+            say_error(fault.message, data.get("hint") or "", code)
         sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
     _show(result, as_json)
 
 
-async def _call(tool: str, pairs: list[str], flags: Flags) -> _Json:
-    loaded = load_config(flags)
-    async with local_client(loaded, flags) as client:
-        listed = json.loads(await client.ask("tools/list", {}))
-        tools: dict[str, _Json] = {entry["name"]: entry for entry in listed["tools"]}
+async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
+    async with _server(through) as server:
+        tools = {entry["name"]: entry for entry in await server.list_tools()}
         if tool not in tools:
             raise _unknown_tool(tool, list(tools))
         arguments = read_arguments(pairs, tools[tool].get("inputSchema", {}))
-        return json.loads(await client.ask("tools/call", {"name": tool, "arguments": arguments}))
+        return await server.call_tool(
+            tool, arguments, timeout_s=through.timeout_s, on_progress=_show_progress
+        )
+
+
+def _server(through: Through) -> AbstractAsyncContextManager[Server]:
+    if through.upstream is None:
+        return local_client(load_config(through.flags))
+    target = through.upstream
+    is_target = target.partition(":")[0] in ("http", "https", "stdio", "sse", "unix")
+    return connect(target if is_target else f"stdio:{target}", client_name="callgate-cli")
+
+
+def _show_progress(progress: _Json) -> None:
+    """One line that is written over; nothing where nobody watches."""
+    if sys.stderr.isatty():
+        total = f"/{progress['total']}" if "total" in progress else ""
+        sys.stderr.write(f"\r{progress.get('progress')}{total} {progress.get('message', '')}\x1b[K")
 
 
 def _unknown_tool(tool: str, known: list[str]) -> CallerError:

@@ -8,7 +8,7 @@ import typer
 import callgate
 from callgate.cli.config_commands import config_app
 from callgate.cli.options import ConfigOption, HostOption, JsonOption, PortOption, StateOption
-from callgate.cli.terminal import Exit, exit_code_of, report
+from callgate.cli.terminal import Exit, exit_code_of, report, say_error
 
 app = typer.Typer(
     name="callgate",
@@ -75,15 +75,21 @@ def call(
         list[str] | None,
         typer.Argument(help="Arguments as key=value (text by the tool's schema) or key:=JSON."),
     ] = None,
+    upstream: Annotated[
+        str | None,
+        typer.Option("--upstream", help="Call this server directly: a command line, or a URL."),
+    ] = None,
+    timeout_s: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds to wait.")] = 300.0,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Call one tool, through the running gateway or, when none runs, by itself."""
-    from callgate.cli.call_command import run_call
+    from callgate.cli.call_command import Through, run_call
     from callgate.config.flags import Flags
 
-    run_call(tool, arguments or [], Flags(config=config, state_dir=state_dir), as_json)
+    through = Through(Flags(config=config, state_dir=state_dir), upstream, timeout_s)
+    run_call(tool, arguments or [], through, as_json)
 
 
 def main() -> None:
@@ -95,5 +101,9 @@ def main() -> None:
     except CallgateError as error:
         report(error, as_json="--json" in sys.argv[1:])
         sys.exit(exit_code_of(error))
+    except OSError as problem:  # the machine's word: a folder that is a file, a closed stdout, a full disk
+        where = f": {problem.filename}" if problem.filename else ""
+        say_error(f"{problem.strerror or problem}{where}", "", None)
+        sys.exit(Exit.ERROR)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)

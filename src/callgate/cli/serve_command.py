@@ -4,12 +4,13 @@ import json
 import logging
 import os
 import shutil
+import signal
 import sys
 
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
-from callgate.cli.terminal import stderr
+from callgate.cli.terminal import Exit, stderr
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.config.paths import record_folder
@@ -22,7 +23,8 @@ def run_serve(flags: Flags, as_json: bool) -> None:
     log_to_stderr()
     loaded = load_config(flags)
     announce = _announce_json if as_json else _announce
-    run_loop(serve(loaded, announce))
+    if run_loop(serve(loaded, announce)) == signal.SIGINT:
+        sys.exit(Exit.INTERRUPTED)
 
 
 def log_to_stderr() -> None:

@@ -12,7 +12,7 @@ def run_stdio(flags: Flags) -> None:
     out_fd = claim_stdout()  # before anything that could print
     log_to_stderr()
     loaded = load_config(flags)
-    gateway = join(loaded, flags)
+    gateway = join(loaded)
     if gateway is not None:
         with gateway:
             pump(gateway, 0, out_fd)

@@ -25,7 +25,7 @@ class Draft:
     tree: dict[str, Any]
     folder: Path  # what the file's relative paths are relative to
     broken: frozenset[Loc]  # already reported: what follows from them is not worth a second word
-    substituted: frozenset[Loc]  # filled in from a variable or file: never repeated
+    substituted: Mapping[Loc, str]  # filled in from a variable or file, never repeated; what to show instead
     named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
     problems: tuple[Problem, ...]
 
@@ -42,6 +42,12 @@ class Draft:
 
     def is_broken(self, loc: Loc) -> bool:
         return any(loc[:length] in self.broken for length in range(1, len(loc) + 1))
+
+    def written_in(self, table: Loc) -> dict[Loc, str]:
+        """What was filled in within this table, by the place inside it, as it was written."""
+        return {
+            loc[len(table) :]: text for loc, text in self.substituted.items() if loc[: len(table)] == table
+        }
 
     def path_of(self, loc: Loc) -> str:
         return self.named_by.get(loc) or key_path(loc)
@@ -64,7 +70,7 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
         tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
         folder=file.folder,
         broken=frozenset(walk.broken),
-        substituted=frozenset(walk.substituted),
+        substituted=walk.substituted,
         named_by=named_by,
         problems=(*file.problems, *walk.problems),
     )

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 
 from callgate.config.near_miss import did_you_mean
-from callgate.config.secret import MASK, mask_named
+from callgate.config.secret import MASK, mask_named, mask_url
 
 
 class Engine(StrEnum):
@@ -37,9 +37,13 @@ ENGINE_BY_SCHEME = {
     "duckdb": Engine.DUCKDB,
 }
 MEMORY_PATH = ":memory:"
+# SQLite's own names for what is always there: no file can be attached under them.
+_TAKEN_SCHEMAS = ("main", "temp")
+_SQLITE_PARAMS = ("schema",)
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
 _PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_MARK = re.compile(r"\$\{[^}]*\}")
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
 _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'
 
@@ -118,9 +122,32 @@ def parse_dsn(text: str) -> Dsn:
 def _parse_file(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
     path = unquote(address[1:])
     if not address.startswith("/") or not path or "\x00" in path:
-        hint = f"Write {scheme}:///relative.db, {scheme}:////absolute.db or {scheme}:///{MEMORY_PATH}."
-        raise DsnError("the path of the database file is missing", hint)
+        memory = f", or {scheme}:///{MEMORY_PATH}" if engine is Engine.DUCKDB else ""
+        raise DsnError(
+            "the path of the database file is missing",
+            f"Write {scheme}:///relative.db or {scheme}:////absolute.db{memory}.",
+        )
+    if engine is Engine.SQLITE:
+        _check_sqlite(path, params)
     return Dsn(engine, scheme, path=path, params=params)
+
+
+def _check_sqlite(path: str, params: Mapping[str, str]) -> None:
+    if path == MEMORY_PATH:
+        hint = "Name a file: sqlite:///relative.db or sqlite:////absolute.db."
+        raise DsnError("a new SQLite database in memory is always empty, nothing could be read from it", hint)
+    for name in params:
+        if name not in _SQLITE_PARAMS:
+            hint = did_you_mean(name, _SQLITE_PARAMS) or "SQLite takes schema only."
+            raise DsnError('SQLite has no parameter of that name after the "?"', hint)
+    schema = params.get("schema")
+    if schema is None:
+        return
+    if schema.lower() in _TAKEN_SCHEMAS:
+        hint = "Choose another name for the file's tables, or leave schema out: main.table works without it."
+        raise DsnError(f"{' and '.join(_TAKEN_SCHEMAS)} are schemas that SQLite has already", hint)
+    if not schema or not schema.isprintable():
+        raise DsnError("the schema has no name that can be written", "Write ?schema=shop, or leave it out.")
 
 
 def _parse_server(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
@@ -167,3 +194,20 @@ def _parse_params(query: str) -> dict[str, str]:
             raise DsnError('one name stands twice after the "?"')
         params[name] = unquote(value)
     return params
+
+
+def mask_dsn(written: str) -> str:
+    """A DSN as it was written, its `${VAR}` unfilled, without what else in it may be secret."""
+    marks = _MARK.findall(written)
+    if written.startswith("file:") or _MARK.fullmatch(written):
+        return written
+    # A plain word in place of each mark makes it a DSN like any other, of which we know the parts.
+    stand_ins = {f"callgatemark{number}end": mark for number, mark in enumerate(marks)}
+    words = iter(stand_ins)
+    try:
+        shown = str(parse_dsn(_MARK.sub(lambda _: next(words), written)))
+    except DsnError:  # ${PORT}, or a variable that holds more than one part
+        return mask_url(written) if "://" in written else MASK
+    for word, mark in stand_ins.items():
+        shown = shown.replace(word, mark)
+    return shown

@@ -12,10 +12,12 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.secret import MASK
 from callgate.config.secret_file import SecretFileError, read_secret_file
 
 # "$$", "${…}", or a "${" that nothing closes. Any other "$" is itself: regular expressions end with one.
 _MARK = re.compile(r"\$\$|\$\{([^}]*)\}|\$\{")
+_DEFAULT = re.compile(r"(\$\{[^}]*?:-)[^}]*\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
 
@@ -28,7 +30,8 @@ class Interpolation:
     untouched: frozenset[Loc] = frozenset()  # places whose text does not come from the file
     problems: list[Problem] = field(default_factory=list[Problem])
     broken: set[Loc] = field(default_factory=set[Loc])
-    substituted: set[Loc] = field(default_factory=set[Loc])
+    # Places that were filled in, and what may be shown of them instead: `${TOKEN}`, `file:/run/secrets/x`.
+    substituted: dict[Loc, str] = field(default_factory=dict[Loc, str])
 
     def resolve(self, value: Any, loc: Loc = ()) -> Any:
         if loc in self.untouched:
@@ -57,7 +60,7 @@ class Interpolation:
         except SecretFileError as error:
             reason = error.reason
         else:
-            self.substituted.add(loc)
+            self.substituted[loc] = _unfilled(text)
             return content
         # A path that was filled in is not repeated: what a variable holds may be a secret.
         shown_path = "" if loc in self.substituted else f"Looked for {self.folder / path}."
@@ -72,6 +75,7 @@ class Interpolation:
             if mark[0] == "$$":
                 pieces.append(("$", False))
             else:
+                self.substituted[loc] = _unfilled(text)
                 pieces.append((self._value_of(mark[1], loc), True))
             end = mark.end()
         pieces.append((text[end:], False))
@@ -86,7 +90,6 @@ class Interpolation:
             self._fail(loc, "a ${ is not closed or names no variable", "Write ${NAME}, or $$ for a plain $.")
             return ""
         name, default = found[1], cast("str | None", found[2])
-        self.substituted.add(loc)
         value = self.environ.get(name)
         if default is not None:
             return value or default
@@ -101,6 +104,11 @@ class Interpolation:
         self.broken.add(loc)
         if problem not in self.problems:
             self.problems.append(problem)
+
+
+def _unfilled(text: str) -> str:
+    """The text as it was written, without its defaults: a default can be a password."""
+    return _DEFAULT.sub(rf"\1{MASK}}}", text)
 
 
 def bears_secret(loc: Loc) -> bool:

@@ -5,13 +5,14 @@ that such a mistake is reported beside the others.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, SecretStr, field_serializer
+from pydantic import AfterValidator, Field, SerializationInfo, field_serializer
 
 from callgate.config.field_types import FilePath, Seconds
 from callgate.config.refusal import refusal
-from callgate.config.secret import Secret, mask_args, mask_named, mask_url
+from callgate.config.secret import Secret, mask_args, mask_url
 from callgate.config.spec import Spec
 
 TransportName = Literal["http", "streamable-http", "streamableHttp", "sse", "stdio"]
@@ -25,21 +26,29 @@ def _check_url(url: str) -> str:
 
 
 class McpServerSpec(Spec):
-    # repr=False where a secret can hide: keys in the query of an address, tokens among arguments.
-    url: Annotated[str, AfterValidator(_check_url), PlainSerializer(mask_url, return_type=str)] | None = (
-        Field(default=None, repr=False, description="Address of a server that speaks MCP over HTTP.")
+    # repr=False where a secret can hide: keys in the query of an address, tokens among arguments, and in
+    # whatever a variable filled in.
+    url: Annotated[str, AfterValidator(_check_url)] | None = Field(
+        default=None, repr=False, description="Address of a server that speaks MCP over HTTP."
     )
-    headers: Mapping[str, SecretStr] = Field(
-        default_factory=dict[str, SecretStr], description="HTTP headers sent with every request."
+    headers: Mapping[str, Secret] = Field(
+        default_factory=dict[str, Secret], description="HTTP headers sent with every request."
     )
-    command: str | None = Field(default=None, min_length=1, description="Program of a local server.")
-    args: Annotated[tuple[str, ...], PlainSerializer(mask_args, return_type=list[str])] = Field(
-        default=(), repr=False, description="Arguments of the program."
+    # json_schema_extra: what pydantic no longer finds out by itself behind a serializer of ours.
+    command: str | None = Field(
+        default=None,
+        min_length=1,
+        repr=False,
+        description="Program of a local server.",
+        json_schema_extra={"minLength": 1},
+    )
+    args: tuple[str, ...] = Field(
+        default=(), repr=False, description="Arguments of the program.", json_schema_extra={"default": []}
     )
     env: Mapping[str, Secret] = Field(
         default_factory=dict[str, Secret], description="Environment variables of the program."
     )
-    cwd: FilePath | None = Field(default=None, description="Folder in which the program starts.")
+    cwd: FilePath | None = Field(default=None, repr=False, description="Folder in which the program starts.")
     type_name: TransportName | None = Field(
         default=None, alias="type", description="The transport; guessed from url or command if unset."
     )
@@ -56,6 +65,18 @@ class McpServerSpec(Spec):
             return "stdio"
         return "sse" if "sse" in (self.type_name, self.transport) else "http"
 
-    @field_serializer("headers")
-    def _show_headers(self, headers: Mapping[str, SecretStr]) -> dict[str, str]:
-        return {name: mask_named(name, value.get_secret_value()) for name, value in headers.items()}
+    @field_serializer("url")
+    def _show_url(self, url: str | None, info: SerializationInfo) -> str | None:
+        return mask_url(self.as_written(info, "url") or url) if url is not None else None
+
+    @field_serializer("command")
+    def _show_command(self, command: str | None, info: SerializationInfo) -> str | None:
+        return self.as_written(info, "command") or command
+
+    @field_serializer("args")
+    def _show_args(self, args: tuple[str, ...], info: SerializationInfo) -> list[str]:
+        return mask_args([self.as_written(info, "args", at) or arg for at, arg in enumerate(args)])
+
+    @field_serializer("cwd")
+    def _show_cwd(self, cwd: Path | None, info: SerializationInfo) -> str | None:
+        return self.as_written(info, "cwd") or (str(cwd) if cwd is not None else None)

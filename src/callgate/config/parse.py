@@ -83,10 +83,12 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: Parsed) -> _SpecT |
         parsed.problems.append(Problem(key_path(loc), "a table is expected"))
         return None
     try:
-        return spec.model_validate(raw)
+        made = spec.model_validate(raw)
     except ValidationError as error:
         parsed.problems += problems_of(error, spec, loc, draft)
-    return None
+        return None
+    made.remember_written(draft.written_in(loc))
+    return made
 
 
 def _each(spec: type[_SpecT], draft: Draft, name: str, parsed: Parsed) -> list[_SpecT]:

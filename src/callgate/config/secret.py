@@ -12,15 +12,24 @@ from pydantic import PlainSerializer, SecretStr, WithJsonSchema
 
 MASK = "***"
 
-_SECRET_NAME = re.compile(
-    r"auth|token|passw|pwd|secret|key|credential|cookie|session|signature|private"
-    r"|dsn|connection|database[-_]?ur[il]",
-    re.IGNORECASE,
+_NAMES = (
+    r"(?:auth|token|passw|pwd|secret|key|credential|cookie|session|signature|private"
+    r"|dsn|connection|database[-_]?ur[il])"
 )
+_SECRET_NAME = re.compile(_NAMES, re.IGNORECASE)
 _SECRET_VALUE = re.compile(
-    r"^(bearer|basic|digest|token) |^(ghp|gho|ghs|github_pat|sk|pk|xox[abprs])[_-]|^ey[A-Za-z0-9_-]{8,}\.",
+    r"\b(bearer|basic|digest|token)\s+\S|^(ghp|gho|ghs|github_pat|sk|pk|xox[abprs])[_-]|^ey[A-Za-z0-9_-]{8,}\.",
     re.IGNORECASE,
 )
+# `--api-key=x`, `X-Api-Key:x`, `Authorization: x`, `{"apiKey": "x"}`: up to where the secret begins.
+_NAMED_SECRET = re.compile(rf"{_NAMES}[\w.-]*[\"']?\s*[:=]\s*", re.IGNORECASE)
+# `-H` in that case only: `-h localhost` is a host.
+_HEADER_FLAG = re.compile(r"(?i:--?(?:http-?|request-?|custom-?|extra-?)?headers?)|-H")
+_GLUED_HEADER = re.compile(rf"((?:{_HEADER_FLAG.pattern})=|-H)(.+)", re.DOTALL)
+_HEADER = re.compile(r"[\"']?[A-Za-z0-9-]+\s*[:=]\s*")
+# A flag, and not a value that happens to begin with a dash, as base64url texts may.
+_FLAG = re.compile(r"-\w|--[a-z][\w-]*(?:=.*)?", re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _USER = re.compile(r"://.*@", re.DOTALL)
 _LOOSE_USER = re.compile(r":.*@", re.DOTALL)
 _PARAM = re.compile(r"[A-Za-z0-9_.-]{1,40}")
@@ -55,23 +64,41 @@ def mask_url(url: str) -> str:
 
 
 def mask_args(args: Sequence[str]) -> list[str]:
-    """`--api-key=x`, `--api-key x`, `API_KEY=x`, `https://u:p@h` and `u:p@h` without x and p."""
+    """Arguments without what looks like a secret in them; as many as there were."""
     masked: list[str] = []
-    after_secret_flag = False
+    before = ""
     for arg in args:
-        name, equals, value = arg.partition("=")
-        is_flag = arg.startswith("-")
-        if after_secret_flag and not is_flag:
+        if _HEADER_FLAG.fullmatch(before):
+            masked.append(_mask_header(arg))
+        elif before.startswith("-") and is_secret_name(before) and not _FLAG.fullmatch(arg):
             masked.append(MASK)
-        elif equals and "://" not in name:
-            masked.append(f"{name}={_mask_arg(mask_named(name, value))}")
         else:
-            masked.append(_mask_arg(mask_named("", arg)))
-        after_secret_flag = is_flag and not equals and is_secret_name(name)
+            masked.append(_mask_arg(arg))
+        # `--token=x` has its value already.
+        before = "" if "=" in arg else arg
     return masked
 
 
-def _mask_arg(text: str) -> str:
+def _mask_header(text: str) -> str:
+    """`Name: value` with the name alone; what has no name is masked whole."""
+    name = _HEADER.match(text)
+    return name[0] + MASK if name is not None else MASK
+
+
+def _mask_arg(arg: str) -> str:
+    if _URL.fullmatch(arg):
+        return mask_url(arg)
+    if (glued := _GLUED_HEADER.fullmatch(arg)) is not None:
+        return glued[1] + _mask_header(glued[2])
+    if (named := _NAMED_SECRET.search(arg)) is not None:
+        return _mask_text(arg[: named.start()]) + named[0] + MASK
+    name, equals, value = arg.partition("=")
+    return f"{_mask_text(name)}={_mask_text(value)}" if equals and "://" not in name else _mask_text(arg)
+
+
+def _mask_text(text: str) -> str:
+    if _SECRET_VALUE.search(text):
+        return MASK
     if "://" in text:
         return mask_url(text)
     return MASK if _LOOSE_USER.search(text) else text

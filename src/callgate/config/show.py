@@ -1,12 +1,14 @@
 """The effective configuration for people and for comparison, every secret masked.
 
-The masking itself is the specs' own serialisation, so that no other dump can show more than this one.
+The masking itself is the specs' own serialisation, so that no other dump can show more than this one. What
+was filled in from `${VAR}` or `file:` in a `dsn` or under `mcpServers` is shown as it was written.
 """
 
 import hashlib
 import json
 from typing import Any
 
+from callgate.config.spec import EFFECTIVE
 from callgate.config.specs import Config
 
 
@@ -16,6 +18,10 @@ def masked(config: Config) -> dict[str, Any]:
 
 
 def fingerprint(config: Config) -> str:
-    """Whether two processes run the same configuration; a difference in secrets alone does not show."""
-    canonical = json.dumps(masked(config), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Whether two processes run the same configuration; a difference in secrets alone does not show.
+
+    Follows what variables hold, unlike `masked`: another `${HOST}` is another configuration.
+    """
+    values = config.model_dump(mode="json", by_alias=True, exclude_none=True, context=EFFECTIVE)
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, SerializationInfo, WithJsonSchema, field_serializer
 
-from callgate.config.dsn import Dsn, DsnError, parse_dsn
+from callgate.config.dsn import Dsn, DsnError, mask_dsn, parse_dsn
 from callgate.config.field_types import Count, EntryName, Seconds
 from callgate.config.refusal import refusal
 from callgate.config.spec import Spec
@@ -30,9 +30,10 @@ class SourceSpec(Spec):
     dsn: Annotated[
         Dsn,
         PlainValidator(_read_dsn),
-        PlainSerializer(str, return_type=str),
         WithJsonSchema({"type": "string", "examples": ["mysql://me:${PASSWORD}@localhost/shop"]}),
-    ] = Field(description="mysql://, mariadb://, postgres://, postgresql://, sqlite:/// or duckdb:///")
+    ] = Field(
+        repr=False, description="mysql://, mariadb://, postgres://, postgresql://, sqlite:/// or duckdb:///"
+    )
     mode: Literal["read_only", "write"] = Field(
         default="read_only", description="write also allows INSERT, UPDATE, DELETE, REPLACE, transactions."
     )
@@ -50,6 +51,11 @@ class SourceSpec(Spec):
     )
     # 8: enough for parallel agents, far below any server's default limit on connections.
     pool_size: Count = Field(default=8, description="Most connections held open.")
+
+    @field_serializer("dsn")
+    def _show_dsn(self, dsn: Dsn, info: SerializationInfo) -> str:
+        written = self.as_written(info, "dsn")
+        return str(dsn) if written is None else mask_dsn(written)
 
 
 class SourceFromEnvironment(SourceSpec):

@@ -14,7 +14,7 @@ class AsgiMount:
 
     async def handle(self, request: HttpRequest, responder: Responder, principal: Principal | None) -> None:
         responder.cancel_on_disconnect = True
-        path, _, query = request.target.partition("?")
+        path, query = request.path, request.target.partition("?")[2]
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},

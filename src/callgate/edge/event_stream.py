@@ -4,7 +4,9 @@ Rules (2025-11-25, basic/transports, "Resumability and Redelivery")
 1. Events have ids `<stream>.<number>`: the stream is found by the first half, the place in it by the second.
 2. The stream ends with `finish`; a connection may end before it (the client left, or `pause`), and a GET with
    `Last-Event-ID` goes on where it stopped. One connection reads a stream at a time.
-3. What is kept is bounded: the oldest events go first. A client that asks for one of those gets what is left.
+3. What was written is kept for a while, the oldest go first. While somebody reads, nothing unread is dropped:
+   `room` holds back who writes. While nobody does, the oldest go too: a client that is away too long loses
+   them.
 """
 
 import asyncio
@@ -37,7 +39,9 @@ class EventStream:
         self._events: deque[bytes] = deque()
         self._bytes = 0
         self._first = 1  # number of the oldest event kept
-        self._changed = asyncio.Event()
+        self._changed = asyncio.Event()  # something to write, or the end
+        self._progress = asyncio.Event()  # something was written, or nobody reads any more
+        self._written = 0  # number of the newest event that somebody was given
         self._paused_ms: int | None = None
         self.is_finished = False
         self.is_read = False
@@ -45,10 +49,21 @@ class EventStream:
     def push(self, frame: bytes) -> None:
         self._events.append(frame)
         self._bytes += len(frame)
-        while len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_BYTES and len(self._events) > 1):
+        while self._is_too_much() and (not self.is_read or self._first <= self._written):
             self._bytes -= len(self._events.popleft())
             self._first += 1
         self._changed.set()
+
+    def _is_too_much(self) -> bool:
+        return len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_BYTES and len(self._events) > 1)
+
+    async def room(self) -> None:
+        """Wait while the one who reads is far behind."""
+        while self.is_read and self._is_too_much():
+            self._progress.clear()
+            await self._progress.wait()
+            if self._first <= self._written:
+                return
 
     def finish(self) -> None:
         self.is_finished = True
@@ -81,6 +96,7 @@ class EventStream:
             responder.end_stream()
         finally:
             self.is_read = False
+            self._progress.set()
 
     async def _write_new(self, responder: Responder, number: int) -> int:
         self._changed.clear()
@@ -89,6 +105,8 @@ class EventStream:
             frame = self._events[number - (self._first - 1)]
             number += 1
             await responder.stream(encode_event(frame, f"{self.stream_id}.{number}"))
+            self._written = max(self._written, number)
+            self._progress.set()
         return number
 
 

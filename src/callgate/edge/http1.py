@@ -6,12 +6,16 @@ By hand because the layer above it decides the gateway's speed: an ASGI server c
 Rules
 1. One request is answered at a time. One that arrives meanwhile (pipelining) waits, and reading stops until
    it is answered; while none waits we keep reading, since that is how a disconnect is noticed.
-2. Head and body are bounded before they are kept; a client that exceeds them is answered and cut off.
+2. Head and body are bounded before they are kept; a client that exceeds them is answered and cut off. What
+   was answered must be read before the next request is served.
 3. A body arrives whole before the handler runs; answers are whole or streamed in chunks.
 4. When the client goes away, the handler's task is cancelled only if it asked for that.
+5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
+   upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
 """
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,6 +31,10 @@ from callgate.model.errors import CallerError
 MAX_HEAD_BYTES = 32 * 1024
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
+# What one read may bring: the head may be complete in the same chunk that exceeds its limit.
+_CHUNK_BYTES = 256 * 1024
+_UPGRADE_FIELD = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
+
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -41,7 +49,10 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        return self.target.partition("?")[0]
+        path = self.target.partition("?")[0]
+        if path[:1] != "/" and "://" in path:  # absolute form (RFC 9112, 3.2.2)
+            path = "/" + path.partition("://")[2].partition("/")[2]
+        return path
 
 
 Handler = Callable[[HttpRequest, "Responder"], Awaitable[None]]
@@ -112,7 +123,9 @@ class HttpConnection(asyncio.Protocol):
         self._responder: Responder | None = None
         self._drain: asyncio.Future[None] | None = None
         self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
+        self._refusal: CallerError | None = None  # what follows them on the wire could not be read
         self._closing = False
+        self._stuck_since: float | None = None  # the client does not read what we wrote
         self.waiting_since = now()  # when we began to wait for the (rest of the) next request
         self._wrote_at = self.waiting_since
         self.on_message_begin()
@@ -132,16 +145,25 @@ class HttpConnection(asyncio.Protocol):
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._closing:
+        if self._closing or self._refusal is not None:
             return
+        if b"pgrade:" in data and self._head_bytes == 0:
+            data = _without_upgrade(data)
         self._parse(data)
+        if not self._is_head_complete:
+            # httptools reports a field when it is whole; until then its bytes are only counted here.
+            self._fed_bytes += len(data)
+            if self._fed_bytes > MAX_HEAD_BYTES + _CHUNK_BYTES:
+                self.refuse(self._head_too_large())
         if self._waiting and self._transport is not None:
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
         self._drain = asyncio.get_running_loop().create_future()
+        self._stuck_since = self._now()
 
     def resume_writing(self) -> None:
+        self._stuck_since = None
         if self._drain is not None and not self._drain.done():
             self._drain.set_result(None)
         self._drain = None
@@ -180,6 +202,17 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def drop_if_stuck(self, before: float) -> None:
+        """A client that reads nothing keeps our answer in memory, also after `close`: cut it off."""
+        if self._stuck_since is not None and self._stuck_since < before:
+            self.abort()
+
+    def abort(self) -> None:
+        """Hang up without waiting for what is still unsent."""
+        self._closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
     def shut_down(self) -> asyncio.Task[None] | None:
         """Hang up when idle; when answering, hang up after the answer. Returns the task to wait for."""
         if self._task is None:
@@ -188,7 +221,13 @@ class HttpConnection(asyncio.Protocol):
         return self._task
 
     def refuse(self, error: CallerError) -> None:
-        """Answer an unreadable request and hang up: what follows on the wire cannot be trusted."""
+        """Answer an unreadable request and hang up: what follows on the wire cannot be trusted.
+
+        Not before those in front of it were answered: a client takes answers in the order it asked.
+        """
+        if self._task is not None:
+            self._refusal = error
+            return
         self._refuser(error, Responder(self, head_only=False))
         self.close()
 
@@ -197,7 +236,7 @@ class HttpConnection(asyncio.Protocol):
     def _parse(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except httptools.HttpParserUpgrade:  # an offer that came in pieces
             self.refuse(CallerError(CALLER_MALFORMED, "No protocol upgrade is offered here"))
         except httptools.HttpParserCallbackError as problem:
             cause = problem.__context__
@@ -211,26 +250,36 @@ class HttpConnection(asyncio.Protocol):
         self._headers: list[tuple[str, str]] = []
         self._body: list[bytes] = []
         self._head_bytes = 0
+        self._fed_bytes = 0
         self._body_bytes = 0
+        self._is_head_complete = False
+        self.waiting_since = self._now()
 
     def on_url(self, url: bytes) -> None:
         self._target += url
         self._count_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_head_complete:
+            return
         self._count_head(len(name) + len(value) + 4)
         self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
 
     def _count_head(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise CallerError(CALLER_TOO_LARGE, f"The request head is larger than {MAX_HEAD_BYTES} bytes")
+            raise self._head_too_large()
+
+    def _head_too_large(self) -> CallerError:
+        return CallerError(CALLER_TOO_LARGE, f"The request head is larger than {MAX_HEAD_BYTES} bytes")
 
     def on_headers_complete(self) -> None:
+        self._is_head_complete = True
         for name, value in self._headers:
             if name == "content-length" and value.isdigit() and int(value) > self._max_body_bytes:
                 raise self._too_large()
-            if name == "expect" and value.lower() == "100-continue":
+            # Not into the middle of another answer; a client that gets none sends its body after a while.
+            if name == "expect" and value.lower() == "100-continue" and self._task is None:
                 self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
@@ -243,6 +292,8 @@ class HttpConnection(asyncio.Protocol):
         return CallerError(CALLER_TOO_LARGE, f"The body is larger than {self._max_body_bytes} bytes")
 
     def on_message_complete(self) -> None:
+        if self._parser.get_method() == b"CONNECT":
+            raise CallerError(CALLER_MALFORMED, "This is no proxy")
         request = HttpRequest(
             method=self._parser.get_method().decode("latin-1"),
             target=self._target.decode("latin-1"),
@@ -252,6 +303,7 @@ class HttpConnection(asyncio.Protocol):
             wants_close=not self._parser.should_keep_alive(),
         )
         self._head_bytes = 0
+        self._fed_bytes = 0
         if self._task is None:
             self._start(request)
         else:
@@ -267,6 +319,7 @@ class HttpConnection(asyncio.Protocol):
     async def _serve(self, request: HttpRequest, responder: Responder) -> None:
         try:
             await self._handler(request, responder)
+            await self.drained()
         except asyncio.CancelledError:
             self.close()
         finally:
@@ -282,5 +335,14 @@ class HttpConnection(asyncio.Protocol):
         self.waiting_since = self._now()
         if self._waiting:
             self._start(self._waiting.popleft())
+        elif self._refusal is not None:
+            self.refuse(self._refusal)
+            return
         if not self._waiting:
             self._transport.resume_reading()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """The first bytes of a request without its `Upgrade` field, which would end the parser's work."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _UPGRADE_FIELD.sub(b"", head) + end + rest if end else data

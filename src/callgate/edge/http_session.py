@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
-from callgate.model.reply import Asking, Notice
+from callgate.model.reply import Asking, Notice, Unasked, Withdrawn
 from callgate.model.session import Session
 from callgate.wire.json_rpc import encode_notification
 
@@ -43,14 +43,18 @@ class HttpSession:
 
     # ---- ports.Outlet
 
-    def say(self, item: Notice | Asking) -> None:
+    def say(self, item: Unasked) -> None:
         self.say_on(self.get_stream, item)
 
-    def say_on(self, stream: EventStream, item: Notice | Asking) -> None:
-        if isinstance(item, Asking):
-            stream.push(self.questions.put(item))
-        else:
-            stream.push(encode_notification(item.method, item.params))
+    def say_on(self, stream: EventStream, item: Unasked) -> None:
+        match item:
+            case Asking():
+                stream.push(self.questions.put(item))
+            case Withdrawn(question):
+                if (frame := self.questions.withdraw(question)) is not None:
+                    stream.push(frame)
+            case Notice(method, params):
+                stream.push(encode_notification(method, params))
 
     # ---- streams
 

@@ -26,8 +26,20 @@ from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.wire import http_rules
 from callgate.wire.envelopes import legacy_envelope, read_initialize
-from callgate.wire.json_rpc import Message, Request, Response, encode_reply
-from callgate.wire.params import Peek
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import (
+    Message,
+    Notification,
+    Request,
+    Response,
+    Unreadable,
+    decode_batch,
+    encode_fault,
+    encode_reply,
+)
+from callgate.wire.params import Peek, peek
+
+_BATCHING = "2025-03-26"
 
 
 class LegacyHttp:
@@ -39,7 +51,6 @@ class LegacyHttp:
 
     async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
         try:
-            http_rules.check_legacy_version(visit.headers)
             if isinstance(message, Request) and message.method == "initialize":
                 await self._initialize(visit, responder, message)
                 return
@@ -61,7 +72,6 @@ class LegacyHttp:
         responder.send(202, ())
 
     async def get(self, visit: Visit, responder: Responder) -> None:
-        http_rules.check_legacy_version(visit.headers)
         if not http_rules.accepts(visit.headers.get("accept", ""), "text/event-stream"):
             raise CallerError(CALLER_NOT_ACCEPTABLE, "A GET must accept text/event-stream")
         http_session = self._session_of(visit)
@@ -75,7 +85,6 @@ class LegacyHttp:
         await stream.serve(responder, after)
 
     def delete(self, visit: Visit, responder: Responder) -> None:
-        http_rules.check_legacy_version(visit.headers)
         self._answerer.end_session(self._session_of(visit).session)
         responder.send(200, ())
 
@@ -139,7 +148,7 @@ class LegacyHttp:
         items = self._answerer.answer(arrival)
         try:
             first = await anext(items)
-        except asyncio.CancelledError:
+        except BaseException:
             del http_session.open[message.rpc_id]
             if not request.cancelled:
                 raise
@@ -162,8 +171,44 @@ class LegacyHttp:
         await stream.serve(responder)
 
     async def post_batch(self, visit: Visit, responder: Responder) -> bool:
-        """Batches exist in 2025-03-26 only. False: this is not such a session."""
-        return False
+        """Batches exist in 2025-03-26 only (basic, "Batching"). False: this is not such a session.
+
+        The answers come together when the last is there; what is said meanwhile goes to the GET stream.
+        """
+        http_session = self._session_of(visit) if http_rules.SESSION_HEADER in visit.headers else None
+        messages = decode_batch(visit.request.body)
+        if http_session is None or http_session.session.envelope.revision != _BATCHING or not messages:
+            return False
+        frames = await asyncio.gather(*(self._answer_part(http_session, visit, part) for part in messages))
+        answers = [frame for frame in frames if frame is not None]
+        if answers:
+            responder.send(200, JSON_HEADERS, b"[%b]" % b",".join(answers))
+        else:
+            responder.send(202, ())
+        return True
+
+    async def _answer_part(
+        self, http_session: HttpSession, visit: Visit, message: Message | Unreadable
+    ) -> bytes | None:
+        session = http_session.session
+        if isinstance(message, Unreadable):
+            return encode_fault(message.rpc_id, fault_of(message.error))
+        if isinstance(message, Response):
+            http_session.questions.answered(message)
+            return None
+        peeked = peek(message.params)
+        if isinstance(message, Notification):
+            self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
+            return None
+        arrival = visit.arrival(message, legacy_envelope(session.envelope, peeked), session)
+        frame: bytes | None = None
+        async with aclosing(self._answerer.answer(arrival)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    frame = encode_reply(message.rpc_id, item)
+                elif not isinstance(item, Paused):
+                    http_session.say(item)
+        return frame
 
 
 async def _chain(first: Item, items: AsyncGenerator[Item]) -> AsyncGenerator[Item]:
@@ -186,5 +231,6 @@ async def _produce(
                     stream.pause(item.retry_ms)
                 else:
                     http_session.say_on(stream, item)
+                    await stream.room()
     finally:
         stream.finish()

@@ -82,6 +82,8 @@ class Listener:
                 task.cancel()
             if late:
                 await asyncio.wait(late)
+        for connection in list(self._connections):
+            connection.abort()  # whoever has not read its answer by now will not
         if self._server is not None:
             await self._server.wait_closed()
 
@@ -101,6 +103,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         before = loop.time() - _IDLE_S
         for connection in list(self._connections):
+            connection.drop_if_stuck(before)
             if connection.is_answering:
                 connection.check_silence(loop.time() - _SILENCE_S)
             elif connection.waiting_since < before:

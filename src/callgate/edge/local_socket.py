@@ -33,7 +33,7 @@ class LocalSocket:
         self._answerer = answerer
         self._folder: Path | None = None
         self._server: asyncio.Server | None = None
-        self._clients: set[asyncio.Task[None]] = set()
+        self._clients: dict[asyncio.Task[None], StreamClient] = {}
 
     async def start(self) -> Path:
         """Listens; returns the path. Not in the state folder: a socket's path is 107 bytes at most."""
@@ -45,18 +45,19 @@ class LocalSocket:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._clients.add(task)
+        client = self._clients[task] = StreamClient(self._answerer, SocketStream(reader, writer))
         try:
-            await StreamClient(self._answerer, SocketStream(reader, writer)).run()
+            await client.run()
         except asyncio.CancelledError:
             pass  # we are closing; the client sees the end of the stream
         finally:
-            self._clients.discard(task)
+            del self._clients[task]
             writer.close()
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
+        await asyncio.gather(*(client.finish() for client in list(self._clients.values())))
         for task in list(self._clients):
             task.cancel()
         if self._clients:

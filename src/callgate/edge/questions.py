@@ -3,7 +3,7 @@
 from collections import OrderedDict
 
 from callgate.model.reply import Answer, Asking
-from callgate.wire.json_rpc import Response, encode_request
+from callgate.wire.json_rpc import Response, encode_notification, encode_request
 
 # Past this many unanswered questions a client is not listening; the oldest are given up.
 _MAX_OPEN = 1000
@@ -23,6 +23,14 @@ class Questions:
         while len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)
         return encode_request(rpc_id, question.method, question.params)
+
+    def withdraw(self, question: Asking) -> bytes | None:
+        """The frame that takes it back; None when it was answered already."""
+        for rpc_id, open_question in self._open.items():
+            if open_question is question:
+                del self._open[rpc_id]
+                return encode_notification("notifications/cancelled", b'{"requestId":%b}' % rpc_id)
+        return None
 
     def answered(self, response: Response) -> None:
         """An answer to a question nobody put is ignored: it may be late, or made up."""

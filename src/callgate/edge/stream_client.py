@@ -14,7 +14,7 @@ from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Asking, Item, Notice, Paused, Reply
+from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
@@ -34,6 +34,8 @@ _log = logging.getLogger(__name__)
 _GRACE_S = 10.0
 # What is said out of turn waits here for its line; a client that does not read loses the newest.
 _MAX_UNSAID = 1000
+# The same patience that the HTTP listener has when it is stopped.
+_STOP_GRACE_S = 5.0
 # Past this many open requests we stop reading: the pipe fills and the client has to wait.
 _MAX_OPEN = 1000
 
@@ -58,7 +60,7 @@ class StreamClient:
         self._room = asyncio.Semaphore(_MAX_OPEN)
         self._questions = Questions()
         self._speaking: asyncio.Task[None] | None = None
-        self._unsaid: asyncio.Queue[Notice | Asking] = asyncio.Queue(_MAX_UNSAID)
+        self._unsaid: asyncio.Queue[Unasked] = asyncio.Queue(_MAX_UNSAID)
 
     async def run(self) -> None:
         """Until the client closes its side, or is gone."""
@@ -69,8 +71,7 @@ class StreamClient:
                 except CallerError as error:
                     await self._stream.write(encode_fault(None, fault_of(error)) + b"\n")
                     break
-                for event in events:
-                    await self._handle(event)
+                await self._handle_all(events)
             if self._tasks:
                 await asyncio.wait(list(self._tasks.values()), timeout=_GRACE_S)
         except OSError as problem:
@@ -78,9 +79,14 @@ class StreamClient:
         finally:
             await self._end()
 
+    async def finish(self) -> None:
+        """We are about to stop: let what is under way be answered, for a while."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()), timeout=_STOP_GRACE_S)
+
     # ---- ports.Outlet
 
-    def say(self, item: Notice | Asking) -> None:
+    def say(self, item: Unasked) -> None:
         with suppress(asyncio.QueueFull):
             self._unsaid.put_nowait(item)
 
@@ -100,6 +106,10 @@ class StreamClient:
         if self._session is not None:
             self._answerer.end_session(self._session)
 
+    async def _handle_all(self, events: list[Event]) -> None:
+        for event in events:
+            await self._handle(event)
+
     async def _handle(self, event: Event) -> None:
         match event:
             case Asked(request, envelope):
@@ -112,7 +122,8 @@ class StreamClient:
                 self._answerer.notice(self._arrival(notification, envelope))
             case Cancel(rpc_id):
                 # No response follows (2025-11-25 and 2026-07-28, cancellation).
-                self._tasks[rpc_id].cancel()
+                if (task := self._tasks.get(rpc_id)) is not None:  # it may have crossed its answer
+                    task.cancel()
             case Refuse(frame):
                 await self._stream.write(frame + b"\n")
             case Replied(response):
@@ -128,15 +139,16 @@ class StreamClient:
                         opened = item.opened
                         self._shake_hands(opened)  # before the client can answer: it may be quick
                     await self._write(request.rpc_id, item)
+            if opened is not None:
+                await self._handle_all(self._conversation.handshake_done(opened.envelope))
         except OSError as problem:
             _log.debug("an answer had no reader: %s", problem)
         finally:
             if request.method == "initialize" and opened is None:
-                self._conversation.handshake_done(None)
+                await self._handle_all(self._conversation.handshake_done(None))
 
     def _shake_hands(self, session: Session) -> None:
         self._session = session
-        self._conversation.handshake_done(session.envelope)
         self._answerer.attach(session, self, lambda: None)
         self._speaking = asyncio.create_task(self._speak())
 
@@ -149,6 +161,11 @@ class StreamClient:
                 frame = encode_notification(method, params)
             case Asking():
                 frame = self._questions.put(item)
+            case Withdrawn(question):
+                withdrawn = self._questions.withdraw(question)
+                if withdrawn is None:
+                    return
+                frame = withdrawn
             case Paused():
                 return  # a pipe has nothing to close in between
         await self._stream.write(flat(frame) + b"\n")

@@ -71,6 +71,7 @@ class Hop:
     method: str
     params: bytes
     started_mono: float
+    rpc_id: int | None = None  # our own id of the request at the upstream
     param_headers: tuple[tuple[str, str], ...] = ()  # Mcp-Param-*, for an HTTP upstream of the modern era
     ended_mono: float | None = None
     result: bytes | None = None

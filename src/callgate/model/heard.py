@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from callgate.model.reply import Asking, Notice
+from callgate.model.reply import Unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class Heard:
 
     upstream: str
     session_id: str | None  # the one session that this connection serves; None on a shared one
-    item: Notice | Asking
+    item: Unasked
 
 
 @dataclass(frozen=True, slots=True)

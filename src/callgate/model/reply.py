@@ -14,6 +14,7 @@ class RpcFault:
     code: int
     message: str
     data: Any = None
+    raw: bytes | None = None  # an upstream's own, which goes to the client as it came
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The server takes a question back; whatever the client answers now is ignored."""
+
+    question: Asking
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """The upstream closed the stream of this call on purpose and will go on after a reconnect."""
 
@@ -60,4 +68,6 @@ class Reply:
     opened: Session | None = None  # a handshake opened this session: the edge must hand out its id
 
 
-Item = Notice | Asking | Paused | Reply
+# What a server may say without being asked.
+Unasked = Notice | Asking | Withdrawn
+Item = Notice | Asking | Withdrawn | Paused | Reply

@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from callgate.model.reply import Asking, Notice
+from callgate.model.reply import Unasked
 
 
 class Outlet(Protocol):
     """One client's open ear: a legacy session's GET stream, or its pipe. Never blocks, never raises."""
 
-    def say(self, item: Notice | Asking) -> None: ...
+    def say(self, item: Unasked) -> None: ...

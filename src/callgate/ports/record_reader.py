@@ -25,3 +25,7 @@ class RecordReader(Protocol):
     async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
         """Newest first, at most 100 per source, everything settled so far included (read your writes)."""
         ...
+
+    def problem(self) -> str | None:
+        """What keeps the record from being written or read at the moment, and what to do; None: nothing."""
+        ...

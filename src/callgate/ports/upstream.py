@@ -31,8 +31,8 @@ class Upstream(Protocol):
         """Ask `hop.method` with `hop.params` (raw JSON with native names): items, then one `Reply`.
 
         `initialize` answers with what the upstream said in its own handshake. Closing the generator early
-        cancels at the upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not exist
-        here `CallerError`; the upstream may fill in `hop.facts`, `hop.server_version`, `hop.server_protocol`.
+        cancels at the upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not
+        exist here `CallerError`; the upstream may fill in the hop's `facts` and what it knows of the server.
         """
         ...
 
@@ -42,6 +42,13 @@ class Upstream(Protocol):
 
     def hear(self, listener: Callable[[News], None]) -> None:
         """Who is to be told what it says of its own accord; set once, before anything is asked."""
+        ...
+
+    def view_of(self, session: Session) -> str | None:
+        """Sessions with the same view are offered the same; None is the common one.
+
+        A legacy server that shows more to clients who answer questions has a view for each of them.
+        """
         ...
 
     def forget(self, session: Session) -> None:

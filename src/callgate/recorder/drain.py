@@ -1,12 +1,14 @@
 """From the journals of all processes into the one store, by whoever holds the store's lock."""
 
 import fcntl
+import logging
 import os
 from pathlib import Path
 
-from callgate.recorder.journal import is_abandoned, read_frames, segments
-from callgate.recorder.rows import EventRow
+from callgate.recorder.journal import is_abandoned, is_read_to_its_end, read_frames, segments
 from callgate.recorder.store import Batch, Store
+
+_log = logging.getLogger(__name__)
 
 # Bounds the memory and the length of one transaction; the next batch follows at once.
 _BATCH_EVENTS = 1024
@@ -48,25 +50,35 @@ def drain(folder: Path, store: Store) -> int:
     for segment in segments(folder):
         # Asked before reading: a segment that ends in between is drained to its end the next time.
         finished = is_abandoned(segment)
-        stored += _drain_segment(segment, watermarks.get(segment.name, 0), store)
+        events, reached = _drain_segment(segment, watermarks.get(segment.name, 0), store)
+        stored += events
         if finished:
-            segment.unlink()
+            _put_away(segment, reached)
             store.forget_watermark(segment.name)
     return stored
 
 
-def _drain_segment(segment: Path, offset: int, store: Store) -> int:
-    batch, stored = Batch(segment.name), 0
+def _put_away(segment: Path, reached: int) -> None:
+    """Only what was read to its end may go; the rest is evidence, and perhaps rows to be saved by hand."""
+    if is_read_to_its_end(segment, reached):
+        segment.unlink()
+        return
+    kept = segment.rename(segment.with_suffix(".damaged"))
+    _log.error(
+        "a journal is damaged after byte %d; what follows there is not recorded: see %s", reached, kept
+    )
+
+
+def _drain_segment(segment: Path, offset: int, store: Store) -> tuple[int, int]:
+    """Events stored, and the offset that was reached."""
+    batch, stored = Batch(segment.name, offset), 0
     for row, end in read_frames(segment, offset):
-        if isinstance(row, EventRow):
-            batch.events.append(row)
-        else:
-            batch.sessions.append(row)
-        batch.byte_offset = end
+        batch.add(row)
+        offset = batch.byte_offset = end
         if len(batch.events) >= _BATCH_EVENTS:
             store.write(batch)
             stored += len(batch.events)
-            batch = Batch(segment.name)
-    if batch.byte_offset:
+            batch = Batch(segment.name, offset)
+    if not batch.is_empty:
         store.write(batch)
-    return stored + len(batch.events)
+    return stored + len(batch.events), offset

@@ -2,7 +2,11 @@
 
 A segment is a magic line, then frames: length (4 bytes), crc32 (4 bytes), msgpack row. The writer holds a
 lock on its segment while it lives, so the drainer can tell a finished segment from one that still grows.
-A frame cut short by a crash ends the segment; everything before it counts.
+
+1. A segment appears under its final name only when it is locked and begun: who finds one without a lock
+   may take it for finished. (A crash before that leaves a few bytes under another name, and no row.)
+2. What a failed write left behind is taken back, so nothing follows a torn frame.
+3. A frame cut short by a crash ends the segment; everything before it counts.
 """
 
 import fcntl
@@ -15,17 +19,26 @@ from pathlib import Path
 
 import msgspec
 
-from callgate.recorder.rows import Row
+from callgate.recorder.rows import GapRow, Row, moment
 
 _MAGIC = b"callgate-journal-1\n"
 _HEAD = struct.Struct("<II")
 _SUFFIX = ".journal"
 # A segment that has been drained can only be dropped whole: small enough to go soon.
 SEGMENT_BYTES = 8 * 1024 * 1024
-_MAX_FRAME_BYTES = 64 * 1024 * 1024
+# A length beyond this is taken for damage. Who writes must keep to it: a larger frame would end its segment.
+MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Row)
+
+
+def encode_row(row: Row) -> bytes:
+    return _encoder.encode(row)
+
+
+def decode_row(payload: bytes) -> Row:
+    return _decoder.decode(payload)
 
 
 class JournalWriter:
@@ -33,34 +46,60 @@ class JournalWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._fd, self.path = self._new_segment()
-        self._size_bytes = len(_MAGIC)
+        self._fd: int | None = None
+        self._begin_segment()
 
-    def append(self, rows: Sequence[Row]) -> None:
-        data = b"".join(map(_frame, rows))
-        if self._size_bytes > len(_MAGIC) and self._size_bytes + len(data) > SEGMENT_BYTES:
-            os.close(self._fd)
-            self._fd, self.path = self._new_segment()
-            self._size_bytes = len(_MAGIC)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
+    def append(self, payloads: Sequence[bytes]) -> None:
+        """All of them or, with an OSError, none."""
+        data = b"".join(map(_frame, payloads))
+        is_full = self._size_bytes > len(_MAGIC) and self._size_bytes + len(data) > SEGMENT_BYTES
+        if self._fd is None or is_full:
+            self._begin_segment()
+        assert self._fd is not None
+        try:
+            _write_all(self._fd, data)
+        except OSError:
+            self._take_back()
+            raise
         self._size_bytes += len(data)
 
     def close(self) -> None:
-        os.close(self._fd)
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
-    def _new_segment(self) -> tuple[int, Path]:
+    def _begin_segment(self) -> None:
         # uuid1-like order is not needed: rows carry their own time.
         path = self._folder / f"{os.getpid()}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        os.write(fd, _MAGIC)
-        return fd, path
+        unseen = path.with_suffix(f"{_SUFFIX}.new")
+        fd = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            _write_all(fd, _MAGIC)
+            unseen.rename(path)
+        except BaseException:
+            os.close(fd)
+            unseen.unlink(missing_ok=True)
+            raise
+        self.close()  # the one before, only now that there is another to write to
+        self._fd, self.path, self._size_bytes = fd, path, len(_MAGIC)
+
+    def _take_back(self) -> None:
+        """The next append must not follow a torn frame: readers stop there and would never see it."""
+        assert self._fd is not None
+        try:
+            os.ftruncate(self._fd, self._size_bytes)
+        except OSError:
+            self.close()  # then the torn frame is this segment's last, and the next append begins another
 
 
-def _frame(row: Row) -> bytes:
-    payload = _encoder.encode(row)
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _frame(payload: bytes) -> bytes:
     return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
@@ -81,6 +120,11 @@ def is_abandoned(path: Path) -> bool:
         os.close(fd)
 
 
+def is_read_to_its_end(path: Path, offset: int) -> bool:
+    """`offset`: as far as frames were read, 0 if there was none."""
+    return path.stat().st_size <= max(offset, len(_MAGIC))
+
+
 def read_frames(path: Path, offset: int) -> Iterator[tuple[Row, int]]:
     """Rows from `offset` on (0 is the start), each with the offset after it; stops at an unfinished frame."""
     with path.open("rb") as file:
@@ -89,9 +133,17 @@ def read_frames(path: Path, offset: int) -> Iterator[tuple[Row, int]]:
         file.seek(max(offset, len(_MAGIC)))
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             size, checksum = _HEAD.unpack(head)
-            if size > _MAX_FRAME_BYTES:
+            if size > MAX_PAYLOAD_BYTES:
                 return
             payload = file.read(size)
             if len(payload) < size or zlib.crc32(payload) != checksum:
                 return
-            yield _decoder.decode(payload), file.tell()
+            yield _row(payload, path), file.tell()
+
+
+def _row(payload: bytes, path: Path) -> Row:
+    try:
+        return decode_row(payload)
+    except msgspec.DecodeError:  # whole, but not of this version: it must not hide what follows
+        written_at = moment(path.stat().st_mtime)
+        return GapRow(written_at, written_at, 1, "a journalled row could not be read")

@@ -2,19 +2,18 @@
 
 A value under a listed key (any case, any depth, also inside JSON that is held in a string) becomes "***".
 A password inside a DSN is found in any text. Patterns for other secrets are not built yet.
+Never raises and takes linear time, whatever the caller made up: what cannot be redacted is masked whole.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any, cast
 
 import msgspec
 
-DEFAULT_KEYS = ("authorization", "token", "password", "secret", "api_key", "access_token")
-MASK = "***"
+from callgate.recorder.dsn import MASK, mask_passwords
 
-# Passwords that a statement or an error message spells out: user:password@host in a DSN.
-_DSN_PASSWORD = re.compile(r"(?P<head>[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)", re.IGNORECASE)
+DEFAULT_KEYS = ("authorization", "token", "password", "secret", "api_key", "access_token")
+_MASKED_JSON = f'"{MASK}"'
 
 
 class Redactor:
@@ -29,25 +28,26 @@ class Redactor:
         if not self._may_hold_a_secret(text):
             return text
         try:
-            value: Any = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            # Not JSON after all: nothing of it can be told apart from a secret.
-            return msgspec.json.encode(MASK).decode()
-        return msgspec.json.encode(self._clean(value)).decode()
+            return msgspec.json.encode(self._clean(msgspec.json.decode(raw))).decode()
+        except Exception:  # noqa: BLE001 - not JSON, not UTF-8, nested too deep, a number out of range, ...
+            # Nothing of it can be told apart from a secret.
+            return _MASKED_JSON
 
     def text(self, text: str) -> str:
-        return _DSN_PASSWORD.sub(rf"\g<head>{MASK}", text)
+        return mask_passwords(text)
 
     def _may_hold_a_secret(self, text: str) -> bool:
-        """Cheap and never wrong towards "no": an escaped character could spell a key, so it counts as one."""
+        """Cheap and never wrong towards "no": what an escape could spell (a key, "://") counts as spelled."""
         folded = text.casefold()
-        return "\\u" in folded or "://" in folded or any(key in folded for key in self._keys)
+        return (
+            "\\u" in folded or "\\/" in folded or "://" in folded or any(key in folded for key in self._keys)
+        )
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, dict):
             members = cast(dict[str, Any], value)
             return {
-                key: MASK if key.casefold() in self._keys else self._clean(member)
+                self.text(key): MASK if key.casefold() in self._keys else self._clean(member)
                 for key, member in members.items()
             }
         if isinstance(value, list):
@@ -60,8 +60,19 @@ class Redactor:
         stripped = text.lstrip()
         if stripped[:1] in ("{", "[") and self._may_hold_a_secret(text):
             try:
-                inner: Any = msgspec.json.decode(stripped)
-            except (msgspec.DecodeError, RecursionError):
+                return msgspec.json.encode(self._clean(msgspec.json.decode(stripped))).decode()
+            except (msgspec.ValidationError, RecursionError):
+                return MASK  # it is JSON, only not for our parser (a huge number, deep nesting)
+            except msgspec.DecodeError:
                 return self.text(text)
-            return msgspec.json.encode(self._clean(inner)).decode()
         return self.text(text)
+
+
+class MaskAll(Redactor):
+    """For an event that cannot be recorded as it is: that it happened is kept, nothing of what it said."""
+
+    def json(self, raw: bytes | None) -> str | None:
+        return _MASKED_JSON if raw else None
+
+    def text(self, text: str) -> str:
+        return MASK

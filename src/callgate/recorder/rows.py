@@ -74,7 +74,22 @@ class EventRow(msgspec.Struct, tag="event"):
     hops: list[HopRow]
 
 
-Row = SessionRow | EventRow
+class GapRow(msgspec.Struct, tag="gap"):
+    """What could not be kept: the record says so itself."""
+
+    since: datetime
+    until: datetime
+    count: int
+    reason: str
+
+
+Row = SessionRow | EventRow | GapRow
+
+
+def without_bodies(row: EventRow) -> EventRow:
+    """What goes first when room is short; the statement stays, it is what an audit asks for."""
+    hops = [msgspec.structs.replace(hop, request_json=None, response_json=None) for hop in row.hops]
+    return msgspec.structs.replace(row, request_json=None, response_json=None, annotations=None, hops=hops)
 
 
 def session_row(session: Session) -> SessionRow:
@@ -119,7 +134,7 @@ def event_row(exchange: Exchange, redactor: Redactor) -> EventRow:
         client=arrival.client,
         request_json=redactor.json(arrival.params),
         response_json=redactor.json(settlement.reply),
-        annotations=exchange.annotations.decode() if exchange.annotations else None,
+        annotations=redactor.json(exchange.annotations),
         request_bytes=len(arrival.params),
         response_bytes=len(settlement.reply or b""),
         sql=facts and redactor.text(facts.sql),

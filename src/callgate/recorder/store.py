@@ -1,18 +1,21 @@
 """The record's embedded store: one DuckDB file, written through appenders, one transaction a batch.
 
 How far each journal segment was read is written in the same transaction as its rows, so a crash in between
-neither loses nor doubles a row. No foreign keys and no secondary indexes: measured, they cost half the CPU
-and make deletes 200 times slower.
+neither loses nor doubles a row. After an error the store is to be closed and opened anew: DuckDB may have
+given the database up, and only the watermark knows what was written. No foreign keys and no secondary
+indexes: measured, they cost half the CPU and make deletes 200 times slower.
 """
 
+import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from callgate.recorder.rows import EventRow, HopRow, SessionRow
+from callgate.recorder.rows import EventRow, GapRow, HopRow, Row, SessionRow
 
 _SCHEMA_VERSION = 1
 _SCHEMA = """
@@ -55,17 +58,38 @@ class Batch:
     byte_offset: int = 0
     sessions: list[SessionRow] = field(default_factory=list[SessionRow])
     events: list[EventRow] = field(default_factory=list[EventRow])
+    gaps: list[GapRow] = field(default_factory=list[GapRow])
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sessions or self.events or self.gaps)
+
+    def add(self, row: Row) -> None:
+        if isinstance(row, EventRow):
+            self.events.append(row)
+        elif isinstance(row, GapRow):
+            self.gaps.append(row)
+        else:
+            self.sessions.append(row)
 
 
 class Store:
     """Used from the recorder's thread; `cursor` hands out separate ones for reading elsewhere."""
 
     def __init__(self, path: Path) -> None:
+        if not path.exists():
+            _make_file(path)
+        self._path = path
         self._connection = duckdb.connect(str(path), config=_SETTINGS)
-        self._connection.execute(_SCHEMA)
-        if not self._connection.execute("SELECT 1 FROM schema_versions").fetchone():
-            self._connection.execute("INSERT INTO schema_versions VALUES (?, now())", [_SCHEMA_VERSION])
-        self._connection.execute("SET lock_configuration = true")
+        try:
+            self._connection.execute(_SCHEMA)
+            if not self._connection.execute("SELECT 1 FROM schema_versions").fetchone():
+                self._connection.execute("INSERT INTO schema_versions VALUES (?, now())", [_SCHEMA_VERSION])
+            self._connection.execute("SET lock_configuration = true")
+            self._keep_private()
+        except BaseException:
+            self._connection.close()
+            raise
 
     def close(self) -> None:
         self._connection.close()
@@ -85,14 +109,27 @@ class Store:
         try:
             self._write_sessions(batch.sessions)
             self._write_events(batch.events)
+            for gap in batch.gaps:
+                self._connection.execute("INSERT INTO gaps VALUES (?, ?, ?, ?)", _values(gap))
             self.forget_watermark(batch.segment)
             self._connection.execute(
                 "INSERT INTO watermarks VALUES (?, ?)", [batch.segment, batch.byte_offset]
             )
             self._connection.commit()
         except BaseException:
-            self._connection.rollback()
+            with suppress(
+                duckdb.Error
+            ):  # DuckDB may have rolled back already; the first error is the one to tell
+                self._connection.rollback()
             raise
+        self._keep_private()
+
+    def _keep_private(self) -> None:
+        """DuckDB makes its files for everyone to read, and its log (WAL) again and again. (The folder keeps
+        others out in between; the umask is no help, it belongs to the whole process.)"""
+        for path in (self._path, _wal(self._path)):
+            with suppress(FileNotFoundError):
+                path.chmod(0o600)
 
     def _write_sessions(self, sessions: Iterable[SessionRow]) -> None:
         """Opening inserts; closing only marks the end: the sums that grew in between stay."""
@@ -124,7 +161,28 @@ class Store:
             )
 
 
-def _values(row: SessionRow | EventRow | HopRow) -> tuple[Any, ...]:
+def _make_file(path: Path) -> None:
+    """Made aside and moved in whole: a full disk or a crash must not leave half a file that none can open."""
+    aside = path.with_name(f"{path.name}.new")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(mode=0o700)
+    try:
+        made = aside / path.name
+        duckdb.connect(str(made), config=_SETTINGS).close()
+        made.chmod(0o600)
+        # The log of a file that was moved away alone: it fits no other, and DuckDB would refuse both.
+        with suppress(FileNotFoundError):
+            _wal(path).rename(f"{_wal(path)}.left")
+        made.rename(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+def _values(row: SessionRow | EventRow | HopRow | GapRow) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in row.__struct_fields__)
 
 

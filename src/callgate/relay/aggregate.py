@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -15,10 +15,12 @@ from callgate.model.offers import Kind
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
+from callgate.relay.catalog import Catalog
 from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
+from callgate.relay.listen import listen
 from callgate.relay.path import Path
-from callgate.wire.params import with_member
-from callgate.wire.revisions import META_SUBSCRIPTION_ID
+from callgate.relay.public_names import SEPARATOR
+from callgate.wire.params import peek, text_of
 
 AGGREGATE = "aggregate"  # the record's server_name of a merged list
 
@@ -46,7 +48,8 @@ class AggregatePath:
                     async for item in items:
                         yield item
             case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
-                async with aclosing(self._listen(exchange)) as items:
+                exchange.server_name = AGGREGATE
+                async with aclosing(listen(self._path, exchange, asker)) as items:
                     async for item in items:
                         yield item
             case _:
@@ -84,12 +87,14 @@ class AggregatePath:
         arrival, listings = exchange.arrival, self._path.listings
         match arrival.method:
             case "tools/call":
-                routed = by_name(arrival.params, await listings.known(Kind.TOOL, asker), "tool")
+                routed = by_name(arrival.params, await self._named(arrival.params, Kind.TOOL, asker), "tool")
                 assert routed.offer is not None
                 exchange.tool_name = routed.offer.public_name
                 return routed
             case "prompts/get":
-                return by_name(arrival.params, await listings.known(Kind.PROMPT, asker), "prompt")
+                return by_name(
+                    arrival.params, await self._named(arrival.params, Kind.PROMPT, asker), "prompt"
+                )
             case "resources/read":
                 resources = await listings.known(Kind.RESOURCE, asker)
                 templates = await listings.known(Kind.TEMPLATE, asker)
@@ -106,6 +111,17 @@ class AggregatePath:
                     f"Method not found: {method[:100]}",
                     hint="A method of one server's own is reached on /servers/<name>/mcp",
                 )
+
+    async def _named(self, params: bytes, kind: Kind, asker: Asker) -> Catalog:
+        """The catalog to find a name in; only the server that the name begins with is asked for its part.
+
+        Raises that server's error when it cannot tell: a tool of a server that is down is not unknown.
+        """
+        name = text_of(peek(params).name) or ""
+        server = name.partition(SEPARATOR)[0]
+        if server in self._path.upstreams:
+            return await self._path.listings.one(server, kind, asker)
+        return self._path.listings.current(kind, asker)
 
     async def _tell_all(self, exchange: Exchange, asker: Asker) -> Reply:
         """Every upstream hears it; one that does not know the method is no reason to fail."""
@@ -137,16 +153,3 @@ class AggregatePath:
         async with aclosing(self._path.ask(exchange, routed.upstream, routed.params, asker)) as items:
             async for item in items:
                 yield item
-
-    async def _listen(self, exchange: Exchange) -> AsyncGenerator[Item]:
-        arrival = exchange.arrival
-        assert arrival.rpc_id is not None
-        params: dict[str, Any] = msgspec.json.decode(arrival.params)
-        wanted = cast(dict[str, Any], params.get("notifications") or {})
-        exchange.server_name = AGGREGATE
-        notices = self._path.ears.listen(wanted, arrival.rpc_id)
-        async with aclosing(notices):
-            async for notice in notices:
-                yield notice
-        meta = b'{"%b":%b}' % (META_SUBSCRIPTION_ID.encode(), arrival.rpc_id)
-        yield Reply(result=with_member(b"{}", "_meta", meta))

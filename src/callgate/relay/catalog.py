@@ -1,7 +1,7 @@
 """All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -40,6 +40,7 @@ class Catalog:
     offers: tuple[Offer, ...] = ()
     by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
     by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
+    is_complete: bool = False  # every upstream has told its part
 
     def nearest(self, name: str, target: str | None) -> str:
         """Advice for a name that does not exist."""
@@ -54,24 +55,34 @@ class Catalog:
         return f"Did you mean {' or '.join(near)}?" if near else f"The list names all {len(known)}"
 
 
-def build_catalog(kind: Kind, listings: Sequence[tuple[str, Sequence[Native]]]) -> Catalog:
-    """`listings`: by upstream, in the operator's order, so that names stay the same from run to run."""
+def build_catalog(
+    kind: Kind,
+    listings: Sequence[tuple[str, Sequence[Native]]],
+    owners: MutableMapping[str, str],
+    *,
+    is_complete: bool,
+) -> Catalog:
+    """`listings`: by upstream, in the operator's order, so that names stay the same from run to run.
+
+    `owners`: of each uri the upstream that had it first; new ones are added.
+    """
     offers: dict[str, Offer] = {}
     for upstream, natives in listings:
         for native in natives:
-            name = _public(kind, upstream, native.name, offers)
+            name = _public(kind, upstream, native.name, owners)
             definition = native.definition
             if name != native.name:
                 definition = with_member(definition, kind.key, msgspec.json.encode(name))
             offers[name] = Offer(kind, name, Route(upstream, native.name), definition, native.annotations)
-    return Catalog(tuple(offers.values()), offers, {offer.route: offer for offer in offers.values()})
+    by_route = {offer.route: offer for offer in offers.values()}
+    return Catalog(tuple(offers.values()), offers, by_route, is_complete)
 
 
-def _public(kind: Kind, upstream: str, native: str, taken: dict[str, Offer]) -> str:
+def _public(kind: Kind, upstream: str, native: str, owners: MutableMapping[str, str]) -> str:
     if kind.key == "name":
         return public_name(upstream, native)
-    # A uri is kept where it can be: tool results and other servers refer to it. The first owner has it.
-    return public_uri(upstream, native) if native in taken else native
+    # A uri is kept where it can be: tool results and other servers refer to it.
+    return native if owners.setdefault(native, upstream) == upstream else public_uri(upstream, native)
 
 
 def read_page(kind: Kind, upstream: str, result: bytes) -> Page:

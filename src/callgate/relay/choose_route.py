@@ -80,8 +80,8 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
     """`completion/complete`: what its `ref` points at."""
-    members = msgspec.json.decode(params or b"{}", type=dict[str, msgspec.Raw])
-    ref = cast(dict[str, Any], value_of(members.get("ref", msgspec.Raw())) or {})
+    raw_ref = bytes(peek(params).ref)
+    ref = cast(dict[str, Any], value_of(msgspec.Raw(raw_ref)) if raw_ref[:1] == b"{" else {}) or {}
     kind = ref.get("type")
     if kind == "ref/prompt":
         catalog, key = prompts, "name"
@@ -96,5 +96,5 @@ def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
     if offer is None:
         code = CALLER_UNKNOWN_PROMPT if key == "name" else CALLER_UNKNOWN_RESOURCE
         raise CallerError(code, f"Unknown reference: {named[:100]}", hint=catalog.nearest(named, None))
-    native = with_member(bytes(members["ref"]), key, msgspec.json.encode(offer.route.native_name))
+    native = with_member(raw_ref, key, msgspec.json.encode(offer.route.native_name))
     return Routed(offer.route.upstream, with_member(params, "ref", native))

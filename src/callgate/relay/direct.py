@@ -37,10 +37,13 @@ class DirectPath:
             raise CallerError(
                 CALLER_UNKNOWN_METHOD, "Method not found: initialize (there is none in 2026-07-28)"
             )
+        if arrival.method == "resources/unsubscribe" and legacy and not self._is_last(exchange):
+            yield Reply(result=b"{}")  # others still listen on the same connection
+            return
         param_headers: tuple[tuple[str, str], ...] = ()
         if arrival.method == "tools/call":
             name = exchange.tool_name = name_of(arrival.params, arrival.method)
-            catalog = await self._path.listings.one(target, Kind.TOOL, asker)
+            catalog = await self._path.listings.perhaps(target, Kind.TOOL, asker)
             route = Route(target, name)
             # A tool that is not listed is asked for all the same, as one that declares nothing: the server
             # knows best what it has.
@@ -74,14 +77,18 @@ class DirectPath:
                 return Reply(
                     result=with_member(item.result, "protocolVersion", revision), opened=exchange.session
                 )
-            case "resources/subscribe" | "resources/unsubscribe":
+            case "resources/subscribe":
                 uri = text_of(peek(arrival.params).uri)
                 if uri is not None and arrival.target is not None:
-                    route = Route(arrival.target, uri)
-                    if arrival.method == "resources/subscribe":
-                        self._path.ears.subscribe(exchange.session, route, uri)
-                    else:
-                        self._path.ears.unsubscribe(exchange.session, route)
+                    self._path.ears.subscribe(exchange.session, Route(arrival.target, uri), uri)
             case _:
                 pass
         return item
+
+    def _is_last(self, exchange: Exchange) -> bool:
+        """Unsubscribes; whether nobody else wants to hear of it."""
+        arrival = exchange.arrival
+        uri = text_of(peek(arrival.params).uri)
+        if uri is None or arrival.target is None:
+            return True
+        return self._path.ears.unsubscribe(exchange.session, Route(arrival.target, uri))

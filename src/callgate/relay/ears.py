@@ -13,13 +13,13 @@ import msgspec
 
 from callgate.model.heard import Heard
 from callgate.model.offers import Route
-from callgate.model.reply import Answer, Asking, Notice
+from callgate.model.reply import Answer, Asking, Notice, Unasked
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
 from callgate.wire.params import peek, text_of, with_member
-from callgate.wire.revisions import META_SUBSCRIPTION_ID
 
 UPDATED = "notifications/resources/updated"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 # The filter of `subscriptions/listen` and the notification each of its members stands for.
 LIST_CHANGED = {
     "toolsListChanged": "notifications/tools/list_changed",
@@ -74,8 +74,9 @@ class Ears:
             elif isinstance(item, Asking):
                 item.respond(_NOBODY)
             return
-        if isinstance(item, Asking):
-            item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
+        if not isinstance(item, Notice):
+            if isinstance(item, Asking):
+                item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
             return
         for ear in list(self._ears.values()):
             self._pass_on(ear, heard.upstream, item)
@@ -88,7 +89,7 @@ class Ears:
             self._pass_on(ear, upstream, Notice(method, b""))
         self.announce(method)
 
-    def _pass_on(self, ear: _Ear, upstream: str, item: Notice | Asking) -> None:
+    def _pass_on(self, ear: _Ear, upstream: str, item: Unasked) -> None:
         if ear.session.target not in (None, upstream):
             return
         if isinstance(item, Notice) and item.method == UPDATED:
@@ -115,24 +116,21 @@ class Ears:
                 queue.get_nowait()
             queue.put_nowait(None)
 
-    async def listen(self, wanted: dict[str, Any], rpc_id: bytes) -> AsyncGenerator[Notice]:
-        """The acknowledgment, then what was asked for, each with the subscription's id; ends with `close`."""
-        granted = {member: True for member in LIST_CHANGED if wanted.get(member) is True}
+    async def listen(self, wanted: dict[str, Any], uris: list[str]) -> AsyncGenerator[Notice]:
+        """The acknowledgment, then the list changes that were asked for; ends with `close`.
+
+        `uris`: the resources that are watched, for the acknowledgment.
+        """
+        granted: dict[str, Any] = {member: True for member in LIST_CHANGED if wanted.get(member) is True}
         methods = {LIST_CHANGED[member] for member in granted}
+        if uris:
+            granted["resourceSubscriptions"] = uris
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
         self._listeners.add(queue)
         try:
-            acknowledgment = b'{"notifications":%b}' % msgspec.json.encode(granted)
-            yield with_subscription(
-                Notice("notifications/subscriptions/acknowledged", acknowledgment), rpc_id
-            )
+            yield Notice(ACKNOWLEDGED, b'{"notifications":%b}' % msgspec.json.encode(granted))
             while (notice := await queue.get()) is not None:
                 if notice.method in methods:
-                    yield with_subscription(notice, rpc_id)
+                    yield notice
         finally:
             self._listeners.discard(queue)
-
-
-def with_subscription(notice: Notice, rpc_id: bytes) -> Notice:
-    meta = b'{"%b":%b}' % (META_SUBSCRIPTION_ID.encode(), rpc_id)
-    return Notice(notice.method, with_member(notice.params, "_meta", meta))

@@ -5,7 +5,7 @@ Rules
    changed, or its time to live is over.
 2. An upstream that fails or dawdles is left out, its hop says why, and what it said before is used as long as
    there is something: a dead upstream neither breaks nor silently empties a list.
-3. Lists are ours to keep for every client: they are asked without any client's token or trace.
+3. Lists are kept for every client that has the same view: they are asked without a client's token or trace.
 """
 
 import asyncio
@@ -15,11 +15,13 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import CallerError, CallgateError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.offers import Kind
 from callgate.model.reply import Reply
+from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.catalog import Catalog, Native, Page, build_catalog, read_page
 from callgate.relay.hops import new_hop, run_hop
@@ -30,6 +32,8 @@ _log = logging.getLogger(__name__)
 _PATIENCE_S = 5.0
 # How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
 _DEFAULT_TTL_S = 60.0
+# Who just failed to list is not waited for by every request that might be meant for somebody else.
+_FAILED_S = 30.0
 # A paginator that never ends must not hang a list.
 _MAX_PAGES = 100
 
@@ -42,81 +46,138 @@ class Listing:
     is_public: bool
 
 
-_NOTHING = Listing((), 0.0, 0, True)
+Views = tuple[str | None, ...]  # each upstream's view of one session, in their order
 
 
 class Listings:
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
         self._upstreams = upstreams
-        self._known: dict[tuple[str, Kind], Listing] = {}
-        self._catalogs: dict[Kind, Catalog] = dict.fromkeys(Kind, Catalog())
+        self._common: Views = (None,) * len(upstreams)
+        self._known: dict[tuple[str, Kind, str | None], Listing] = {}
+        self._failed_until: dict[tuple[str, Kind, str | None], float] = {}
+        self._catalogs: dict[tuple[Kind, Views], Catalog] = {}  # made of what is known
+        # Who had a uri first keeps it, whoever else comes up with the same later.
+        self._owners: dict[str, str] = {}
 
-    def catalog(self, kind: Kind) -> Catalog:
-        """As far as it is known, without asking anybody."""
-        return self._catalogs[kind]
-
-    def outdate(self, upstream: str, kind: Kind | None = None) -> None:
-        """Ask again the next time; until then what is known serves for routing."""
+    def outdate(self, upstream: str, kind: Kind | None, view: str | None) -> None:
+        """Ask again the next time; until then what is known serves. No kind: everything, of every view."""
         for key, listing in self._known.items():
-            if key[0] == upstream and kind in (None, key[1]):
+            if key[0] == upstream and (kind is None or key[1:] == (kind, view)):
                 self._known[key] = replace(listing, fresh_until_mono=0.0)
 
+    def forget(self, session: Session) -> None:
+        """What only this session was shown."""
+        for key in [key for key in self._known if key[2] == session.session_id]:
+            del self._known[key]
+        for key in [key for key in self._catalogs if session.session_id in key[1]]:
+            del self._catalogs[key]
+
+    def current(self, kind: Kind, asker: Asker) -> Catalog:
+        """As far as it is known, without asking anybody."""
+        return self._catalog(kind, self._views(asker))
+
     async def one(self, name: str, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog with at least this upstream's part in it, if it can be had."""
-        if (name, kind) not in self._known:
-            await self._refresh([name], kind, asker, [])
-        return self._catalogs[kind]
+        """The catalog with at least this upstream's part in it. Raises what the upstream raised."""
+        views = self._views(asker)
+        view = self._upstreams[name].view_of(asker.session) if views is not self._common else None
+        if (name, kind, view) not in self._known:
+            failed = await self._refresh({name: view}, kind, asker, [])
+            if name in failed:
+                raise failed[name]
+        return self._catalog(kind, views)
+
+    async def perhaps(self, name: str, kind: Kind, asker: Asker) -> Catalog:
+        """Like `one`, for whom a part that cannot be had is no obstacle."""
+        try:
+            return await self.one(name, kind, asker)
+        except CallgateError:
+            return self.current(kind, asker)
 
     async def known(self, kind: Kind, asker: Asker) -> Catalog:
         """The catalog to route by; asks only those upstreams that never told theirs."""
-        unknown = [name for name in self._upstreams if (name, kind) not in self._known]
+        views = self._views(asker)
+        catalog = self._catalogs.get((kind, views))
+        if catalog is not None and catalog.is_complete:
+            return catalog
+        now = time.monotonic()
+        unknown = {
+            name: view
+            for name, view in zip(self._upstreams, views, strict=True)
+            if (name, kind, view) not in self._known and self._failed_until.get((name, kind, view), 0.0) < now
+        }
         if unknown:
             await self._refresh(unknown, kind, asker, [])
-        return self._catalogs[kind]
+        return self._catalog(kind, views)
 
     async def all(self, kind: Kind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
         """The whole catalog, every upstream with its hop; and for how long, and by whom, it may be kept."""
-        await self._refresh(list(self._upstreams), kind, asker, hops)
-        listings = [self._known.get((name, kind)) for name in self._upstreams]
+        views = self._views(asker)
+        wanted = dict(zip(self._upstreams, views, strict=True))
+        await self._refresh(wanted, kind, asker, hops)
+        listings = [self._known.get((name, kind, view)) for name, view in wanted.items()]
         told = [listing for listing in listings if listing is not None]
         ttl_ms = min((listing.ttl_ms for listing in told), default=0)
         complete = len(told) == len(listings)
-        return self._catalogs[kind], ttl_ms if complete else 0, all(listing.is_public for listing in told)
+        return (
+            self._catalog(kind, views),
+            ttl_ms if complete else 0,
+            all(listing.is_public for listing in told),
+        )
 
-    async def _refresh(self, names: list[str], kind: Kind, asker: Asker, hops: list[Hop]) -> None:
+    def _views(self, asker: Asker) -> Views:
+        if asker.session.era is Era.MODERN:
+            return self._common
+        views = tuple(upstream.view_of(asker.session) for upstream in self._upstreams.values())
+        return self._common if views == self._common else views
+
+    def _catalog(self, kind: Kind, views: Views) -> Catalog:
+        catalog = self._catalogs.get((kind, views))
+        if catalog is None:
+            wanted = list(zip(self._upstreams, views, strict=True))
+            listings = [(name, self._known.get((name, kind, view))) for name, view in wanted]
+            catalog = build_catalog(
+                kind,
+                [(name, listing.natives) for name, listing in listings if listing is not None],
+                self._owners,
+                is_complete=all(listing is not None for _, listing in listings),
+            )
+            self._catalogs[kind, views] = catalog
+        return catalog
+
+    async def _refresh(
+        self, wanted: Mapping[str, str | None], kind: Kind, asker: Asker, hops: list[Hop]
+    ) -> dict[str, CallgateError]:
+        """`wanted`: upstreams, each with the view that is asked for. Returns those that could not tell."""
         now = time.monotonic()
         asking: dict[asyncio.Task[Listing], tuple[str, Hop]] = {}
-        for name in names:
+        for name, view in wanted.items():
             hop = new_hop(self._upstreams[name], kind.method, b"")
             hops.append(hop)
-            known = self._known.get((name, kind))
+            known = self._known.get((name, kind, view))
             if known is not None and known.fresh_until_mono > now:
                 hop.cached, hop.ended_mono = True, hop.started_mono
             else:
                 asking[asyncio.create_task(self._ask(name, kind, asker, hop))] = (name, hop)
         if not asking:
-            return
+            return {}
         try:
             await asyncio.wait(asking, timeout=_PATIENCE_S)
         finally:
             for task in asking:
                 task.cancel()  # of those that are done it is without effect
             await asyncio.gather(*asking, return_exceptions=True)
+        failed: dict[str, CallgateError] = {}
         for task, (name, hop) in asking.items():
-            self._take(task, name, kind, hop)
-        self._catalogs[kind] = build_catalog(
-            kind, [(name, self._known.get((name, kind), _NOTHING).natives) for name in self._upstreams]
-        )
-
-    def _take(self, task: asyncio.Task[Listing], name: str, kind: Kind, hop: Hop) -> None:
-        if task.cancelled():
-            hop.error = UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers").message
-        elif (error := task.exception()) is None:
-            self._known[name, kind] = task.result()
-        elif isinstance(error, CallgateError):
-            _log.warning("%s is missing from %s: %s", name, kind.method, error)
-        else:
-            raise error
+            listing = _outcome(task, name, hop)
+            if isinstance(listing, Listing):
+                self._known[name, kind, wanted[name]] = listing
+            else:
+                _log.warning("%s is missing from %s: %s", name, kind.method, listing)
+                failed[name] = listing
+                self._failed_until[name, kind, wanted[name]] = time.monotonic() + _FAILED_S
+        for key in [key for key in self._catalogs if key[0] is kind]:
+            del self._catalogs[key]
+        return failed
 
     async def _ask(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> Listing:
         envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
@@ -159,3 +220,16 @@ class Listings:
             hop.error = None
             return None
         raise UpstreamError(UPSTREAM_FAILED, f"{name} did not answer {kind.method}: {hop.error}")
+
+
+def _outcome(task: asyncio.Task[Listing], name: str, hop: Hop) -> Listing | CallgateError:
+    if task.cancelled():
+        error = UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
+        hop.error = error.message
+        return error
+    error = task.exception()
+    if error is None:
+        return task.result()
+    if isinstance(error, CallgateError):
+        return error
+    raise error

@@ -53,6 +53,7 @@ class Relay:
     ) -> None:
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._sink = sink
+        self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
         self._path = Path(self._upstreams, deny_destructive)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
@@ -106,7 +107,7 @@ class Relay:
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             settlement = settlements.of_reply(reply, arrival.method, ended_by)
         except (asyncio.CancelledError, GeneratorExit):
-            self._settle(exchange, settlements.CANCELLED)
+            self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
             raise
         except CallgateError as error:
             reply, settlement = settlements.of_error(error)
@@ -117,7 +118,8 @@ class Relay:
         yield reply
 
     def retire(self) -> None:
-        """No new things to hear: modern listeners are told that their subscription ends."""
+        """We are about to stop: modern listeners are told that their subscription ends."""
+        self._is_retired = True
         self._path.ears.close()
 
     async def close(self) -> None:
@@ -128,19 +130,20 @@ class Relay:
 
     def _hear(self, news: News) -> None:
         if isinstance(news, StateChanged):
-            self._path.listings.outdate(news.upstream)
+            self._path.listings.outdate(news.upstream, None, None)
             for method in LIST_CHANGED.values():
                 self._path.ears.say_list_changed(news.upstream, method)
             return
         if isinstance(news.item, Notice):
             for kind in _CHANGED_KINDS.get(news.item.method, ()):
-                self._path.listings.outdate(news.upstream, kind)
+                self._path.listings.outdate(news.upstream, kind, news.session_id)
         self._path.ears.hear(news)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         self._sink.emit(event)
         if isinstance(event, SessionClosed):
             self._path.ears.end(event.session)
+            self._path.listings.forget(event.session)
             for upstream in self._upstreams.values():
                 upstream.forget(event.session)
 

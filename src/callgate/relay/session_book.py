@@ -19,6 +19,8 @@ from callgate.model.session import Session
 
 # Clients that crash never send DELETE; without an end their sessions would pile up.
 LEGACY_IDLE_S = 24 * 3600.0
+# Whoever opens more is not a person with agents; the ones that were idle longest end first.
+_MAX_SESSIONS = 20_000
 
 _Key = tuple[str, str | None, str | None, str | None, str, str | None]
 
@@ -102,7 +104,7 @@ class SessionBook:
     ) -> None:
         while book:
             key, session = next(iter(book.items()))
-            if session.last_seen_at >= before_s:
+            if session.last_seen_at >= before_s and len(book) < _MAX_SESSIONS:
                 return
             book.pop(key)  # pyright: ignore[reportArgumentType] - the key comes from this very book
             self.end(session, session.last_seen_at)

@@ -26,6 +26,7 @@ class _ToolResult(msgspec.Struct):
 _tool_result_decoder = msgspec.json.Decoder(_ToolResult)
 
 CANCELLED = Settlement(Outcome.CANCELLED, EndedBy.CLIENT)
+CUT_OFF = Settlement(Outcome.CANCELLED, EndedBy.GATEWAY, error="The gateway was stopped")
 
 
 def of_reply(reply: Reply, method: str, ended_by: EndedBy) -> Settlement:

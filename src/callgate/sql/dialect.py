@@ -35,6 +35,8 @@ class Vocabulary:
     definition_keywords: frozenset[str]  # the same, in CREATE and ALTER only
     hidden_tables: frozenset[str]  # virtual tables that show more than the operator's data
     hidden_prefixes: tuple[str, ...]  # families of such names, unless in table_functions
+    # Their second argument must be short and written out: nothing stops them (`guard.needles`).
+    needle_functions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,9 @@ class SqlServer:
     def hear(self, listener: Callable[[News], None]) -> None:
         """A database says nothing of its own accord."""
 
+    def view_of(self, session: Session) -> str | None:
+        return None
+
     def forget(self, session: Session) -> None:
         """Sessions share the pool; nothing is kept for one."""
 

@@ -2,29 +2,59 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Item, Notice, Reply
 from callgate.upstreams.transport import Outgoing
+
+# What a slow asker may have waiting here; past it the transport stops reading, below half it goes on.
+_HIGH_BYTES = 1024 * 1024
 
 
 class Call:
     """Filled by the link on the event loop, read by one asker."""
 
-    __slots__ = ("_items", "_waiter", "is_over", "method", "name", "param_headers", "rpc_id")
+    __slots__ = (
+        "_held_bytes",
+        "_items",
+        "_on_full",
+        "_waiter",
+        "is_full",
+        "is_over",
+        "method",
+        "name",
+        "param_headers",
+        "params",
+        "rpc_id",
+    )
 
     def __init__(self, name: str | None = None, param_headers: tuple[tuple[str, str], ...] = ()) -> None:
         self.rpc_id = 0
         self.method = ""
+        self.params = b""
         self.name = name
         self.param_headers = param_headers
         self.is_over = False  # the last item was put
+        self.is_full = False
+        self._held_bytes = 0
+        self._on_full: Callable[[bool], None] | None = None
         self._items: deque[Item | UpstreamError] = deque()
         self._waiter: asyncio.Future[None] | None = None
+
+    def keep(self, rpc_id: int, method: str, params: bytes, on_full: Callable[[bool], None]) -> None:
+        """It is on its way. `on_full(True)`: more than the asker can take came; `on_full(False)`: go on."""
+        self.rpc_id, self.method, self.params = rpc_id, method, params
+        self._on_full = on_full
+        self.is_full = False
 
     def put(self, item: Item | UpstreamError) -> None:
         if isinstance(item, (Reply, UpstreamError)):
             self.is_over = True
+        elif isinstance(item, Notice):
+            self._held_bytes += len(item.params)
+            if self._held_bytes > _HIGH_BYTES:
+                self._set_full(True)
         self._items.append(item)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -37,7 +67,20 @@ class Call:
         item = self._items.popleft()
         if isinstance(item, UpstreamError):
             raise item
+        if isinstance(item, Notice):
+            self._held_bytes -= len(item.params)
+            if self._held_bytes < _HIGH_BYTES // 2:
+                self._set_full(False)
         return item
 
-    def outgoing(self, frame: bytes, method: str) -> Outgoing:
-        return Outgoing(frame, self.rpc_id, method, self.name, self.param_headers)
+    def let_go(self) -> None:
+        """Nobody reads any more: what was held back for this call is not."""
+        self._set_full(False)
+
+    def _set_full(self, is_full: bool) -> None:
+        if self.is_full != is_full and self._on_full is not None:
+            self.is_full = is_full
+            self._on_full(is_full)
+
+    def outgoing(self, frame: bytes) -> Outgoing:
+        return Outgoing(frame, self.rpc_id, self.method, self.name, self.param_headers)

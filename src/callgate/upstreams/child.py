@@ -14,14 +14,15 @@ from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_TOO_LARGE, UPST
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.child_command import ChildCommand, environment_of, start_failure
 from callgate.upstreams.child_process import ChildPatience, ChildProcess
+from callgate.upstreams.pipe_holders import PipeHolders
 from callgate.upstreams.stderr_tail import StderrTail
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.upstreams.warden import Warden
 from callgate.wire.lines import MAX_FRAME_BYTES, LineSplitter, flat
 
-# Frames sent in one turn of the loop leave in one write. Measured with 100 small frames a turn: 960,000 a second
-# instead of 260,000 (uvloop) and 180,000 (asyncio); one frame a turn costs the same either way. Past this
-# size they leave at once, so that a full pipe is noticed inside a turn too.
+# Frames sent in one turn of the loop leave in one write. Measured, 100 small frames a turn through `cat` and
+# back: 900,000 a second instead of 250,000 (uvloop) and 200,000 (asyncio); one frame a turn costs the same
+# either way. Past this size they leave at once, so that a full pipe is noticed inside a turn too.
 _JOINED_BYTES: Final = 256 * 1024
 
 # A few lines say what went wrong; the whole tail is in `stderr_tail`.
@@ -43,6 +44,7 @@ class ChildTransport:
         self._command = command
         self._receiver = receiver
         self._process = ChildProcess(self, patience or ChildPatience(), warden)
+        self._holders = PipeHolders(self.pause_reading, self.resume_reading)
         self._splitter = LineSplitter()
         self._stderr = StderrTail()
         self._unsent: list[bytes] = []
@@ -82,6 +84,12 @@ class ChildTransport:
 
     def listen(self) -> None:
         """Nothing: a pipe is always heard."""
+
+    def pause_stream(self, about: int | None) -> None:
+        self._holders.add(about)
+
+    def resume_stream(self, about: int | None) -> None:
+        self._holders.discard(about)
 
     def pause_reading(self) -> None:
         """The pipe fills and the child waits. The chunk read already is still delivered."""

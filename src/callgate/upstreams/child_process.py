@@ -3,24 +3,29 @@
 Owns signals, stages and the moment when all is over. Must not know frames, errors or the protocol: bytes go
 to its owner, and `gone` is said once. Counterpart: `child.py`.
 
-An end goes the same way whoever wants it; `connection_lost` cuts it short once process and pipes are gone:
+An end goes the same way whoever wants it; `_settle` cuts it short once process and pipes are gone:
 
     _end: stdin closed > stdin_wait_s > _terminate: SIGTERM > term_wait_s > kill: SIGKILL > drain_s > _cut
 
 Signals go to the group, not the process: `npx`, `uv run` and `sh -c` put the real server one generation
-below. That one gets its time after SIGTERM although the launcher above it dies at once.
+below. That one gets its time after SIGTERM although the launcher above it dies at once. The process is reaped
+last: as long as it is a zombie, its number, which is the group's, cannot come to belong to somebody else.
+
+Not `loop.subprocess_exec`: uvloop (0.23) leaves copies of the child's own pipe ends open in the child, so
+that a closed stdout goes unseen; it passes on every inheritable descriptor and cuts arguments at a NUL. Popen
+closes and checks, is the same under both loops, and the warden knows of the child before anything else runs.
 """
 
 import asyncio
 import signal
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.exit_watch import watch_exit
 from callgate.upstreams.warden import Warden, signal_group
-
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class ChildPatience:
     stdin_wait_s: float = 1.0
     # To flush a file or leave a database. All stages together stay far inside the 10 s that Docker gives us.
     term_wait_s: float = 1.0
-    # After the exit, for what is still in the pipes. Runs out only if somebody outside the group holds them.
+    # After the exit, for what is still in the pipes. Runs out only if a process left behind holds them.
     drain_s: float = 0.5
     # A burst of ten thousand calls of 400 bytes is normal (protocol.md, request tracking, rule 2) and must
     # not be called busy; a child that never reads costs this much and no more.
@@ -47,19 +52,20 @@ class ChildOwner(Protocol):
         ...
 
 
-class ChildProcess(asyncio.SubprocessProtocol):
+class ChildProcess:
     """Callbacks and one timer, no task of its own: nothing is left to cancel or to await."""
 
     def __init__(self, owner: ChildOwner, patience: ChildPatience, warden: Warden | None) -> None:
         self._owner = owner
         self._patience = patience
         self._warden = warden
-        self._process: asyncio.SubprocessTransport | None = None
-        self._group: int | None = None  # None before the start, and once nobody is left in it
-        self._stdin: asyncio.WriteTransport | None = None
-        self._stdout: asyncio.ReadTransport | None = None
-        self._stdin_full = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stdin = _Pipe(self._pipe_lost)
+        self._stdout = _Pipe(self._pipe_lost, owner.stdout_data)
+        self._stderr = _Pipe(self._settle, owner.stderr_data)
+        self._connected = False  # all three pipes, so that a stage may begin
         self._reading_paused = False
+        self._exited = False
         self._closing = False
         self._ending = False  # one of the stages above is under way
         self._stopped = False
@@ -72,28 +78,31 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._loop = asyncio.get_running_loop()
         if self._warden is not None:
             self._warden.start()
-        self._over.clear()
-        spawning = asyncio.ensure_future(
-            self._loop.subprocess_exec(
-                lambda: self,
-                command.command,
-                *command.args,
-                env=environment,
-                cwd=command.cwd,
-                start_new_session=True,
-            )
+        # Blocks for the millisecond until the program runs, as asyncio's own way to spawn does.
+        self._process = subprocess.Popen(  # noqa: S603, ASYNC220  what the operator wrote, without a shell
+            [command.command, *command.args],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=command.cwd,
+            start_new_session=True,
         )
-        spawning.add_done_callback(self._spawned)
+        if self._warden is not None:
+            self._warden.watch(self._process.pid)
+        self._over.clear()
+        watch_exit(self._process.pid, self._loop, self._process_exited)
+        connecting = asyncio.ensure_future(self._connect(self._process))
         try:
-            # Shielded: after a cancelled spawn, asyncio and uvloop differ on whether we learn of the process.
-            await asyncio.shield(spawning)
+            await asyncio.shield(connecting)  # a pipe half connected belongs to nobody
         except asyncio.CancelledError:
             self._begin_close()
             raise
 
     @property
     def pid(self) -> int | None:
-        return self._process.get_pid() if self._process else None
+        return self._process.pid if self._process else None
 
     @property
     def is_closing(self) -> bool:
@@ -101,29 +110,23 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     @property
     def takes_data(self) -> bool:
-        return self._stdin is not None and not self._stdin_full and not self._ending
+        return self._connected and not self._ending and not self._stdin.is_full
 
     def write(self, data: bytes) -> None:
-        if self._stdin is not None and not self._ending:
-            self._stdin.write(data)
+        if self._stdin.is_open and not self._ending:
+            self._stdin.writing.write(data)
 
     def pause_reading(self) -> None:
         if not self._reading_paused:
             self._reading_paused = True
-            if self._stdout is not None and not self._stdout.is_closing():
-                self._stdout.pause_reading()
+            if self._stdout.is_open:
+                self._stdout.reading.pause_reading()
 
     def resume_reading(self) -> None:
         if self._reading_paused:
             self._reading_paused = False
-            if self._stdout is not None and not self._stdout.is_closing():
-                self._stdout.resume_reading()
-
-    def kill(self) -> None:
-        self._ending = True
-        self._drop_stdin()
-        self._kill_group()
-        self._next(self._patience.drain_s, self._cut)
+            if self._stdout.is_open:
+                self._stdout.reading.resume_reading()
 
     async def close(self) -> None:
         self._begin_close()
@@ -131,59 +134,55 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     # --- what the event loop reports
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._process = cast(asyncio.SubprocessTransport, transport)
-        self._group = self._process.get_pid()  # a new session: its leader's number is the group's
-        if self._warden is not None:
-            self._warden.watch(self._group)
-        self._stdin = cast(asyncio.WriteTransport, self._process.get_pipe_transport(_STDIN))
-        self._stdin.set_write_buffer_limits(high=self._patience.unsent_high_bytes)
-        self._stdout = cast(asyncio.ReadTransport, self._process.get_pipe_transport(_STDOUT))
-        if self._reading_paused:
-            self._stdout.pause_reading()
+    async def _connect(self, process: subprocess.Popen[bytes]) -> None:
+        connect_out, connect_in = self._loop.connect_read_pipe, self._loop.connect_write_pipe
+        try:
+            await connect_in(lambda: self._stdin, process.stdin)
+            self._stdin.writing.set_write_buffer_limits(high=self._patience.unsent_high_bytes)
+            await connect_out(lambda: self._stderr, process.stderr)
+            await connect_out(lambda: self._stdout, process.stdout)
+        except OSError:
+            self._closing = True
+            self.kill()
+            raise
+        finally:
+            self._connected = True
+        if self._reading_paused and self._stdout.is_open:
+            self._stdout.reading.pause_reading()
         if self._closing:  # it was closed while it started
             self._end()
+        self._settle()
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == _STDOUT:
-            self._owner.stdout_data(data)
-        else:
-            self._owner.stderr_data(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == _STDERR:
-            return
-        if fd == _STDIN:
-            self._stdin = None
-        else:
-            self._stdout = None
-        self._end()  # deaf or dumb, it is of no use; mostly it is about to exit
-
-    def pause_writing(self) -> None:
-        self._stdin_full = True
-
-    def resume_writing(self) -> None:
-        self._stdin_full = False
-
-    def process_exited(self) -> None:
-        self._ending = True
-        self._drop_stdin()  # uvloop would notice at the next write only, and keep `connection_lost` back
-        if self._group is not None and not signal_group(self._group, 0):
-            self._forget_group()
-        if self._group is None or not self._closing:
+    def _process_exited(self) -> None:
+        self._exited = self._ending = True
+        self._drop_stdin()
+        if not self._closing:
             self._next(self._patience.drain_s, self.kill)
         # else: we closed it, and what is left of the group has what is left of its time.
+        self._settle()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The process is reaped, and its pipes are at their end."""
-        assert self._process is not None
-        self._kill_group()
+    def _pipe_lost(self) -> None:
+        self._end()  # deaf or dumb, it is of no use; mostly it is about to exit
+        self._settle()
+
+    def _settle(self) -> None:
+        """Exited, and the pipes at their end: everything it said has been delivered."""
+        pipes_open = self._stdin.is_open or self._stdout.is_open or self._stderr.is_open
+        if not self._exited or not self._connected or pipes_open:
+            return
         if self._stage is not None:
             self._stage.cancel()
-        self._process.close()
+        returncode = self._reap()
         if not self._over.is_set():
             self._over.set()
-            self._owner.gone(self._process.get_returncode(), self._stopped)
+            self._owner.gone(returncode, self._stopped)
+
+    def _reap(self) -> int:
+        assert self._process is not None
+        signal_group(self._process.pid, signal.SIGKILL)  # who holds no pipe of ours was not noticed so far
+        if self._warden is not None:
+            self._warden.release(self._process.pid)
+        return self._process.wait()
 
     # --- the stages of an end
 
@@ -193,28 +192,34 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._end()
 
     def _end(self) -> None:
-        if self._ending or self._process is None:
+        if self._ending or not self._connected:
             return
         self._ending = True
-        if self._stdin is not None:
-            self._stdin.close()
+        self._stdin.close()
         self._next(self._patience.stdin_wait_s, self._terminate)
 
     def _terminate(self) -> None:
+        assert self._process is not None
         self._stopped = True
         self._drop_stdin()
-        if self._group is not None:
-            signal_group(self._group, signal.SIGTERM)
+        signal_group(self._process.pid, signal.SIGTERM)
         self._next(self._patience.term_wait_s, self.kill)
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._ending = True
+        self._drop_stdin()
+        signal_group(self._process.pid, signal.SIGKILL)
+        self._next(self._patience.drain_s, self._cut)
 
     def _cut(self) -> None:
         """Whoever holds the pipes now left the group, or SIGKILL does not end the process (a dead disk)."""
-        assert self._process is not None
         if self._reading_paused:  # or only the owner is behind: what is left in the pipe is its due
             self._next(self._patience.drain_s, self._cut)
             return
-        self._process.close()
-        if self._process.get_returncode() is None:
+        self._stdout.close()
+        self._stderr.close()
+        if not self._exited:
             self._over.set()
             self._owner.gone(None, stopped=True)
 
@@ -223,28 +228,51 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._stage.cancel()
         self._stage = self._loop.call_later(after_s, stage)
 
-    # --- what the stages are made of
-
-    def _spawned(self, spawning: asyncio.Future[Any]) -> None:
-        if spawning.cancelled() or spawning.exception() is not None:
-            self._over.set()  # nothing runs, so there is nothing that `close` could wait for
-
     def _drop_stdin(self) -> None:
-        if self._stdin is None:
-            return
-        if self._stdin.get_write_buffer_size():
-            self._stdin.abort()  # only then: after close, asyncio would report the end twice and stumble
+        if self._stdin.is_open and self._stdin.writing.get_write_buffer_size():
+            self._stdin.writing.abort()  # only then: after close, asyncio would report the end twice
         else:
             self._stdin.close()
 
-    def _kill_group(self) -> None:
-        if self._group is not None:
-            signal_group(self._group, signal.SIGKILL)
-            if self._process is not None and self._process.get_returncode() is not None:
-                self._forget_group()
 
-    def _forget_group(self) -> None:
-        """From here on the number may belong to somebody else: neither we nor the warden may signal it."""
-        if self._group is not None and self._warden is not None:
-            self._warden.release(self._group)
-        self._group = None
+class _Pipe(asyncio.Protocol):
+    """Our end of one pipe."""
+
+    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] | None = None) -> None:
+        self._lost = lost
+        self._data = data
+        self._transport: asyncio.BaseTransport | None = None
+        self.is_full = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None
+
+    @property
+    def reading(self) -> asyncio.ReadTransport:
+        return cast(asyncio.ReadTransport, self._transport)
+
+    @property
+    def writing(self) -> asyncio.WriteTransport:
+        return cast(asyncio.WriteTransport, self._transport)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._data is not None:
+            self._data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._lost()
+
+    def pause_writing(self) -> None:
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        self.is_full = False

@@ -34,11 +34,13 @@ class GetStream:
         self._attempt: _Attempt | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
-        self._quiet_ends = 0  # ends in a row without an event
+        self._quiet_ends = 0  # ends in a row of connections that brought no event
+        self._has_heard = False  # on this connection
         self._is_over = False
 
     def open_now(self) -> None:
         self._timer = None
+        self._has_heard = False
         self._cursor.start_again()
         payload = self._owner.get_payload(self._cursor.last_event_id)
         self._attempt = _Attempt(self, payload)
@@ -86,7 +88,8 @@ class GetStream:
             self._give_up(too_large_fault(self._owner.shown))
             return
         if events:
-            self._failures = self._quiet_ends = 0
+            self._has_heard = True
+            self._failures = 0
         for event in events:
             if self._is_over:
                 return
@@ -103,7 +106,7 @@ class GetStream:
         if self._is_over:
             return
         self._failures = 0
-        self._quiet_ends += 1
+        self._quiet_ends = 0 if self._has_heard else self._quiet_ends + 1
         if self._about is not None:
             self._owner.receiver.stream_paused(self._about, self._cursor.retry_ms)
         self.open_later()

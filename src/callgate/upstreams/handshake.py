@@ -19,7 +19,7 @@ from callgate.model.error_codes import (
     UPSTREAM_OTHER_ERA,
 )
 from callgate.model.errors import UpstreamError
-from callgate.wire.params import with_member
+from callgate.wire.fault_of import read_fault
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -61,8 +61,19 @@ def meta_of(envelope: Envelope | None) -> bytes:
     )
 
 
+def with_envelope(params: bytes, envelope: Envelope | None) -> bytes:
+    """The same params with the modern envelope beside what `_meta` holds already; one that is there stays."""
+    if META_PROTOCOL_VERSION.encode() in params:
+        return params
+    members = msgspec.json.decode(params, type=dict[str, msgspec.Raw]) if params else {}
+    meta = msgspec.json.decode(members.get("_meta", msgspec.Raw(b"{}")), type=dict[str, msgspec.Raw])
+    envelope_meta = msgspec.json.decode(meta_of(envelope), type=dict[str, msgspec.Raw])
+    members["_meta"] = msgspec.Raw(msgspec.json.encode({**meta, **envelope_meta}))
+    return msgspec.json.encode(members)
+
+
 def discover_params() -> bytes:
-    return with_member(b"{}", "_meta", meta_of(None))
+    return with_envelope(b"", None)
 
 
 def initialize_params(client: Envelope | None) -> bytes:
@@ -78,25 +89,35 @@ def initialize_params(client: Envelope | None) -> bytes:
     )
 
 
-class _Error(msgspec.Struct):
-    code: int
+def error_message(error: bytes | None) -> str:
+    return read_fault(error or b"{}").message[:300]
 
 
 def is_modern_evidence(error: bytes) -> bool:
     """A recognised modern error names a modern server; any other one does not."""
-    try:
-        return msgspec.json.decode(error, type=_Error).code in _MODERN_ERRORS
-    except msgspec.DecodeError:
-        return False
+    return read_fault(error).code in _MODERN_ERRORS
 
 
 class _Info(msgspec.Struct):
-    name: str | None = None
-    version: str | None = None
+    name: Any = None
+    version: Any = None
+
+    @classmethod
+    def read(cls, raw: msgspec.Raw) -> tuple[str | None, str | None]:
+        """A name is for people: one that is odd is no reason not to work with the server."""
+        try:
+            info = msgspec.json.decode(raw, type=cls) if bytes(raw) else cls()
+        except msgspec.DecodeError:
+            return None, None
+        return _text(info.name), _text(info.version)
+
+
+def _text(value: Any) -> str | None:
+    return value[:200] if isinstance(value, str) else None
 
 
 class _DiscoverMeta(msgspec.Struct):
-    server_info: _Info = msgspec.field(default_factory=_Info, name=META_SERVER_INFO)
+    server_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name=META_SERVER_INFO)
 
 
 class _Discover(msgspec.Struct):
@@ -108,7 +129,7 @@ class _Discover(msgspec.Struct):
 class _Initialize(msgspec.Struct):
     protocolVersion: str  # noqa: N815
     capabilities: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    serverInfo: _Info = msgspec.field(default_factory=_Info)  # noqa: N815
+    serverInfo: msgspec.Raw = msgspec.Raw()  # noqa: N815
 
 
 def read_discover(result: bytes) -> Introduction | None:
@@ -119,8 +140,8 @@ def read_discover(result: bytes) -> Introduction | None:
         return None
     if set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
         return None
-    info = said.meta.server_info
-    return Introduction(Era.MODERN, MODERN_REVISIONS[0], result, info.name, info.version, said.capabilities)
+    name, version = _Info.read(said.meta.server_info)
+    return Introduction(Era.MODERN, MODERN_REVISIONS[0], result, name, version, said.capabilities)
 
 
 def read_initialize(name: str, result: bytes) -> Introduction:
@@ -135,8 +156,8 @@ def read_initialize(name: str, result: bytes) -> Introduction:
             UPSTREAM_FAILED,
             f"{name} wants to speak revision {said.protocolVersion[:40]!r}, which we do not know",
         )
-    info = said.serverInfo
-    return Introduction(Era.LEGACY, said.protocolVersion, result, info.name, info.version, said.capabilities)
+    server_name, version = _Info.read(said.serverInfo)
+    return Introduction(Era.LEGACY, said.protocolVersion, result, server_name, version, said.capabilities)
 
 
 def other_era(name: str, wanted: Era, detail: str = "") -> UpstreamError:

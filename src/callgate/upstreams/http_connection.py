@@ -34,8 +34,6 @@ class ConnectionOwner(Protocol):
         """The upstream's name for messages."""
         ...
 
-    def opened(self, connection: "HttpConnection") -> None: ...
-
     def released(self, connection: "HttpConnection") -> None: ...
 
     def repeat(self, exchange: HttpExchange) -> None: ...
@@ -69,7 +67,6 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._owner.opened(self)
         sock: Any = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

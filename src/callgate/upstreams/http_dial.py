@@ -4,7 +4,6 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Callable
 
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
@@ -18,20 +17,17 @@ _TLS_FAREWELL_S = 0.5
 
 
 async def dial(
-    origin: Origin,
-    make_connection: Callable[[], HttpConnection],
-    ssl_context: ssl.SSLContext | None,
-    timeout_s: float,
-) -> HttpConnection:
+    origin: Origin, connection: HttpConnection, ssl_context: ssl.SSLContext | None, timeout_s: float
+) -> None:
     """Raises UpstreamError. The context is needed for TLS origins only."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout_s):
             if not origin.is_tls:
-                _, connection = await loop.create_connection(make_connection, origin.host, origin.port)
+                await loop.create_connection(lambda: connection, origin.host, origin.port)
             else:
-                _, connection = await loop.create_connection(
-                    make_connection,
+                await loop.create_connection(
+                    lambda: connection,
                     origin.host,
                     origin.port,
                     ssl=ssl_context,
@@ -41,12 +37,11 @@ async def dial(
                 )
     except (OSError, UnicodeError) as problem:  # TimeoutError and every ssl error are OSErrors
         raise _explained(origin, problem, timeout_s) from problem
-    return connection
 
 
 def _explained(origin: Origin, problem: OSError | UnicodeError, timeout_s: float) -> UpstreamError:
     text, hint = _words(origin, problem, timeout_s)
-    return UpstreamError(UPSTREAM_UNAVAILABLE, text, hint=hint)
+    return UpstreamError(UPSTREAM_UNAVAILABLE, text, hint=hint, data={"reason": "unreachable"})
 
 
 def _words(origin: Origin, problem: OSError | UnicodeError, timeout_s: float) -> tuple[str, str]:

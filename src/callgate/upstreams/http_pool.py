@@ -122,20 +122,23 @@ class HttpPool:
         return dials < limits.max_dials and len(self._connections) + dials < limits.max_connections
 
     async def _open_one(self) -> None:
+        connection = HttpConnection(self)
         try:
-            connection = await dial(
-                self._origin, self._new_connection, self._ssl_context, self._limits.connect_timeout_s
-            )
+            await dial(self._origin, connection, self._ssl_context, self._limits.connect_timeout_s)
         except UpstreamError as error:
             exchange = self._next_in_line()
             if exchange is not None:
                 exchange.on_failure(error)
             return
+        except asyncio.CancelledError:
+            connection.abort()  # it may have been opened in the same turn of the loop
+            raise
+        # Only now: uvloop never reports the end of one whose opening was cancelled, and `close` waits for it.
+        self._connections.add(connection)
         if connection.is_open:
             self.released(connection)
-
-    def _new_connection(self) -> HttpConnection:
-        return HttpConnection(self)
+        else:
+            self.gone(connection)
 
     def _dial_ended(self, task: asyncio.Task[None]) -> None:
         self._dials.discard(task)
@@ -154,9 +157,6 @@ class HttpPool:
         pass
 
     # ---- what connections report (ConnectionOwner)
-
-    def opened(self, connection: HttpConnection) -> None:
-        self._connections.add(connection)
 
     def released(self, connection: HttpConnection) -> None:
         exchange = self._next_in_line()

@@ -24,6 +24,7 @@ from callgate.upstreams.http_exchange import SSE_TYPE, HttpExchange, RawHeaders,
 from callgate.upstreams.http_faults import answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.message_post import REPEATABLE_METHODS
+from callgate.upstreams.pipe_holders import PipeHolders
 from callgate.upstreams.streamable_http import MAX_WAITING
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.sse import SseDecoder, SseEvent
@@ -52,6 +53,7 @@ class LegacySseTransport:
         self._posts: dict[_Post, None] = {}
         self._by_rpc_id: dict[int, _Post] = {}
         self._is_over = False
+        self._holders = PipeHolders(self._pause, self._resume)
 
     # ---- Transport
 
@@ -89,6 +91,20 @@ class LegacySseTransport:
         if post is not None:
             self._posts.pop(post, None)
             post.cancel()
+
+    def pause_stream(self, about: int | None) -> None:
+        self._holders.add(about)
+
+    def resume_stream(self, about: int | None) -> None:
+        self._holders.discard(about)
+
+    def _pause(self) -> None:
+        if self._stream is not None:
+            self._stream.pause()
+
+    def _resume(self) -> None:
+        if self._stream is not None:
+            self._stream.resume()
 
     async def close(self) -> None:
         self._stop()

@@ -10,35 +10,38 @@ Rules (protocol.md, "Isolation of legacy upstreams")
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import lru_cache
 
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_BUSY, UPSTREAM_OTHER_ERA
+from callgate.model.error_codes import UPSTREAM_BUSY
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
 from callgate.model.offers import Kind
-from callgate.model.reply import Asking, Item, Notice, Reply
+from callgate.model.reply import Item, Notice, Reply, Unasked
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.call import Call
-from callgate.upstreams.handshake import Introduction, meta_of, other_era
-from callgate.upstreams.link import Link, LinkPlan, Opener
-from callgate.wire.params import peek, text_of, with_member
-from callgate.wire.revisions import META_PROTOCOL_VERSION, META_SUBSCRIPTION_ID
+from callgate.upstreams.handshake import Introduction, other_era, with_envelope
+from callgate.upstreams.link import Link, LinkPlan
+from callgate.upstreams.transport import Opener
+from callgate.wire.params import peek, text_of
+from callgate.wire.request_table import NO_TIMEOUT
+from callgate.wire.subscription import subscription_of, with_subscription
 
 _QUESTIONS = frozenset({"sampling", "elicitation", "roots"})
 _LIST_METHODS = frozenset(kind.method for kind in Kind)
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Links of single sessions, each perhaps a process: past this the machine is at risk, not the client.
 _MAX_OWN_LINKS = 100
-# A subscription has no answer to wait for: a year is for ever here.
-_FOR_EVER_S = 365 * 86400.0
+# A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
+_LISTEN_PAUSE_S = 1.0
+_LISTEN_MAX_PAUSE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +80,30 @@ class McpUpstream:
             yield Reply(result=introduction.result)
             return
         modern = introduction is not None and introduction.era is Era.MODERN
-        params = _with_meta(hop.params, asker.envelope) if modern else hop.params
+        # A list that we ask ourselves, or for a legacy client, has no envelope of its own yet.
+        speaker = asker.envelope if asker.envelope.era is Era.MODERN else None
+        params = with_envelope(hop.params, speaker) if modern else hop.params
         subscribing = hop.method == "subscriptions/listen"
         call = Call(_name_in(hop.method, params), hop.param_headers)
-        timeout_s = _FOR_EVER_S if subscribing else None
+        timeout_s = NO_TIMEOUT if subscribing else None
         async with aclosing(link.ask(hop.method, params, call, timeout_s)) as items:
             async for item in items:
+                hop.rpc_id = call.rpc_id
                 yield _restore_subscription(item, asker.rpc_id) if subscribing else item
         self._note_version(hop, link.introduction)
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
         link = self._own.get(session.session_id)
+        if link is None and session.target == self.name:  # everything of a direct client's passes
+            link = self._shared_legacy or self._first
         if link is not None:
             link.tell(method, params)
 
     def hear(self, listener: Callable[[News], None]) -> None:
         self._listener = listener
+
+    def view_of(self, session: Session) -> str | None:
+        return session.session_id if self._needs_own(session.envelope) else None
 
     def forget(self, session: Session) -> None:
         link = self._own.pop(session.session_id, None)
@@ -130,7 +141,7 @@ class McpUpstream:
     def _new_link(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Link:
         plan = LinkPlan(self.name, self._plan.opener, era, client, self._plan.timeout_s)
 
-        def on_heard(item: Notice | Asking) -> None:
+        def on_heard(item: Unasked) -> None:
             self._listener(Heard(self.name, session_id, item))
 
         return Link(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
@@ -144,7 +155,7 @@ class McpUpstream:
         assert introduction is not None
         if asker.envelope.era is introduction.era is Era.MODERN:
             return first
-        if method in _LIST_METHODS and self._own.get(asker.session.session_id) is None:
+        if method in _LIST_METHODS and not self._needs_own(asker.session.envelope):
             return first
         if asker.envelope.era is Era.MODERN:
             raise other_era(self.name, Era.MODERN)
@@ -175,10 +186,11 @@ class McpUpstream:
         return link
 
     def _needs_own(self, client: Envelope) -> bool:
+        if client.era is Era.MODERN:
+            return False
         if self._plan.isolation != "auto":
             return self._plan.isolation == "session"
-        declared = cast(dict[str, Any], msgspec.json.decode(client.capabilities))
-        return not _QUESTIONS.isdisjoint(declared)
+        return _answers_questions(client.capabilities)
 
     # ---- what the first link tells
 
@@ -189,23 +201,35 @@ class McpUpstream:
             self._listening = asyncio.create_task(self._listen())
 
     async def _listen(self) -> None:
-        """A modern server says what changed only to those who ask."""
+        """A modern server says what changed only to those who ask. Ends with the link, or a plain no."""
         wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-        params = with_member(msgspec.json.encode({"notifications": wanted}), "_meta", meta_of(None))
-        try:
-            async with aclosing(
-                self._first.ask("subscriptions/listen", params, Call(), _FOR_EVER_S)
-            ) as items:
-                async for item in items:
-                    if isinstance(item, Notice) and item.method.endswith("list_changed"):
-                        self._listener(Heard(self.name, None, Notice(item.method, b"")))
-        except UpstreamError as error:
-            if error.code is UPSTREAM_OTHER_ERA:
-                raise
+        params = with_envelope(msgspec.json.encode({"notifications": wanted}), None)
+        pause_s = _LISTEN_PAUSE_S
+        while self._first.is_ready:
+            with suppress(UpstreamError):
+                if not await self._listen_once(params):
+                    return
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LISTEN_MAX_PAUSE_S)
+
+    async def _listen_once(self, params: bytes) -> bool:
+        """Whether it is worth asking again."""
+        async with aclosing(self._first.ask("subscriptions/listen", params, Call(), NO_TIMEOUT)) as items:
+            async for item in items:
+                if isinstance(item, Notice) and item.method.endswith("list_changed"):
+                    self._listener(Heard(self.name, None, Notice(item.method, b"")))
+                elif isinstance(item, Reply):
+                    return item.fault is None
+        return True
 
     def _note_version(self, hop: Hop, introduction: Introduction | None) -> None:
         if introduction is not None:
             hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
+
+
+@lru_cache(maxsize=1024)
+def _answers_questions(capabilities: bytes) -> bool:
+    return not _QUESTIONS.isdisjoint(msgspec.json.decode(capabilities, type=dict[str, msgspec.Raw]))
 
 
 def _describe(introduction: Introduction | None, links: int) -> str:
@@ -214,13 +238,6 @@ def _describe(introduction: Introduction | None, links: int) -> str:
     who = " ".join(part for part in (introduction.server_name, introduction.server_version) if part)
     shared = f", {links} connections" if links > 1 else ""
     return f"{who or 'a server'}, {introduction.era.value} ({introduction.revision}){shared}"
-
-
-def _with_meta(params: bytes, envelope: Envelope) -> bytes:
-    """A request that we make ourselves, or for a legacy client, gets the envelope it lacks."""
-    if META_PROTOCOL_VERSION.encode() in params:
-        return params
-    return with_member(params, "_meta", meta_of(envelope if envelope.era is Era.MODERN else None))
 
 
 def _name_in(method: str, params: bytes) -> str | None:
@@ -233,16 +250,8 @@ def _name_in(method: str, params: bytes) -> str | None:
 
 def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
     """The client knows its subscription by its own request's id, the upstream by ours."""
-    if isinstance(item, Notice):
-        return Notice(item.method, _with_subscription(item.params, rpc_id))
-    if isinstance(item, Reply) and item.result is not None:
-        return replace(item, result=_with_subscription(item.result, rpc_id))
+    if isinstance(item, Notice) and subscription_of(item.params) is not None:
+        return Notice(item.method, with_subscription(item.params, rpc_id))
+    if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
+        return replace(item, result=with_subscription(item.result, rpc_id))
     return item
-
-
-def _with_subscription(raw: bytes, rpc_id: bytes) -> bytes:
-    if META_SUBSCRIPTION_ID.encode() not in raw:
-        return raw
-    members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    meta = with_member(bytes(members.get("_meta", b"{}")), META_SUBSCRIPTION_ID, rpc_id)
-    return with_member(raw, "_meta", meta)

@@ -52,7 +52,7 @@ REPEATABLE_METHODS = frozenset(
 class MessagePost(HttpExchange):
     __slots__ = (
         "_about", "_body", "_body_bytes", "_cursor", "_has_session", "_headers", "_is_answered",
-        "_is_initialize", "_is_over", "_owner", "_status", "_timer",
+        "_is_initialize", "_is_json", "_is_over", "_owner", "_status", "_timer",
     )  # fmt: skip
 
     def __init__(self, owner: StreamOwner, payload: bytes, outgoing: Outgoing, has_session: bool) -> None:
@@ -73,6 +73,7 @@ class MessagePost(HttpExchange):
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._cursor: EventCursor | None = None
+        self._is_json = False
         self._is_answered = False
         self._is_over = False
         self._timer: asyncio.TimerHandle | None = None
@@ -99,8 +100,11 @@ class MessagePost(HttpExchange):
         coded = coded_fault(self._owner.shown, headers)
         if coded is not None:
             self._fail(coded)
-        elif media_type_of(headers) == SSE_TYPE:
+            return
+        kind = media_type_of(headers)
+        if kind == SSE_TYPE:
             self._cursor = EventCursor()
+        self._is_json = kind == JSON_TYPE
 
     def on_data(self, data: bytes) -> None:
         if self._is_over:
@@ -142,7 +146,7 @@ class MessagePost(HttpExchange):
         """With 200 any response of that id; with an error status a JSON-RPC error of that id, so that the
         server's own words reach the client. Not with 401 and 403: those are for the operator."""
         if self._status == 200:
-            return media_type_of(self._headers) == JSON_TYPE and is_answer_to(body, about)
+            return self._is_json and is_answer_to(body, about)
         return self._status >= 400 and self._status not in (401, 403) and is_answer_to(body, about)
 
     # ---- streams

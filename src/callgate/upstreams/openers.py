@@ -1,5 +1,7 @@
 """How each kind of upstream is reached: a transport for a link, its era found out where HTTP can tell."""
 
+from pathlib import Path
+
 from callgate.model.envelope import Era
 from callgate.upstreams.child import ChildTransport
 from callgate.upstreams.child_command import ChildCommand
@@ -7,9 +9,9 @@ from callgate.upstreams.handshake import PROBE_TIMEOUT_S, discover_params, is_mo
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.legacy_sse import LegacySseTransport
-from callgate.upstreams.link import Opened, Opener
 from callgate.upstreams.streamable_http import StreamableHttpTransport
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import Opened, Opener, Receiver
+from callgate.upstreams.unix_socket import UnixSocketTransport
 from callgate.upstreams.warden import Warden
 from callgate.wire.json_rpc import Response, decode, encode_request
 from callgate.wire.revisions import MODERN_REVISIONS
@@ -36,6 +38,13 @@ def sse_opener(settings: HttpSettings, client: HttpClient) -> Opener:
         return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY)
 
     return open_sse
+
+
+def unix_opener(path: Path) -> Opener:
+    async def open_unix(receiver: Receiver, era: Era | None) -> Opened:
+        return Opened(UnixSocketTransport(path, receiver), era)
+
+    return open_unix
 
 
 async def _probe(settings: HttpSettings, client: HttpClient) -> Era:

@@ -44,8 +44,8 @@ class StderrTail:
 
     def lines(self) -> list[str]:
         """Oldest first; an unfinished last line counts, since a crash often leaves one."""
-        kept = [*self._lines, self._unfinished][-self._max_lines :]
-        return [line for raw in kept if (line := self._shown(raw))]
+        shown = [line for raw in (*self._lines, self._unfinished) if (line := self._shown(raw))]
+        return shown[-self._max_lines :]
 
     def _shown(self, raw: bytes) -> str:
         """Safe on a terminal and on a page: no colour codes, no control or direction-changing characters."""

@@ -1,8 +1,10 @@
 """The border between a connection's rules (`wire`) and what moves its bytes."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
 
 
@@ -63,6 +65,12 @@ class Transport(Protocol):
         """Be ready for what the server says of its own accord; on a pipe that is always so."""
         ...
 
+    def pause_stream(self, about: int | None) -> None:
+        """Whoever awaits this request is behind: read no more of its stream (on a pipe: of the pipe)."""
+        ...
+
+    def resume_stream(self, about: int | None) -> None: ...
+
     async def close(self) -> None:
         """Idempotent, and quick: a stubborn child is killed."""
         ...
@@ -71,3 +79,15 @@ class Transport(Protocol):
     def stderr_tail(self) -> list[str]:
         """The last lines of the child's stderr; empty for other transports."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A transport that can be started, and the era it is for; None: the handshake is to find out."""
+
+    transport: Transport
+    era: Era | None
+    cancels_by_closing: bool = False  # modern HTTP: no notification, the closed stream says it
+
+
+Opener = Callable[[Receiver, Era | None], Awaitable[Opened]]

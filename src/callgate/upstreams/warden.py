@@ -9,8 +9,8 @@ end of file, kills the groups still on its list and exits. Left aside: PR_SET_PD
 fork and exec (unsafe beside threads), reaches no grandchild, and fires when the *thread* that forked ends.
 A server that reads its stdin sees its end too, but one that hangs does not read.
 
-Not covered: a descendant that made a session of its own (setsid), as daemons do on purpose; the few turns of
-the loop between a spawn and `watch`; and systems without /bin/sh, where children run unguarded.
+Not covered: a descendant that made a session of its own (setsid), as daemons do on purpose; and systems
+without /bin/sh, where children run unguarded.
 """
 
 import contextlib
@@ -40,15 +40,10 @@ done
 """
 
 
-def signal_group(group: int, signum: int) -> bool:
-    """False when nobody is left in it. 0 as the signal only asks."""
-    try:
+def signal_group(group: int, signum: int) -> None:
+    """Nobody left in it is no failure, nor is somebody who has become another user (setuid)."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signum)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is there, but has become another user (setuid)
-        return True
-    return True
 
 
 class Warden:

@@ -3,7 +3,8 @@
 Rules
 1. The era is chosen per message: the reserved `_meta` member makes it modern; everything else is legacy.
    A dual-era server may serve both on one stream (2026-07-28, basic/versioning).
-2. A legacy request before a successful `initialize` is refused, except `ping`; a second `initialize` too.
+2. A legacy request before `initialize` is refused, except `ping`; a second `initialize` too. What comes while
+   `initialize` is being answered is held until it is.
 3. An id that is still open cannot be used again; both kinds of id ("1" and 1) are different ids.
 4. `notifications/cancelled` for an open request becomes `Cancel`; for an unknown one it is ignored.
 5. A frame that cannot be read is answered with an error, and the conversation goes on; one that is too long
@@ -76,16 +77,23 @@ class Conversation:
         self._handshake: Envelope | None = None
         self._handshaking = False
         self._open: set[bytes] = set()
+        self._held: list[Request | Notification] = []
 
     def receive(self, data: bytes) -> list[Event]:
         """Raises CallerError when a frame is too long: say so if you like, then hang up."""
         events = [self._read(frame) for frame in self._lines.feed(data)]
         return [event for event in events if event is not None]
 
-    def handshake_done(self, envelope: Envelope | None) -> None:
-        """The answer to `initialize` is on its way; None when it was refused and may be tried again."""
+    def handshake_done(self, envelope: Envelope | None) -> list[Event]:
+        """The answer to `initialize` is on its way; None when it was refused and may be tried again.
+
+        Returns what was held meanwhile.
+        """
         self._handshaking = False
         self._handshake = envelope
+        held, self._held = self._held, []
+        events = [self._read_message(message) for message in held]
+        return [event for event in events if event is not None]
 
     def closed(self, rpc_id: bytes) -> None:
         """The request was answered or given up: its id is free."""
@@ -95,11 +103,21 @@ class Conversation:
         message = decode(frame)
         if isinstance(message, Unreadable):
             return Refuse(encode_fault(message.rpc_id, fault_of(message.error)))
+        if isinstance(message, Response):
+            return Replied(message)
+        if (
+            self._handshaking
+            and message.method != "initialize"
+            and not is_modern(meta_of(peek(message.params)))
+        ):
+            self._held.append(message)
+            return None
+        return self._read_message(message)
+
+    def _read_message(self, message: Request | Notification) -> Event | None:
         if isinstance(message, Request):
             return self._read_request(message)
-        if isinstance(message, Notification):
-            return self._read_notification(message)
-        return Replied(message)
+        return self._read_notification(message)
 
     def _read_request(self, request: Request) -> Event:
         try:

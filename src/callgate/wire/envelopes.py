@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_UNSUPPORTED_VERSION
+from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE, CALLER_UNSUPPORTED_VERSION
 from callgate.model.errors import CallerError
 from callgate.wire.params import Meta, Peek, meta_of, text_of, value_of
 from callgate.wire.revisions import (
@@ -21,6 +21,11 @@ from callgate.wire.revisions import (
     META_PROTOCOL_VERSION,
     MODERN_REVISIONS,
 )
+
+# Kept as long as the session lives, so a client must not choose how much.
+_MAX_CAPABILITIES_BYTES = 64 * 1024
+_MAX_INFO_BYTES = 16 * 1024
+_MAX_NAME_CHARS = 200
 
 
 def is_modern(meta: Meta) -> bool:
@@ -47,16 +52,14 @@ def read_modern(meta: Meta) -> Envelope:
     revision = text_of(meta.protocol_version)
     if revision is None:
         raise CallerError(CALLER_BAD_PARAMS, f"{META_PROTOCOL_VERSION} must be a string")
-    capabilities = bytes(meta.capabilities)
-    if capabilities[:1] != b"{":
-        raise CallerError(CALLER_BAD_PARAMS, f"{META_CLIENT_CAPABILITIES} must be an object")
+    capabilities = _bounded(bytes(meta.capabilities), META_CLIENT_CAPABILITIES)
     name, version = _client_info(meta.client_info)
     return Envelope(
         era=Era.MODERN,
         revision=revision,
         client_name=name,
         client_version=version,
-        client_info=bytes(meta.client_info),
+        client_info=_info_bytes(meta.client_info),
         capabilities=capabilities,
         progress_token=bytes(meta.progress_token) or None,
         log_level=text_of(meta.log_level),
@@ -79,16 +82,16 @@ def read_initialize(params: bytes) -> Envelope:
     asked = text_of(members.get("protocolVersion", msgspec.Raw()))
     if asked is None:
         raise CallerError(CALLER_BAD_PARAMS, 'initialize needs the param "protocolVersion", a string')
-    capabilities = bytes(members.get("capabilities", msgspec.Raw(b"{}")))
-    if capabilities[:1] != b"{":
-        raise CallerError(CALLER_BAD_PARAMS, 'The param "capabilities" must be an object')
+    capabilities = _bounded(
+        bytes(members.get("capabilities", msgspec.Raw(b"{}"))), 'The param "capabilities"'
+    )
     name, version = _client_info(members.get("clientInfo", msgspec.Raw()))
     return Envelope(
         era=Era.LEGACY,
         revision=asked if asked in LEGACY_REVISIONS else LEGACY_REVISIONS[0],
         client_name=name,
         client_version=version,
-        client_info=bytes(members.get("clientInfo", b"")),
+        client_info=_info_bytes(members.get("clientInfo", msgspec.Raw())),
         capabilities=capabilities,
     )
 
@@ -102,10 +105,28 @@ def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
     return replace(remembered, progress_token=token, traceparent=trace)
 
 
+def _bounded(capabilities: bytes, what: str) -> bytes:
+    if capabilities[:1] != b"{":
+        raise CallerError(CALLER_BAD_PARAMS, f"{what} must be an object")
+    if len(capabilities) > _MAX_CAPABILITIES_BYTES:
+        raise CallerError(CALLER_TOO_LARGE, f"{what} has more than {_MAX_CAPABILITIES_BYTES} bytes")
+    return capabilities
+
+
 def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None]:
     info = value_of(raw)
     if not isinstance(info, dict):
         return None, None
     members = cast(dict[str, Any], info)
     name, version = members.get("name"), members.get("version")
-    return (name if isinstance(name, str) else None, version if isinstance(version, str) else None)
+    return _name(name), _name(version)
+
+
+def _name(value: Any) -> str | None:
+    return value[:_MAX_NAME_CHARS] if isinstance(value, str) else None
+
+
+def _info_bytes(raw: msgspec.Raw) -> bytes:
+    """As the client wrote it, for the upstream to see; icons and the like past all measure are dropped."""
+    info = bytes(raw)
+    return info if info[:1] == b"{" and len(info) <= _MAX_INFO_BYTES else b""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from callgate.model.error_codes import BUG_INTERNAL, INTERNAL_ERROR
 from callgate.model.errors import CallgateError
 from callgate.model.reply import RpcFault
@@ -12,6 +14,20 @@ def fault_of(error: CallgateError) -> RpcFault:
     if error.hint:
         data["hint"] = error.hint
     return RpcFault(error.code.rpc_code, error.message, data)
+
+
+class _Said(msgspec.Struct):
+    code: int = INTERNAL_ERROR
+    message: str = "The server answered with an error that is none"
+
+
+def read_fault(error: bytes) -> RpcFault:
+    """An upstream's error as it came; its code and message are read only for our own books."""
+    try:
+        said = msgspec.json.decode(error, type=_Said)
+    except msgspec.DecodeError:
+        said = _Said()
+    return RpcFault(said.code, said.message, raw=error if error[:1] == b"{" else None)
 
 
 # What a client is told of a bug: no message of the exception, which may quote anything.

@@ -13,13 +13,12 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import (
     CALLER_HEADER_MISMATCH,
     CALLER_NOT_ACCEPTABLE,
-    CALLER_UNSUPPORTED_VERSION,
     CALLER_WRONG_CONTENT_TYPE,
 )
 from callgate.model.errors import CallerError
 from callgate.wire.envelopes import is_modern
 from callgate.wire.params import Meta, Peek, text_of
-from callgate.wire.revisions import LEGACY_REVISIONS, SUPPORTED_REVISIONS
+from callgate.wire.revisions import LEGACY_REVISIONS
 
 VERSION_HEADER = "mcp-protocol-version"
 METHOD_HEADER = "mcp-method"
@@ -87,17 +86,6 @@ def check_modern_headers(headers: Headers, method: str, peeked: Peek, envelope: 
     named = text_of(peeked.name if member == "name" else peeked.uri)
     if named is not None and decode_header_value(headers.get(NAME_HEADER)) != named:
         raise _mismatch("Mcp-Name", headers.get(NAME_HEADER), named)
-
-
-def check_legacy_version(headers: Headers) -> None:
-    """Absent is fine (claude.ai sends none); a value we do not speak is not."""
-    version = headers.get(VERSION_HEADER)
-    if version is not None and version not in LEGACY_REVISIONS:
-        raise CallerError(
-            CALLER_UNSUPPORTED_VERSION,
-            f"MCP-Protocol-Version {version[:40]!r} is not supported",
-            hint=f"Speak one of {', '.join(SUPPORTED_REVISIONS)}",
-        )
 
 
 def decode_header_value(value: str | None) -> str | None:

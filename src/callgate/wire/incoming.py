@@ -4,8 +4,6 @@ Owns the matching of responses and progress with the request table, and the coun
 Must not know the state of the connection, nor send anything: events go out, and `connection` decides.
 """
 
-import msgspec
-
 from callgate.wire.connection_events import (
     Answered,
     AskedBack,
@@ -16,14 +14,12 @@ from callgate.wire.connection_events import (
     Orphan,
     Progressed,
 )
-from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode
+from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode, decode_batch
 from callgate.wire.progress_token import restore_theirs, token_of
 from callgate.wire.request_table import Pending, RequestTable
 
 _MAX_ID_DIGITS = 20  # a longer number is no id of ours, and Python refuses to read very long ones
 _NO_ID = 0  # ours begin with 1
-
-_batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Incoming:
@@ -43,14 +39,11 @@ class Incoming:
 
     def _read_batch(self, frame: bytes, unreadable: Unreadable, about: int | None, now: float) -> list[Event]:
         """2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does."""
-        try:
-            parts = _batch_decoder.decode(frame)
-        except (msgspec.DecodeError, RecursionError):
-            parts = []
-        if not parts:
+        messages = decode_batch(frame)
+        if not messages:
             return [self._read_one(unreadable, about, now)]
         # A batch in a batch is no message, and comes out as garbage.
-        return [self._read_one(decode(bytes(part)), about, now) for part in parts]
+        return [self._read_one(message, about, now) for message in messages]
 
     def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
         if isinstance(message, Response):
@@ -67,7 +60,7 @@ class Incoming:
         )
 
     def _answer(self, response: Response, now: float) -> Event:
-        rpc_id = _own_id(response.rpc_id)
+        rpc_id = own_id(response.rpc_id)
         pending = self._table.awaited(rpc_id)
         if pending is None:
             return self._unmatched(response.rpc_id, rpc_id, now)
@@ -76,7 +69,7 @@ class Incoming:
 
     def _progress(self, params: bytes, now: float) -> Event:
         token = token_of(params)
-        rpc_id = _own_id(token)
+        rpc_id = own_id(token)
         pending = self._table.awaited(rpc_id)
         if pending is None or pending.client_token is None:
             return self._unmatched(token, rpc_id, now)
@@ -95,7 +88,7 @@ class Incoming:
         return None if rpc_id is None else self._table.awaited(rpc_id)
 
 
-def _own_id(raw: bytes) -> int:
+def own_id(raw: bytes) -> int:
     """Our id, also when the upstream writes it as a string: "7" can mean only our 7, and some servers do."""
     digits = raw[1:-1] if raw[:1] == b'"' else raw
     return int(digits) if digits.isdigit() and len(digits) <= _MAX_ID_DIGITS else _NO_ID

@@ -56,6 +56,7 @@ class _Frame(msgspec.Struct):
 
 
 _frame_decoder = msgspec.json.Decoder(_Frame)
+_batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _text_decoder = msgspec.json.Decoder(str)
 _encode = msgspec.json.encode
 
@@ -77,6 +78,15 @@ def decode(frame: bytes) -> Message | Unreadable:
     return _classify(parsed)
 
 
+def decode_batch(frame: bytes) -> list[Message | Unreadable]:
+    """The messages of a JSON array; none of them when it is not one."""
+    try:
+        parts = _batch_decoder.decode(frame)
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return [decode(bytes(part)) for part in parts]
+
+
 def _classify(parsed: _Frame) -> Message | Unreadable:
     rpc_id = bytes(parsed.id)
     readable_id = rpc_id if _is_request_id(rpc_id) else None
@@ -88,6 +98,8 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
     if method:
         return _classify_call(readable_id, method, bytes(parsed.params))
     result, error = bytes(parsed.result), bytes(parsed.error)
+    if result and error == b"null":
+        error = b""  # JSON-RPC 1.0's way of saying that there is none; servers still write it
     if readable_id is not None and bool(result) != bool(error):
         return Response(readable_id, result or None, error or None)
     return Unreadable(
@@ -137,6 +149,8 @@ def encode_reply(rpc_id: bytes, reply: Reply) -> bytes:
 
 
 def encode_error_object(fault: RpcFault) -> bytes:
+    if fault.raw is not None:
+        return fault.raw
     error: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
         error["data"] = fault.data

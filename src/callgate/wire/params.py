@@ -31,6 +31,7 @@ class Peek(msgspec.Struct):
     meta: msgspec.Raw = msgspec.field(default=_RAW, name="_meta")
     name: msgspec.Raw = _RAW
     uri: msgspec.Raw = _RAW
+    ref: msgspec.Raw = _RAW
     requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
 
 
@@ -42,8 +43,11 @@ NO_PARAMS = Peek()
 
 
 def peek(params: bytes) -> Peek:
-    """`params` has been through `json_rpc.decode`: it is an object, or empty."""
-    return _peek_decoder.decode(params) if params else NO_PARAMS
+    """`params` has been through `json_rpc.decode`: an object, or empty. What cannot be read is absent."""
+    try:
+        return _peek_decoder.decode(params) if params else NO_PARAMS
+    except msgspec.DecodeError:  # half a surrogate in a key
+        return NO_PARAMS
 
 
 def meta_of(peeked: Peek) -> Meta:
@@ -51,18 +55,27 @@ def meta_of(peeked: Peek) -> Meta:
     raw = bytes(peeked.meta)
     if raw[:1] != b"{":
         return NO_META
-    return _meta_decoder.decode(raw)
+    try:
+        return _meta_decoder.decode(raw)
+    except msgspec.DecodeError:
+        return NO_META
 
 
 def text_of(raw: msgspec.Raw) -> str | None:
     """A JSON string's value; None when the member is absent or not a string."""
     data = bytes(raw)
-    return cast(str, msgspec.json.decode(data)) if data[:1] == b'"' else None
+    try:
+        return cast(str, msgspec.json.decode(data)) if data[:1] == b'"' else None
+    except msgspec.DecodeError:  # half a surrogate is JSON, but no text
+        return None
 
 
 def value_of(raw: msgspec.Raw) -> Any:
     data = bytes(raw)
-    return msgspec.json.decode(data) if data else None
+    try:
+        return msgspec.json.decode(data) if data else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def name_of(params: bytes, method: str) -> str:
@@ -74,6 +87,11 @@ def name_of(params: bytes, method: str) -> str:
 
 def with_member(params: bytes, key: str, value: bytes) -> bytes:
     """The same object with one member replaced (or added last); all others keep their bytes and order."""
-    members: dict[str, msgspec.Raw] = _members_decoder.decode(params) if params else {}
+    try:
+        members: dict[str, msgspec.Raw] = _members_decoder.decode(params) if params else {}
+    except msgspec.DecodeError as problem:
+        raise CallerError(
+            CALLER_BAD_PARAMS, f"The object has a member that cannot be read: {problem}"
+        ) from problem
     members[key] = msgspec.Raw(value)
     return msgspec.json.encode(members)

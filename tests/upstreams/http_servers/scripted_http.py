@@ -140,8 +140,8 @@ async def raw_server(
             await handler(reader, writer)
             writer.close()
             await writer.wait_closed()
-        except (asyncio.IncompleteReadError, OSError):
-            pass
+        except (asyncio.IncompleteReadError, OSError, asyncio.CancelledError):
+            pass  # cancelled by the end of the server, below
         finally:
             writer.transport.abort()
             tasks.discard(task)

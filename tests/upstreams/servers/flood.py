@@ -1,4 +1,4 @@
-"""As many frames as asked, as fast as the pipe takes them. Says on stderr when nobody has read for a while."""
+"""As many frames as asked, as fast as the pipe takes them. Says on stderr when nobody reads for a while."""
 
 import os
 import select

@@ -3,20 +3,17 @@
 import json
 import os
 import sys
+from pathlib import Path
 
-descriptors = sorted(int(name) for name in os.listdir("/proc/self/fd"))
-print(
-    json.dumps(
-        {
-            "env": dict(os.environ),
-            "cwd": os.getcwd(),
-            "args": sys.argv[1:],
-            # listdir itself had one open, the next free number
-            "open": [fd for fd in descriptors if os.path.exists(f"/proc/self/fd/{fd}")],
-            "session": os.getsid(0),
-            "pid": os.getpid(),
-        }
-    ),
-    flush=True,
-)
+listed = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+surroundings = {
+    "env": dict(os.environ),
+    "cwd": str(Path.cwd()),
+    "args": sys.argv[1:],
+    # Looked at again: listing the folder needed a descriptor itself.
+    "open": sorted(fd for fd in listed if Path(f"/proc/self/fd/{fd}").exists()),
+    "session": os.getsid(0),
+    "pid": os.getpid(),
+}
+print(json.dumps(surroundings), flush=True)
 sys.stdin.buffer.read()

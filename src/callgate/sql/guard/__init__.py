@@ -4,6 +4,7 @@
     verbs            what each statement does, by the dialect's own tokens
     forms            small strict grammars for what the parser cannot read (EXPLAIN, PRAGMA)
     calls            every name before a parenthesis must be allowed
+    needles          what a text is searched for must be short and written out
     parse            sqlglot: allow-listed roots, no forbidden node anywhere, tables touched
 
 Knows no connection, no thread, no MCP. The engine layer stands behind it and must hold alone.

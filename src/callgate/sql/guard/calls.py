@@ -6,6 +6,7 @@ something else. Table-valued functions need no parentheses, so hidden tables are
 
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
+from callgate.sql.guard.needles import check_needles
 from callgate.sql.guard.verbs import skip_group
 from callgate.sql.policy import Policy
 from callgate.sql.tokens import Kind, Token
@@ -36,7 +37,7 @@ def check_calls(tokens: tuple[Token, ...], verb: str, policy: Policy) -> Deny | 
             and not _may_precede(tokens, at, verb, policy)
         ):
             return refusals.function(token.name, policy)
-    return None
+    return check_needles(tokens, policy)
 
 
 def _may_precede(tokens: tuple[Token, ...], at: int, verb: str, policy: Policy) -> bool:

@@ -70,6 +70,18 @@ def function(name: str, policy: Policy) -> Deny:
     )
 
 
+def needle(name: str) -> Deny:
+    hint = "Write it out in 'single quotes' or with char(), at most 200 characters."
+    if name == "instr":
+        hint += " To search for another column's text, use a LIKE '%' || b || '%'."
+    return Deny(
+        codes.REFUSED_FUNCTION,
+        "needle",
+        f"the second argument of {name}() must be a short text that is written out here.",
+        hint,
+    )
+
+
 def hidden_table(name: str) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,

@@ -11,32 +11,26 @@ from urllib.parse import quote
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import SourceError
-from callgate.sql.policy import MAX_QUERY_CHARS, Policy, quote_name
+from callgate.sql.policy import Policy, quote_name
 from callgate.sql.sqlite.authorizer import make_authorizer
+from callgate.sql.sqlite.session_limits import limit_memory, limit_sizes, read_schema, starve
 
 # Another process may hold the write lock for a moment; longer, and the caller had better be told.
 _BUSY_TIMEOUT_S = 2.0
 _HEADER = b"SQLite format 3\0"
-
-_LIMITS = {
-    # No string or blob beyond 4 MiB, read or built: functions such as instr() and replace() cannot be
-    # interrupted, and their time grows with the square of this.
-    sqlite3.SQLITE_LIMIT_LENGTH: 4 * 1024 * 1024,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 4 * MAX_QUERY_CHARS,  # bytes, and UTF-8 takes up to 4 a character
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 500,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
-    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 100,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,  # the tool binds nothing, but FTS5 does inside
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 20,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
 
 
 class FileConnection(sqlite3.Connection):
     """Knows which file it holds: a path may lead to another one tomorrow (the demo is replaced by rename)."""
 
     identity: tuple[int, int] | None = None
+    is_spent = False  # interrupted once: not to be used for another statement
+
+    def interrupt(self) -> None:
+        """The one method that other threads may call. What cannot be interrupted is starved."""
+        self.is_spent = True
+        super().interrupt()
+        starve(self)
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
@@ -80,8 +74,9 @@ def open_connection(path: Path, policy: Policy) -> FileConnection:
             factory=FileConnection,
             isolation_level=None,  # transactions are the caller's own statements
             timeout=_BUSY_TIMEOUT_S,
-            # Opened, used and closed by one worker; only interrupt() comes from outside.
-            check_same_thread=True,
+            # Opened, used and closed by one worker. Only `interrupt` comes from outside, and what it does
+            # there (a flag, two numbers) SQLite allows from any thread.
+            check_same_thread=False,
         )
         _confine(connection, uri, policy)
         connection.identity = identity
@@ -92,6 +87,10 @@ def open_connection(path: Path, policy: Policy) -> FileConnection:
         raise _unavailable(
             f"the file {path} cannot be opened ({error}).", "It may be corrupt or locked."
         ) from error
+    except MemoryError:
+        if connection is not None:
+            connection.close()
+        raise
     return connection
 
 
@@ -100,14 +99,14 @@ def _confine(connection: sqlite3.Connection, uri: str, policy: Policy) -> None:
     connection.text_factory = bytearray
     if policy.schema:
         connection.execute(f"ATTACH DATABASE ? AS {quote_name(policy.schema)}", (uri,))
+    limit_memory(connection)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     if not policy.may_write:
         connection.execute("PRAGMA query_only = ON")
-    # Reads the schema: a corrupt file says so here and not in the middle of a caller's statement.
-    connection.execute(f"SELECT count(*) FROM {policy.catalogue}").fetchone()  # noqa: S608 - quoted by us
-    for category, limit in _LIMITS.items():
-        connection.setlimit(category, limit)
+    limit_sizes(connection)
+    # A corrupt file says so here and not in the middle of a caller's statement.
+    read_schema(connection, policy.catalogue)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1 if policy.schema else 0)
     connection.set_authorizer(make_authorizer(policy))
 

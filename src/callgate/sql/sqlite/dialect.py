@@ -9,9 +9,9 @@ from callgate.sql.tokens import word_set
 
 _TYPE_NAMES = word_set(
     """
-    bigint bit boolean char character clob date datetime decimal double float int integer money native
-    nchar number numeric nvarchar precision real smallint string text time timestamp tinyint varbinary
-    varchar varchar2 varying
+    big bigint bit boolean char character clob date datetime decimal double float int int2 int8 integer
+    mediumint money native nchar number numeric nvarchar precision real signed smallint string text time
+    timestamp tinyint unsigned varbinary varchar varchar2 varying
     """
 )
 # RAISE is left out: it only means something in a trigger.
@@ -51,6 +51,7 @@ SQLITE = Dialect(
             }
         ),
         hidden_prefixes=("pragma_",),
+        needle_functions=functions.WITH_NEEDLE,
     ),
     forms=MappingProxyType({"PRAGMA": pragmas.read_pragma}),
     foreign_verbs=MappingProxyType(

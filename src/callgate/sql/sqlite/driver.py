@@ -14,7 +14,8 @@ from callgate.sql.driver import StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy
 from callgate.sql.sqlite.connection import FileConnection, check_file, identity_of, open_connection
-from callgate.sql.sqlite.failures import explain_failure
+from callgate.sql.sqlite.failures import explain_failure, out_of_memory
+from callgate.sql.sqlite.session_limits import read_schema
 from callgate.sql.sqlite.statement_run import run_statement
 from callgate.sql.workers.job import Job, Stopped, StopReason
 from callgate.sql.workers.pool import Pool, PoolBusy
@@ -51,6 +52,8 @@ class SqliteDriver:
         except SourceError as error:
             if error.code is codes.SOURCE_UNAVAILABLE:
                 self._last_failure = f"{error.message} {error.hint}".strip()
+            # The operator sees the whole path (`trouble`); a caller has no use for our folders.
+            error.message = error.message.replace(str(self._path), self._path.name)
             raise
         self._last_failure = None
         return results
@@ -67,11 +70,25 @@ class SqliteDriver:
 
     def _ready_connection(self, held: FileConnection | None) -> FileConnection:
         """In a worker's thread, before each job: the file may have been replaced, or have come back."""
-        if held is not None:
-            if held.identity == identity_of(self._path):
-                return held
-            held.close()
-        return open_connection(self._path, self._policy)
+        try:
+            if held is not None:
+                if not held.is_spent and held.identity == identity_of(self._path):
+                    return self._refreshed(held)
+                held.close()
+            return open_connection(self._path, self._policy)
+        except MemoryError:
+            if held is not None:
+                held.close()
+            raise out_of_memory() from None
+
+    def _refreshed(self, held: FileConnection) -> FileConnection:
+        try:
+            read_schema(held, self._policy.catalogue)
+        except sqlite3.Error as error:
+            if "locked" not in str(error):  # that one passes, and the statement itself says it best
+                held.close()
+                return open_connection(self._path, self._policy)
+        return held
 
     def _run(
         self,
@@ -99,7 +116,7 @@ class SqliteDriver:
     ) -> StatementResult:
         try:
             return run_statement(connection, statement, self._policy.limits)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, MemoryError) as error:
             told = explain_failure(error, statement, connection, self._policy)
             if count > 1:
                 told.message += f" (Statement {done + 1} of {count}; {done} before it were run.)"

@@ -12,6 +12,7 @@ from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy, quote_name
+from callgate.sql.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
 from callgate.sql.tokens import line_and_column
 
 _NO_TABLE = re.compile(r"no such table: (.+)")
@@ -22,19 +23,33 @@ _NEAR = re.compile(r'near "(.+)": syntax error', re.DOTALL)
 _TIPS: dict[str, str] = {
     "SQLITE_BUSY": "Another process is writing to this database. Try again in a moment.",
     "SQLITE_LOCKED": "Another statement is using this table. Try again in a moment.",
-    "SQLITE_TOOBIG": "Leave out very large texts or blobs, or take a part: substr(column, 1, 1000).",
+    # substr() would not help: SQLite reads the whole value first. Neither would length(), except of a blob.
+    "SQLITE_TOOBIG": f"A value, or a row to be sorted, is larger than {VALUE_BYTES // 1024} KiB. Name the "
+    "columns you need and leave out those with very large texts or blobs; typeof(column) can still be asked.",
     "SQLITE_CONSTRAINT": "The row breaks a rule of its table: duplicate key, missing value or foreign key.",
     "SQLITE_FULL": "The disk or the database is full.",
 }
 _DOWN = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR"})
 
 
+def out_of_memory() -> SourceError:
+    return _source(
+        codes.SOURCE_FAILED,
+        f"The query needs more memory than the {HEAP_BYTES // 1024**2} MiB that all queries share.",
+        "Select fewer or smaller columns, add LIMIT to an ORDER BY, use fewer nested queries. "
+        "If other large queries are running, try again in a moment.",
+    )
+
+
 def explain_failure(
-    error: sqlite3.Error, statement: Statement, connection: sqlite3.Connection, policy: Policy
+    error: sqlite3.Error | MemoryError, statement: Statement, connection: sqlite3.Connection, policy: Policy
 ) -> CallgateError:
     message = str(error)
     name = str(getattr(error, "sqlite_errorname", "") or "")
     primary = "_".join(name.split("_")[:2])
+    # SQLITE_NOMEM arrives as MemoryError; virtual tables say it in words, the file layer as an I/O error.
+    if isinstance(error, MemoryError) or name == "SQLITE_IOERR_NOMEM" or "out of memory" in message:
+        return out_of_memory()
     if primary == "SQLITE_AUTH" or "not authorized" in message or "prohibited" in message:
         return RefusedError(
             codes.REFUSED_FORBIDDEN,
@@ -78,9 +93,16 @@ def _other(message: str, primary: str, statement: Statement) -> SourceError:
             f"Function '{match.group(1)}' does not exist in SQLite {sqlite3.sqlite_version}.",
             "Use another built-in function.",
         )
+    if "too many columns" in message:
+        return _source(
+            codes.SOURCE_FAILED, f"SQLite error: {message}.", f"Name at most {COLUMNS} columns, not *."
+        )
     if "ambiguous column name" in message:
         return _source(codes.SOURCE_FAILED, f"{message}.", "Write table.column.")
-    return _source(codes.SOURCE_FAILED, f"SQLite error: {message}.", _TIPS.get(primary, ""))
+    # Some built-ins report a value that is too long without a word.
+    return _source(
+        codes.SOURCE_FAILED, f"SQLite error: {message or 'string or blob too big'}.", _TIPS.get(primary, "")
+    )
 
 
 def _source(code: ErrorCode, message: str, hint: str) -> SourceError:
@@ -126,7 +148,7 @@ def _unknown_column(
 def _names(connection: sqlite3.Connection, sql: str, *bound: str) -> list[str]:
     try:
         rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(2_000)
-    except sqlite3.Error:
+    except (sqlite3.Error, MemoryError):
         return []  # the first error is the one to tell
     return [bytes(row[0]).decode("utf-8", "replace") for row in rows]
 

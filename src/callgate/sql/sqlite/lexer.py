@@ -31,6 +31,10 @@ _NAMED_VARIABLE = re.compile(
 _CLOSING = {"'": "'", '"': '"', "`": "`", "[": "]"}
 # Categories of characters that a reader cannot see or that look like a blank.
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"})
+# In a comment only those that change where a reader sees it end, or cannot be sent to SQLite at all: C1
+# controls, line and paragraph separators, bidirectional overrides, half a surrogate pair. An emoji's joiner
+# or a no-break space is harmless there: SQLite and this lexer look for `\n` and `*/` alone.
+_DECEPTIVE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def lex(text: str) -> tuple[Token, ...]:
@@ -135,7 +139,7 @@ def _hidden_checked(kind: Kind, whole: str, at: int) -> Token:
         # \r inside a `--` comment does not end it, though every editor shows a new line there.
         if char == "\r" and whole.startswith("--") and not whole.endswith("\r"):
             return Token(Kind.ILLEGAL, whole, at, fault="a carriage return hides inside a -- comment")
-        if char > "\x7f" and unicodedata.category(char) in _INVISIBLE:
+        if _DECEPTIVE.match(char):
             return Token(Kind.ILLEGAL, whole, at, fault=_invisible(char))
     return Token(kind, whole, at)
 

@@ -4,8 +4,9 @@ Rules
 1. A job's time counts from the moment a worker takes it; waiting for a worker has the same limit of its own.
 2. Time-out and cancellation interrupt the engine. The caller is told by the watchdog's flag (`Stopped`).
 3. A cancelled caller does not wait for the worker; the worker comes back to the pool by itself.
-4. Some work cannot be interrupted (SQLite's instr() on megabytes). A worker that does not come back within
-   GRACE_S is abandoned and replaced, at most `size` times at once: beyond that the source is busy.
+4. Some work cannot be interrupted (one long call of a built-in function). A worker that does not come back
+   within GRACE_S is abandoned and replaced, at most `size` times at once: beyond that callers wait, and the
+   first of them is served as soon as an abandoned worker comes back.
 
 Lives on one event loop.
 """
@@ -120,6 +121,7 @@ class Pool(Generic[Connection]):
         self._busy.pop(worker, None)
         if worker in self._abandoned:
             self._abandoned.discard(worker)  # it was told to retire when it was given up
+            self._serve_waiter()  # its place is free again
         else:
             self._hand_on(worker)
         job.deliver()
@@ -149,7 +151,10 @@ class Pool(Generic[Connection]):
         worker.retire(_nobody_waits)
         if not job.answer.done():
             job.answer.set_exception(Stopped(job.stop_reason or StopReason.TIMEOUT))
-        if self._waiting and self._may_open():
+        self._serve_waiter()
+
+    def _serve_waiter(self) -> None:
+        if self._waiting and not self._closed and self._may_open():
             self._hand_on(self._open_worker())
 
 

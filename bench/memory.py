@@ -1,0 +1,107 @@
+"""Memory of `callgate serve`: idle on the demo and with an upstream, and per idle session of 1,000."""
+
+import http.client
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from _processes import Cores, end_on_sigterm, memory_kb, running, tree, wait_until_idle
+from _targets import Gateway, build_tools, callgate, echo
+
+SESSIONS = 1_000
+WARM_UP_SESSIONS = 100  # what is loaded or allocated once is not a session's
+IDLE_LIMIT_MB = 90
+SESSION_LIMIT_KB = 50
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bench-memory", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+@contextmanager
+def demo(state: Path) -> Iterator[Gateway]:
+    """Without any configuration, so that the demo is served."""
+    command = [sys.executable, "-m", "callgate", "serve", "--json", "--port", "0", "--state-dir", str(state)]
+    state.mkdir()
+    with running(command, state / "stderr.log", {"XDG_CONFIG_HOME": str(state)}, state) as process:
+        assert process.stdout is not None
+        yield Gateway(json.loads(process.stdout.readline())["mcp"].removesuffix("/mcp"), process.pid)
+
+
+def open_sessions(gateway: Gateway, path: str, count: int) -> None:
+    """Legacy handshakes over one connection: what is left behind is the sessions, not their sockets."""
+    connection = http.client.HTTPConnection(gateway.base.removeprefix("http://"), timeout=30)
+    for _ in range(count):
+        status, session_id, _ = _post(connection, path, INITIALIZE, {})
+        assert status == 200, status
+        assert session_id is not None
+        status, _, body = _post(connection, path, INITIALIZED, {"Mcp-Session-Id": session_id})
+        assert status == 202, body
+    connection.close()
+
+
+def _post(
+    connection: http.client.HTTPConnection, path: str, message: object, headers: dict[str, str]
+) -> tuple[int, str | None, bytes]:
+    connection.request("POST", path, json.dumps(message), HEADERS | headers)
+    answer = connection.getresponse()
+    return answer.status, answer.getheader("Mcp-Session-Id"), answer.read()
+
+
+def settled_kb(gateway: Gateway) -> tuple[int, int]:
+    wait_until_idle(gateway.pid)
+    time.sleep(0.5)
+    return memory_kb(gateway.pid)
+
+
+def print_idle(what: str, gateway: Gateway) -> None:
+    time.sleep(1)
+    resident, proportional = settled_kb(gateway)
+    children = len(tree(gateway.pid)) - 1
+    beside = f", {children} child processes not counted" if children else ""
+    figures = f"{resident / 1024:6.1f} MB VmRSS  {proportional / 1024:6.1f} MB PSS"
+    print(f"{what:54} {figures}   (limit {IDLE_LIMIT_MB} MB{beside})")
+
+
+def print_growth(what: str, gateway: Gateway, path: str) -> None:
+    open_sessions(gateway, path, WARM_UP_SESSIONS)
+    before = settled_kb(gateway)
+    open_sessions(gateway, path, SESSIONS)
+    after = settled_kb(gateway)
+    resident, proportional = ((now - then) / SESSIONS for now, then in zip(after, before, strict=True))
+    figures = f"{resident:6.1f} KB VmRSS  {proportional:6.1f} KB PSS"
+    print(f"{what:54} {figures}   (limit {SESSION_LIMIT_KB} KB; {after[0] / 1024:.0f} MB with {SESSIONS:,})")
+
+
+def main() -> None:
+    end_on_sigterm()
+    build_tools()
+    cores = Cores()
+    with tempfile.TemporaryDirectory(prefix="callgate-bench-") as folder, echo(cores) as upstream:
+        state = Path(folder)
+        with demo(state / "demo") as gateway:
+            print_idle("idle, demo", gateway)
+        with callgate(cores, upstream, state / "idle", with_child=False) as gateway:
+            print_idle("idle, one HTTP upstream", gateway)
+        for path in ("/mcp", "/servers/echo/mcp"):
+            for recording in (True, False):
+                place = state / f"{path.count('/')}{recording}"
+                with callgate(cores, upstream, place, recording=recording, with_child=False) as gateway:
+                    recorded = "" if recording else ", recording off"
+                    print_growth(f"each idle session of {path}{recorded}", gateway, path)
+
+
+if __name__ == "__main__":
+    main()

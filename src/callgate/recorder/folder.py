@@ -1,0 +1,26 @@
+"""The record's folder, for our eyes only."""
+
+import logging
+import os
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+
+def make_record_folder(folder: Path) -> Path:
+    """Made if need be, closed to others; returns the journals' folder in it. Raises OSError."""
+    journal = folder / "journal"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True, mode=0o700)
+    found = folder.stat()
+    if found.st_mode & 0o077:
+        # `[record] path` may name a folder that others use too (/tmp, a home): that one is not ours to close.
+        is_ours = found.st_uid == os.geteuid() and (journal.is_dir() or not any(folder.iterdir()))
+        if is_ours:
+            folder.chmod(0o700)
+        else:
+            _log.warning(
+                "others may look into %s, which holds the record: give it a folder of its own", folder
+            )
+    journal.mkdir(exist_ok=True, mode=0o700)
+    return journal

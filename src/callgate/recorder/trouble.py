@@ -1,0 +1,80 @@
+"""What is wrong with the record at the moment, in words for the operator."""
+
+import logging
+from pathlib import Path
+
+import duckdb
+
+from callgate.model.error_codes import SETUP_STATE_FOLDER
+from callgate.model.errors import SetupError
+
+_log = logging.getLogger(__name__)
+
+_KEPT = "until then calls are journalled, and none is lost"
+
+
+class Trouble:
+    """One thing that can be wrong: logged when it changes, not each time it is met."""
+
+    def __init__(self) -> None:
+        self.error: SetupError | None = None
+
+    def note(self, error: SetupError | None, *, bug: Exception | None = None) -> None:
+        """`bug`: where its traceback is of use. None as the error: all is well."""
+        before, self.error = self.error, error
+        if error is not None and (before is None or before.message != error.message):
+            _log.error("%s", describe(error), exc_info=bug)
+        elif error is None and before is not None:
+            _log.warning("No longer: %s", before.message)
+
+
+def describe(error: SetupError) -> str:
+    return f"{error.message}. {error.hint}" if error.hint else error.message
+
+
+def journal_unwritable(folder: Path, problem: OSError) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"The record cannot be written in {folder}: {problem.strerror}",
+        hint="Make room there, or choose another place with [record] path or CALLGATE_STATE_DIR",
+    )
+
+
+def store_unopenable(path: Path, problem: Exception) -> SetupError:
+    if "Conflicting lock" in str(problem):  # DuckDB has no type for it
+        hint = f"Close the program that has the file open; {_KEPT}"
+    else:
+        hint = f"If the file is damaged, move it and {path.name}.wal away and a new one is begun; {_KEPT}"
+    return SetupError(
+        SETUP_STATE_FOLDER, f"The record {path} cannot be opened: {_first_line(problem)}", hint=hint
+    )
+
+
+def store_unusable(path: Path, problem: Exception) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"The record {path} cannot be brought up to date: {_first_line(problem)}",
+        hint=f"It is tried again. If the file is damaged, move it and {path.name}.wal away; {_KEPT}",
+    )
+
+
+def store_unreadable(path: Path, problem: duckdb.Error) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"The record {path} cannot be read: {_first_line(problem)}",
+        hint=f"If the file is damaged, move it and {path.name}.wal away and a new one is begun",
+    )
+
+
+def unforeseen(problem: Exception) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"The record cannot be kept: {type(problem).__name__}: {_first_line(problem)}",
+        hint="This is a fault of Callgate: please report it with the log",
+    )
+
+
+def _first_line(problem: Exception) -> str:
+    """DuckDB adds advice, statements and stack traces below it."""
+    text = problem.strerror if isinstance(problem, OSError) else str(problem)
+    return (text or type(problem).__name__).partition("\n")[0][:300]

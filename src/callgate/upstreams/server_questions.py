@@ -1,0 +1,60 @@
+"""The questions a server put to its client (sampling, elicitation, roots), until answered or withdrawn.
+
+Owns who may be asked what: exactly what the client of this link declared. A shared link declared nothing.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from callgate.model.envelope import Envelope
+from callgate.model.reply import Answer, Asking
+from callgate.upstreams.call import Call
+from callgate.wire.connection_events import AskedBack
+from callgate.wire.params import peek
+
+NOT_DECLARED = Answer(error=b'{"code":-32601,"message":"The client did not declare that it answers this"}')
+_NEEDED_CAPABILITY = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class ServerQuestions:
+    def __init__(self, client: Envelope | None) -> None:
+        self._is_shared = client is None
+        self._declared = (
+            frozenset(msgspec.json.decode(client.capabilities, type=dict[str, msgspec.Raw]))
+            if client is not None
+            else frozenset[str]()
+        )
+        self._open: dict[bytes, tuple[Asking, Call | None]] = {}  # by the server's own id
+
+    def may_ask(self, method: str) -> bool:
+        if self._is_shared:
+            return False
+        needed = _NEEDED_CAPABILITY.get(method)
+        return needed is None or needed in self._declared
+
+    def put(self, asked: AskedBack, call: Call | None, answered: Callable[[Answer], None]) -> Asking:
+        """The question as the client's side gets it; `answered` is called at most once."""
+
+        def respond(answer: Answer) -> None:
+            if self._open.pop(asked.rpc_id, None) is not None:
+                answered(answer)
+
+        question = Asking(asked.method, asked.params, respond)
+        self._open[asked.rpc_id] = (question, call)
+        return question
+
+    def take_back(self, params: bytes) -> tuple[Asking, Call | None] | None:
+        """What a server's `notifications/cancelled` withdraws; None when it is no question of its own."""
+        return self._open.pop(bytes(peek(params).requestId), None)
+
+    def is_open(self, rpc_id: bytes, question: Asking) -> bool:
+        return self._open.get(rpc_id, (None, None))[0] is question
+
+    def forget_all(self) -> None:
+        """The connection they were put on is gone: an answer would reach nobody."""
+        self._open.clear()

@@ -1,0 +1,63 @@
+"""The order in which a new connection gets to know its upstream: the probe, then the handshake.
+
+(2026-07-28, basic/transports/stdio and streamable-http, "Backward Compatibility".) What is said and how
+answers are read is `handshake`; who carries it is the link.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from callgate.model.errors import UpstreamError
+from callgate.model.reply import Answer
+from callgate.upstreams.handshake import (
+    PROBE_TIMEOUT_S,
+    Introduction,
+    discover_params,
+    error_message,
+    initialize_params,
+    is_modern_evidence,
+    other_era,
+    read_discover,
+    read_initialize,
+)
+from callgate.upstreams.transport import Opened, Outgoing
+from callgate.wire.json_rpc import encode_notification
+from callgate.wire.request_table import INITIALIZE_TIMEOUT_S
+
+AskHandshake = Callable[[str, bytes, float], Awaitable[Answer]]
+_INITIALIZED = "notifications/initialized"
+
+
+async def shake_hands(name: str, client: Envelope | None, opened: Opened, ask: AskHandshake) -> Introduction:
+    """Raises UpstreamError. `client`: the one client this connection is for."""
+    if opened.era is not Era.LEGACY:
+        introduction = await _probe(name, opened.era, ask)
+        if introduction is not None:
+            return introduction
+    answer = await ask("initialize", initialize_params(client), INITIALIZE_TIMEOUT_S)
+    if answer.result is None:
+        if opened.era is Era.LEGACY:
+            raise other_era(name, Era.LEGACY, f" ({error_message(answer.error)})")
+        raise UpstreamError(UPSTREAM_FAILED, f"{name} refused initialize: {error_message(answer.error)}")
+    introduction = read_initialize(name, answer.result)
+    opened.transport.negotiated(introduction.revision)
+    opened.transport.send(Outgoing(encode_notification(_INITIALIZED, b""), None, _INITIALIZED))
+    opened.transport.listen()
+    return introduction
+
+
+async def _probe(name: str, era: Era | None, ask: AskHandshake) -> Introduction | None:
+    """None: this is a legacy server."""
+    try:
+        answer = await ask("server/discover", discover_params(), PROBE_TIMEOUT_S)
+    except UpstreamError as error:
+        if era is Era.MODERN or error.code is not UPSTREAM_TIMEOUT:
+            raise
+        return None  # silence
+    introduction = read_discover(answer.result) if answer.result is not None else None
+    if introduction is None and (
+        era is Era.MODERN or (answer.error is not None and is_modern_evidence(answer.error))
+    ):
+        raise other_era(name, Era.MODERN)
+    return introduction

@@ -1,0 +1,104 @@
+"""A local stream socket as a transport: one frame a line, like stdio. How our own commands join a gateway."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+from callgate.model.error_codes import UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
+from callgate.model.errors import CallerError, UpstreamError
+from callgate.upstreams.pipe_holders import PipeHolders
+from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.wire.lines import LineSplitter, flat
+
+
+class UnixSocketTransport(asyncio.Protocol):
+    """Implements `transport.Transport`, over a path or over a socket that is connected already."""
+
+    def __init__(self, place: Path | socket.socket, receiver: Receiver) -> None:
+        self._place = place
+        self._receiver = receiver
+        self._lines = LineSplitter()
+        self._transport: asyncio.Transport | None = None
+        self._holders = PipeHolders(self._pause, self._resume)
+        self._is_full = False
+        self._is_over = False
+
+    # ---- Transport
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        where = (
+            {"sock": self._place} if isinstance(self._place, socket.socket) else {"path": str(self._place)}
+        )
+        try:
+            self._transport, _ = await loop.create_unix_connection(lambda: self, **where)  # type: ignore[arg-type]
+        except OSError as problem:
+            raise UpstreamError(
+                UPSTREAM_UNAVAILABLE, f"Nobody listens on {self._place}: {problem.strerror}"
+            ) from problem
+
+    def send(self, outgoing: Outgoing) -> bool:
+        if self._transport is None or self._is_full or self._is_over:
+            return False
+        self._transport.write(flat(outgoing.frame) + b"\n")
+        return True
+
+    def abandon(self, rpc_id: int) -> None:
+        """Nothing: on a stream a cancellation is a notification."""
+
+    def negotiated(self, revision: str) -> None:
+        """Nothing: a stream carries no headers."""
+
+    def listen(self) -> None:
+        """Nothing: a stream is always heard."""
+
+    def pause_stream(self, about: int | None) -> None:
+        self._holders.add(about)
+
+    def resume_stream(self, about: int | None) -> None:
+        self._holders.discard(about)
+
+    def _pause(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    async def close(self) -> None:
+        self._is_over = True
+        if self._transport is not None:
+            self._transport.close()
+
+    @property
+    def stderr_tail(self) -> list[str]:
+        return []
+
+    # ---- asyncio.Protocol
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            frames = self._lines.feed(data)
+        except CallerError as error:
+            self._say_lost(UpstreamError(UPSTREAM_TOO_LARGE, error.message))
+            return
+        for frame in frames:
+            if not self._is_over:
+                self._receiver.received(frame, None)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._say_lost(UpstreamError(UPSTREAM_UNAVAILABLE, "The other side closed the connection"))
+
+    def _say_lost(self, error: UpstreamError) -> None:
+        if not self._is_over:
+            self._is_over = True
+            if self._transport is not None:
+                self._transport.close()
+            self._receiver.lost(error)

@@ -1,0 +1,212 @@
+"""The reference upstream of the conformance runs, on the low-level `Server` of the official SDK (mcp 2.3).
+
+Serves both protocol eras (2025-11-25 handshake, 2026-07-28 stateless) with every fixture the official
+suite (@modelcontextprotocol/conformance 0.1.16 and 0.2.0-alpha.12) looks for.
+
+    python refserver.py http  --port 3901      Streamable HTTP at /mcp
+    python refserver.py stdio                  stdio
+    python refserver.py sse   --port 3901      legacy HTTP+SSE at /sse + /messages/
+"""
+
+import argparse
+import json
+import warnings
+from typing import Any
+
+import anyio
+import mcp_types as t
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.streamable_http import EventMessage, EventStore
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+from refserver_shapes import MODERN, PNG, STR, answer, elicit, fresh, need, res, text
+from refserver_tools import bus, call_tool, list_tools
+
+# Logging, sampling and roots are deprecated in 2026-07-28 but still tested on 2025-11-25.
+warnings.simplefilter("ignore")
+
+RESOURCES = {
+    "test://static-text": ("text/plain", "text", "This is the content of the static text resource."),
+    "test://static-binary": ("image/png", "blob", PNG),
+    "test://watched-resource": ("text/plain", "text", "Watched resource content"),
+}
+
+
+async def list_resources(ctx, params):
+    return {
+        "resources": [
+            {"uri": u, "name": u.split("//")[1], "mimeType": m} for u, (m, _, _) in RESOURCES.items()
+        ],
+        **fresh(ctx),
+    }
+
+
+async def list_templates(ctx, params):
+    return {
+        "resourceTemplates": [
+            {"uriTemplate": "test://template/{id}/data", "name": "template", "mimeType": "application/json"}
+        ],
+        **fresh(ctx),
+    }
+
+
+async def read_resource(ctx, params):
+    uri = str(params.uri)
+    if uri in RESOURCES:
+        mime, kind, body = RESOURCES[uri]
+    elif uri.startswith("test://template/") and uri.endswith("/data"):
+        i = uri[len("test://template/") : -len("/data")]
+        mime, kind, body = (
+            "application/json",
+            "text",
+            json.dumps({"id": i, "templateTest": True, "data": f"Data for ID: {i}"}),
+        )
+    else:
+        code = t.INVALID_PARAMS if ctx.protocol_version == MODERN else -32002
+        raise MCPError(code, "Resource not found", {"uri": uri})
+    return {"contents": [{"uri": uri, "mimeType": mime, kind: body}], **fresh(ctx)}
+
+
+def arg(n: str) -> dict[str, Any]:
+    return {"name": n, "description": n, "required": True}
+
+
+PROMPTS = {
+    "test_simple_prompt": [],
+    "test_prompt_with_arguments": [arg("arg1"), arg("arg2")],
+    "test_prompt_with_embedded_resource": [arg("resourceUri")],
+    "test_prompt_with_image": [],
+    "test_input_required_result_prompt": [],
+}
+
+
+async def list_prompts(ctx, params):
+    return {
+        "prompts": [{"name": n, "description": n, "arguments": a} for n, a in PROMPTS.items()],
+        **fresh(ctx),
+    }
+
+
+async def get_prompt(ctx, params):
+    a, n = params.arguments or {}, params.name
+    if n == "test_simple_prompt":
+        c = [text("This is a simple prompt for testing.")]
+    elif n == "test_prompt_with_arguments":
+        c = [text(f"Prompt with arguments: arg1='{a.get('arg1')}', arg2='{a.get('arg2')}'")]
+    elif n == "test_prompt_with_embedded_resource":
+        c = [
+            res(a.get("resourceUri", ""), "text/plain", "Embedded resource content for testing."),
+            text("Please process it."),
+        ]
+    elif n == "test_prompt_with_image":
+        c = [{"type": "image", "data": PNG, "mimeType": "image/png"}, text("Please analyze the image above.")]
+    elif n == "test_input_required_result_prompt":
+        if (r := answer(dict(ctx.params or {}), "user_context")) is None:
+            return need({"user_context": elicit("What context should the prompt use?", context=STR)})
+        c = [text(f"Use the following context: {(r.get('content') or {}).get('context', '?')}")]
+    else:
+        raise MCPError(t.INVALID_PARAMS, f"Unknown prompt: {n}")
+    return {"messages": [{"role": "user", "content": x} for x in c]}
+
+
+async def empty(ctx, params):
+    return {}
+
+
+async def complete(ctx, params):
+    return {"completion": {"values": [], "total": 0, "hasMore": False}}
+
+
+def era(handler):
+    """2026-07-28 results must carry `resultType`; the SDK only fills it for typed results."""
+
+    async def f(ctx, params):
+        r = await handler(ctx, params)
+        return {"resultType": "complete", **r} if ctx.protocol_version == MODERN else r
+
+    return f
+
+
+def build() -> Server:
+    return Server(
+        "refserver",
+        version="1.0.0",
+        instructions="conformance reference upstream",
+        on_list_tools=era(list_tools),
+        on_call_tool=era(call_tool),
+        on_list_resources=era(list_resources),
+        on_list_resource_templates=era(list_templates),
+        on_read_resource=era(read_resource),
+        on_subscribe_resource=empty,
+        on_unsubscribe_resource=empty,
+        on_list_prompts=era(list_prompts),
+        on_get_prompt=era(get_prompt),
+        on_completion=era(complete),
+        on_set_logging_level=empty,
+        on_subscriptions_listen=ListenHandler(bus),
+    )
+
+
+class Events(EventStore):
+    """In-memory event store so that SSE resumability (Last-Event-ID) is exercised."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, Any]] = []
+
+    async def store_event(self, stream_id, message):
+        self.log.append((stream_id, message))
+        return str(len(self.log))
+
+    async def replay_events_after(self, last_event_id, send):
+        i = int(last_event_id)
+        if not 1 <= i <= len(self.log):
+            return None
+        sid = self.log[i - 1][0]
+        for n, (s, m) in enumerate(self.log[i:], i + 1):
+            if s == sid and m is not None:
+                await send(EventMessage(m, str(n)))
+        return sid
+
+
+def main() -> None:
+    ap = argparse.ArgumentParser()
+    ap.add_argument("transport", choices=["http", "stdio", "sse"])
+    ap.add_argument("--port", type=int, default=3901)
+    ap.add_argument(
+        "--json", action="store_true", help="answer with application/json instead of SSE where possible"
+    )
+    o = ap.parse_args()
+    srv = build()
+    opts = srv.create_initialization_options(NotificationOptions(True, True, True))
+    if o.transport == "stdio":
+        from mcp.server.stdio import stdio_server
+
+        async def run() -> None:
+            async with stdio_server() as (r, w):
+                await srv.run(r, w, opts)
+
+        anyio.run(run)
+        return
+    import uvicorn
+
+    if o.transport == "http":
+        app: Any = srv.streamable_http_app(event_store=Events(), retry_interval=100, json_response=o.json)
+    else:
+        from mcp.server.sse import SseServerTransport
+        from starlette.applications import Starlette
+        from starlette.responses import Response
+        from starlette.routing import Mount, Route
+
+        sse = SseServerTransport("/messages/")
+
+        async def handle(request):
+            async with sse.connect_sse(request.scope, request.receive, request._send) as (r, w):
+                await srv.run(r, w, opts)
+            return Response()
+
+        app = Starlette(routes=[Route("/sse", handle), Mount("/messages/", app=sse.handle_post_message)])
+    uvicorn.run(app, host="127.0.0.1", port=o.port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

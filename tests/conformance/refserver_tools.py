@@ -1,0 +1,325 @@
+"""The tools of the reference server: one for each that the official suite calls by name.
+
+A tool gets the request's context, its arguments and the whole params (`inputResponses`, `requestState`).
+"""
+
+import json
+from typing import Any
+
+import anyio
+import mcp_types as t
+from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+from refserver_shapes import (
+    BOOL,
+    PNG,
+    STR,
+    WAV,
+    answer,
+    elicit,
+    fresh,
+    need,
+    obj,
+    ok,
+    res,
+    sample,
+    text,
+    unseal,
+)
+
+bus = InMemorySubscriptionBus()
+
+
+async def ask_client(ctx: Any, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Server-initiated request on the originating request's stream (handshake era only)."""
+    return await ctx.session._request_outbound.send_raw_request(method, params, None)
+
+
+async def log(ctx: Any, msg: str) -> None:
+    await ctx.session.send_log_message("info", msg, logger="refserver", related_request_id=ctx.request_id)
+
+
+async def t_logging(ctx, a, p):
+    for m in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await log(ctx, m)
+        await anyio.sleep(0.05)
+    return ok(text("Tool with logging executed successfully"))
+
+
+async def t_progress(ctx, a, p):
+    for n in (0, 50, 100):
+        await ctx.session.report_progress(n, 100, f"Completed step {n} of 100")
+        await anyio.sleep(0.05)
+    return ok(text("progress done"))
+
+
+async def t_sampling(ctx, a, p):
+    r = await ask_client(ctx, "sampling/createMessage", sample(a["prompt"], 100)["params"])
+    return ok(text(f"LLM response: {r['content']['text']}"))
+
+
+async def t_elicit(ctx, a, p):
+    r = await ask_client(
+        ctx,
+        "elicitation/create",
+        {
+            "mode": "form",
+            "message": a["message"],
+            "requestedSchema": obj(
+                {"response": {**STR, "description": "User's response"}}, required=["response"]
+            ),
+        },
+    )
+    return ok(text(f"User response: action={r['action']}, content={json.dumps(r.get('content') or {})}"))
+
+
+async def t_elicit_defaults(ctx, a, p):
+    r = await ask_client(
+        ctx,
+        "elicitation/create",
+        {
+            "mode": "form",
+            "message": "Review",
+            "requestedSchema": obj(
+                {
+                    "name": {**STR, "default": "John Doe"},
+                    "age": {"type": "integer", "default": 30},
+                    "score": {"type": "number", "default": 95.5},
+                    "status": {**STR, "enum": ["active", "inactive", "pending"], "default": "active"},
+                    "verified": {**BOOL, "default": True},
+                }
+            ),
+        },
+    )
+    return ok(text(f"Elicitation result: action={r['action']}, content={json.dumps(r.get('content') or {})}"))
+
+
+def _const(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"const": c, "title": ti} for c, ti in pairs]
+
+
+async def t_elicit_enums(ctx, a, p):
+    r = await ask_client(
+        ctx,
+        "elicitation/create",
+        {
+            "mode": "form",
+            "message": "Pick",
+            "requestedSchema": obj(
+                {
+                    "untitledSingle": {**STR, "enum": ["option1", "option2", "option3"]},
+                    "titledSingle": {
+                        **STR,
+                        "oneOf": _const(("value1", "First"), ("value2", "Second"), ("value3", "Third")),
+                    },
+                    "legacyEnum": {
+                        **STR,
+                        "enum": ["opt1", "opt2", "opt3"],
+                        "enumNames": ["One", "Two", "Three"],
+                    },
+                    "untitledMulti": {
+                        "type": "array",
+                        "items": {**STR, "enum": ["option1", "option2", "option3"]},
+                    },
+                    "titledMulti": {
+                        "type": "array",
+                        "items": {
+                            "anyOf": _const(("value1", "First"), ("value2", "Second"), ("value3", "Third"))
+                        },
+                    },
+                }
+            ),
+        },
+    )
+    return ok(
+        text(f"Elicitation completed: action={r['action']}, content={json.dumps(r.get('content') or {})}")
+    )
+
+
+async def t_reconnect(ctx, a, p):
+    await log(ctx, "Before disconnect")
+    if ctx.close_sse_stream:
+        await ctx.close_sse_stream()
+    await anyio.sleep(0.2)
+    await log(ctx, "After reconnect")
+    return ok(text("Reconnection test completed"))
+
+
+async def t_missing_cap(ctx, a, p):
+    caps = ctx.session.client_capabilities
+    if caps is None or caps.sampling is None:
+        raise MCPError(
+            t.MISSING_REQUIRED_CLIENT_CAPABILITY,
+            "This tool requires the client 'sampling' capability",
+            {"requiredCapabilities": {"sampling": {}}},
+        )
+    return ok(text("sampling declared"))
+
+
+async def t_ir_elicit(ctx, a, p):
+    if (r := answer(p, "user_name")) is not None:
+        return ok(text(f"Hello, {(r.get('content') or {}).get('name', '?')}!"))
+    return need({"user_name": elicit("What is your name?", name=STR)})
+
+
+async def t_ir_sampling(ctx, a, p):
+    if (r := answer(p, "capital_question")) is not None:
+        return ok(text(f"Model said: {(r.get('content') or {}).get('text', '?')}"))
+    return need({"capital_question": sample("What is the capital of France?", 100)})
+
+
+async def t_ir_roots(ctx, a, p):
+    if (r := answer(p, "client_roots")) is not None:
+        return ok(text(f"Client exposed {len(r.get('roots') or [])} root(s)."))
+    return need({"client_roots": {"method": "roots/list"}})
+
+
+async def t_ir_state(ctx, a, p):
+    if answer(p, "confirm") and unseal(p.get("requestState")) == "nonce":
+        return ok(text("state-ok: confirmation received"))
+    return need({"confirm": elicit("Please confirm", ok=BOOL)}, "nonce")
+
+
+async def t_ir_multi_inputs(ctx, a, p):
+    if all(answer(p, k) for k in ("user_name", "greeting", "client_roots")):
+        return ok(text("All inputs received."))
+    return need(
+        {
+            "user_name": elicit("What is your name?", name=STR),
+            "greeting": sample("Generate a greeting", 50),
+            "client_roots": {"method": "roots/list"},
+        },
+        "multi",
+    )
+
+
+async def t_ir_rounds(ctx, a, p):
+    st = json.loads(unseal(p.get("requestState")) or '{"round":0}')
+    if st["round"] == 1 and (r := answer(p, "step1")):
+        return need(
+            {"step2": elicit("Step 2: favourite colour?", color=STR)},
+            json.dumps({"round": 2, "name": (r.get("content") or {}).get("name")}),
+        )
+    if st["round"] == 2 and (r := answer(p, "step2")):
+        return ok(text(f"{st.get('name')} likes {(r.get('content') or {}).get('color')}."))
+    return need({"step1": elicit("Step 1: What is your name?", name=STR)}, '{"round": 1}')
+
+
+async def t_ir_tampered(ctx, a, p):
+    if (st := unseal(p.get("requestState"))) is None:
+        return need({"confirm": elicit("Please confirm", ok=BOOL)}, "round-1")
+    return ok(text(f"state-ok: {st}"))
+
+
+async def t_ir_caps(ctx, a, p):
+    caps, reqs = ctx.session.client_capabilities, {}
+    if caps is None or caps.sampling is not None:
+        reqs["sample"] = sample("Say hello", 50)
+    if caps is None or caps.elicitation is not None:
+        reqs["ask"] = elicit("What is your name?", name=STR)
+    return need(reqs, "caps")
+
+
+async def t_stream_elicit(ctx, a, p):
+    await ctx.session.report_progress(1, 2, "working")
+    return await t_ir_elicit(ctx, a, p)
+
+
+async def t_tools_changed(ctx, a, p):
+    await bus.publish(ToolsListChanged())
+    return ok(text("tool list changed"))
+
+
+async def t_prompts_changed(ctx, a, p):
+    await bus.publish(PromptsListChanged())
+    return ok(text("prompt list changed"))
+
+
+def const(result):
+    async def f(ctx, a, p):
+        return result
+
+    return f
+
+
+JSON_SCHEMA_2020 = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {"$anchor": "addressDef", "type": "object", "properties": {"street": STR, "city": STR}}
+    },
+    "properties": {
+        "name": STR,
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {**STR, "enum": ["phone", "email"]},
+        "phone": STR,
+        "email": STR,
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+
+TOOLS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "test_simple_text": (const(ok(text("This is a simple text response for testing."))), obj()),
+    "test_image_content": (const(ok({"type": "image", "data": PNG, "mimeType": "image/png"})), obj()),
+    "test_audio_content": (const(ok({"type": "audio", "data": WAV, "mimeType": "audio/wav"})), obj()),
+    "test_embedded_resource": (const(ok(res("test://embedded-resource", "text/plain", "embedded"))), obj()),
+    "test_multiple_content_types": (
+        const(
+            ok(
+                text("Multiple content types test:"),
+                {"type": "image", "data": PNG, "mimeType": "image/png"},
+                res("test://mixed-content-resource", "application/json", '{"test":"data","value":123}'),
+            )
+        ),
+        obj(),
+    ),
+    "test_error_handling": (
+        const({"content": [text("This tool intentionally returns an error for testing")], "isError": True}),
+        obj(),
+    ),
+    "test_tool_with_logging": (t_logging, obj()),
+    "test_logging_tool": (t_logging, obj()),
+    "test_tool_with_progress": (t_progress, obj()),
+    "test_sampling": (t_sampling, obj({"prompt": STR}, required=["prompt"])),
+    "test_elicitation": (t_elicit, obj({"message": STR}, required=["message"])),
+    "test_elicitation_sep1034_defaults": (t_elicit_defaults, obj()),
+    "test_elicitation_sep1330_enums": (t_elicit_enums, obj()),
+    "test_reconnection": (t_reconnect, obj()),
+    "test_missing_capability": (t_missing_cap, obj()),
+    "test_streaming_elicitation": (t_stream_elicit, obj()),
+    "test_trigger_tool_change": (t_tools_changed, obj()),
+    "test_trigger_prompt_change": (t_prompts_changed, obj()),
+    "test_x_mcp_header": (const(ok(text("region ok"))), obj({"region": {**STR, "x-mcp-header": "Region"}})),
+    "json_schema_2020_12_tool": (const(ok(text("ok"))), JSON_SCHEMA_2020),
+    "test_input_required_result_elicitation": (t_ir_elicit, obj()),
+    "test_input_required_result_sampling": (t_ir_sampling, obj()),
+    "test_input_required_result_list_roots": (t_ir_roots, obj()),
+    "test_input_required_result_request_state": (t_ir_state, obj()),
+    "test_input_required_result_multiple_inputs": (t_ir_multi_inputs, obj()),
+    "test_input_required_result_multi_round": (t_ir_rounds, obj()),
+    "test_input_required_result_tampered_state": (t_ir_tampered, obj()),
+    "test_input_required_result_capabilities": (t_ir_caps, obj()),
+    "echo": (None, obj({"text": STR}, required=["text"])),  # for latency benchmarks
+}
+
+
+async def list_tools(ctx, params):
+    return {
+        "tools": [
+            {"name": n, "description": f"fixture {n}", "inputSchema": s} for n, (_, s) in TOOLS.items()
+        ],
+        **fresh(ctx),
+    }
+
+
+async def call_tool(ctx, params):
+    args = params.arguments or {}
+    if params.name == "echo":
+        return ok(text(args.get("text", "")))
+    if params.name not in TOOLS:
+        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {params.name}")
+    return await TOOLS[params.name][0](ctx, args, dict(ctx.params or {}))

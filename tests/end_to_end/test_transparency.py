@@ -1,0 +1,235 @@
+"""What is not ours to change arrives as it was sent, byte for byte, in both directions."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of, until
+
+# Every spelling that a typed model or a JSON library would tidy up.
+ODD = (
+    rb'{"zeta":1,"alpha":{"b":1.0,"a":1e400},"big":9007199254740993,"huge":123456789012345678901234567890,'
+    rb'"neg":-0,"e":1E+2,"escaped":"\u00e9\/\u2028","plain":"\xc3\xa9","pair":"\ud83d\ude00",'
+    rb'"empty":{},"list":[ ],"spaced" : [1 ,  2],"null":null,"dup":1.10}'.replace(rb"\xc3\xa9", b"\xc3\xa9")
+)
+META = (
+    b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientCapabilities":{"x-odd":1.0},"com.example/own":%b}' % ODD
+)
+RESULT = (
+    b'{"resultType":"complete","content":[{"type":"x-unknown","data":%b},{"text":"\\u00e9","type":"text",'
+    b'"x-more":1.0}],"x-unknown":%b,"structuredContent":{"n":1.0},"_meta":{"b":1,"a":1e400}}' % (ODD, ODD)
+)
+WAYS = [
+    pytest.param(era, transport, path, id=f"{era}, {transport}, {path}")
+    for era in ("legacy", "modern")
+    for transport in ("stdio", "http")
+    for path in ("/mcp", "/servers/one/mcp")
+]
+
+
+def meta_member(era: str) -> bytes:
+    return META if era == "modern" else b'{"com.example/own":%b}' % ODD
+
+
+async def actor(folder: Path, era: str, transport: str, **offers: Any) -> Actor:
+    one = Actor("one", folder, ["--era", era])
+    if offers:
+        one.offer(**offers)
+    if transport == "http":
+        await one.start_http()
+    return one
+
+
+def result_part(frame: bytes, rpc_id: bytes = b"1") -> bytes:
+    head = b'{"jsonrpc":"2.0","id":%b,"result":' % rpc_id
+    assert frame.startswith(head), frame
+    return frame.removeprefix(head)[:-1]
+
+
+def named(path: str, name: str) -> bytes:
+    return (f"one__{name}" if path == "/mcp" else name).encode()
+
+
+@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+async def test_params_of_a_call_reach_the_server_as_the_client_wrote_them(
+    tmp_path: Path, era: str, transport: str, path: str
+) -> None:
+    one = await actor(tmp_path, era, transport)
+    shape = b'{"x-first":%b,"name":"%b","arguments":%b,"_meta":%b,"x-last":1.0}'
+    async with staged(one) as stage, client_of(stage, era, path) as client:
+        sent = shape % (ODD, named(path, "echo"), ODD, meta_member(era))
+        answer = await client.request("tools/call", sent)
+        got = base64.b64decode(answer["result"]["params64"])
+        assert got == shape % (ODD, b"echo", ODD, meta_member(era))
+
+
+@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+async def test_a_result_reaches_the_client_as_the_server_wrote_it(
+    tmp_path: Path, era: str, transport: str, path: str
+) -> None:
+    one = await actor(tmp_path, era, transport)
+    async with staged(one) as stage, client_of(stage, era, path) as client:
+        wanted = base64.b64encode(RESULT).decode()
+        params = {"name": named(path, "echo").decode(), "arguments": {"result64": wanted}}
+        (frame,) = await client.frames("tools/call", params)
+        assert result_part(frame) == RESULT
+
+
+@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+async def test_a_method_nobody_knows_passes_with_its_params_and_its_result(
+    tmp_path: Path, era: str, transport: str, path: str
+) -> None:
+    one = await actor(tmp_path, era, transport)
+    async with staged(one) as stage, client_of(stage, era, path) as client:
+        sent = b'{"name":"x","uri":"y","odd":%b,"_meta":%b}' % (ODD, meta_member(era))
+        answer = await client.request("com.example/next-year", sent)
+        assert base64.b64decode(answer["result"]["params64"]) == sent
+        wanted = b'{"result64":"%b","_meta":%b}' % (base64.b64encode(RESULT), meta_member(era))
+        (frame,) = await client.frames("com.example/next-year", wanted)
+        assert result_part(frame) == RESULT
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_ids_come_back_as_they_were_written(tmp_path: Path, era: str, path: str) -> None:
+    async with staged(Actor("one", tmp_path, ["--era", era])) as stage, client_of(stage, era, path) as client:
+        for rpc_id in (
+            b"0", b"-1", b'"1"', b'""', b'"\\u00e9\\/"', '"é"'.encode(), b"9007199254740993",
+            b"123456789012345678901234567890",
+        ):  # fmt: skip
+            (frame,) = await client.frames("tools/list", b"{}" if era == "legacy" else {}, rpc_id)
+            result_part(frame, rpc_id)
+            params = {"name": named(path, "nothing").decode()}
+            (frame,) = await client.frames("tools/call", params, rpc_id)
+            assert frame.startswith(b'{"jsonrpc":"2.0","id":%b,' % rpc_id)
+
+
+TOOL = (
+    b'{"x-unknown":%b,"annotations":{"title":"T\\u00e9","readOnlyHint":true,"x-hint":1.0},'
+    b'"inputSchema":{"type":"object","properties":{"z":{"maximum":1e400},"a":{"default":1.0}}},'
+    b'"name":"%b","icons":[{"src":"https:\\/\\/x"}],"_meta":{"k":9007199254740993}}'
+)
+
+
+@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+async def test_a_tool_is_listed_as_the_server_defined_it_but_for_its_name(
+    tmp_path: Path, era: str, transport: str, path: str
+) -> None:
+    hints = b'"resultType":"complete","ttlMs":1000,"cacheScope":"public",' if era == "modern" else b""
+    listed = b'{%b"x-page":%b,"tools":[%b]}' % (hints, ODD, TOOL % (ODD, b"odd"))
+    one = await actor(tmp_path, era, transport, tools_raw=listed.decode())
+    async with staged(one) as stage, client_of(stage, era, path) as client:
+        (frame,) = await client.frames("tools/list")
+        if path == "/mcp":
+            assert b'"tools":[%b]' % (TOOL % (ODD, b"one__odd")) in frame
+        else:
+            assert result_part(frame) == listed
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_an_error_of_the_server_arrives_as_it_was_said(tmp_path: Path, era: str, path: str) -> None:
+    error = b'{"code":-32099,"message":"caf\\u00e9 \\/","x-own":%b,"data":%b}' % (ODD, ODD)
+    frame = f'{{"jsonrpc":"2.0","id":@ID@,"error":{error.decode()}}}'
+    async with staged(Actor("one", tmp_path, ["--era", era])) as stage, client_of(stage, era, path) as client:
+        steps = {"steps": [{"say": frame}]}
+        params = {"name": named(path, "play").decode(), "arguments": steps}
+        (got,) = await client.frames("tools/call", params)
+        assert b'"data":%b' % ODD in got
+        assert json.loads(got)["error"]["message"] == "café /"
+        assert json.loads(got)["error"]["code"] == -32099
+        assert b'"error":%b' % error in got, "fields nobody knows, and the spelling"
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_notifications_on_the_way_keep_their_bytes(tmp_path: Path, era: str, path: str) -> None:
+    message = b'{"level":"info","data":%b,"x-own":1.0}' % ODD
+    progress = b'{"x-own":%b,"progressToken":%b,"progress":1.0,"total":1e400}'
+    one = Actor("one", tmp_path, ["--era", era])
+    async with staged(one) as stage, client_of(stage, era, path) as client:
+        steps = [
+            notice("notifications/message", message),
+            notice("notifications/progress", progress % (ODD, b"@TOKEN@")),
+            {"answer": "fine"},
+        ]
+        params = {
+            "name": named(path, "play").decode(),
+            "arguments": {"steps": steps},
+            "_meta": {"progressToken": "mine \u00e9"},
+        }
+        said, moved, answer = await client.frames("tools/call", params)
+        assert said == b'{"jsonrpc":"2.0","method":"notifications/message","params":%b}' % message
+        token = json.dumps("mine \u00e9").encode()
+        assert moved == b'{"jsonrpc":"2.0","method":"notifications/progress","params":%b}' % (
+            progress % (ODD, token)
+        )
+        assert text_of(json.loads(answer)) == "fine"
+
+
+def notice(method: str, params: bytes) -> dict[str, str]:
+    return {"say": f'{{"jsonrpc":"2.0","method":"{method}","params":{params.decode()}}}'}
+
+
+async def test_an_announcement_keeps_its_bytes(tmp_path: Path) -> None:
+    async with staged(Actor("one", tmp_path)) as stage, stage.client() as client:
+        heard = await client.listen()
+        await client.play(
+            "one__play", announce("notifications/tools/list_changed", {"x": 1}), {"answer": "fine"}
+        )
+        while (frame := await heard.next())["method"] != "notifications/tools/list_changed" or (
+            "params" not in frame
+        ):
+            pass
+        assert frame["params"] == {"x": 1}
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_notification_nobody_knows_reaches_the_server_of_a_direct_client(
+    tmp_path: Path, transport: str
+) -> None:
+    one = await actor(tmp_path, "legacy", transport)
+    async with staged(one) as stage, stage.client("/servers/one/mcp") as client:
+        await client.notify("notifications/com.example/own", ODD)
+        (heard,) = await until(lambda: one.heard("notifications/com.example/own"))
+        assert heard["line"]["raw"].encode().endswith(b'"params":%b}' % ODD)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_questions_and_answers_of_a_server_keep_their_bytes(tmp_path: Path, transport: str) -> None:
+    one = await actor(tmp_path, "legacy", transport)
+    question = {"ask": {"method": "elicitation/create", "params": {"message": "?", "x-own": {"b": 1.0}}}}
+    async with staged(one) as stage, stage.client(capabilities={"elicitation": {}}) as client:
+        answering = await client.send(
+            "tools/call", {"name": "one__play", "arguments": {"steps": [question, {"answer": "@ANSWER@"}]}}
+        )
+        await answering.read_head()
+        asked = await answering.next()
+        assert asked["params"] == {"message": "?", "x-own": {"b": 1.0}}
+        await client.respond(asked, b'{"action":"accept","x-odd":%b}' % ODD)
+        answer = await answering.next()
+        assert json.loads(text_of(answer))["action"] == "accept"
+        assert any(line["raw"].encode().endswith(b'"x-odd":%b}}' % ODD) for line in one.lines())
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_an_operators_secret_goes_up_and_a_clients_own_does_not(
+    tmp_path: Path, era: str, transport: str
+) -> None:
+    one = await actor(tmp_path, era, transport)
+    tokens = 'tokens = [{ token = "client-secret-1234567890", principal = "me" }]'
+    async with staged(one, server=tokens) as stage:
+        client = client_of(stage, era)
+        send = client.http
+
+        async def send_with_token(method: str, headers: dict[str, str], body: bytes = b"") -> Any:
+            return await send(method, headers | {"authorization": "Bearer client-secret-1234567890"}, body)
+
+        client.http = send_with_token
+        async with client:
+            assert text_of(await client.play("one__play", {"answer": "fine"})) == "fine"
+        assert "client-secret" not in one.log_path.read_text()

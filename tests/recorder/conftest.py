@@ -1,0 +1,23 @@
+"""Recorders that end with their test, also when it fails: their threads would keep the test run alive."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from recorder.happenings import Open
+
+from callgate.recorder.recorder import Recorder
+from callgate.recorder.redact import Redactor
+
+
+@pytest.fixture
+async def open_recorder(tmp_path: Path) -> AsyncIterator[Open]:
+    opened: list[Recorder] = []
+
+    def open_one(keeps_store: bool) -> Recorder:
+        opened.append(Recorder(tmp_path, Redactor(), keeps_store))
+        return opened[-1]
+
+    yield open_one
+    for recorder in opened:
+        await recorder.close()

@@ -1,0 +1,119 @@
+"""Where a request on the aggregate leads, decided from catalogs alone."""
+
+import json
+from typing import Any
+
+import pytest
+
+from callgate.model.errors import CallerError
+from callgate.model.offers import Kind
+from callgate.relay.catalog import Catalog, Native, build_catalog
+from callgate.relay.choose_route import by_name, by_reference, by_uri
+
+
+def catalog(kind: Kind, **by_server: list[str]) -> Catalog:
+    listings = [
+        (server, [Native(name, json.dumps({kind.key: name}).encode(), None) for name in names])
+        for server, names in by_server.items()
+    ]
+    return build_catalog(kind, listings, {}, is_complete=True)
+
+
+TOOLS = catalog(Kind.TOOL, one=["echo", "a__b"], two=["echo"])
+PROMPTS = catalog(Kind.PROMPT, one=["greet"], two=["greet"])
+RESOURCES = catalog(Kind.RESOURCE, one=["file:///a"], two=["file:///a", "file:///b"])
+TEMPLATES = catalog(Kind.TEMPLATE, one=["note://{id}", "tree://{+path}"], two=["note://{id}", "q://x{?a,b}"])
+
+
+def raw(**params: Any) -> bytes:
+    return json.dumps(params).encode()
+
+
+@pytest.mark.parametrize(
+    ("public", "server", "native"),
+    [("one__echo", "one", "echo"), ("two__echo", "two", "echo"), ("one__a__b", "one", "a__b")],
+)
+def test_a_name_leads_to_its_server_under_its_own_name(public: str, server: str, native: str) -> None:
+    routed = by_name(raw(name=public), TOOLS, "tool")
+    assert routed.upstream == server
+    assert json.loads(routed.params) == {"name": native}
+
+
+def test_only_the_name_is_rewritten() -> None:
+    params = b'{"z":1.0,"name":"one__echo","arguments":{"b" : 1e400,"a":"\\u00e9\\/"},"n":9007199254740993}'
+    assert by_name(params, TOOLS, "tool").params == params.replace(b"one__echo", b"echo")
+
+
+@pytest.mark.parametrize(
+    ("uri", "server", "native"),
+    [
+        ("file:///a", "one", "file:///a"),
+        ("two+file:///a", "two", "file:///a"),
+        ("file:///b", "two", "file:///b"),
+        ("note://7", "one", "note://7"),
+        ("two+note://7", "two", "note://7"),
+        ("tree://a/b/c", "one", "tree://a/b/c"),
+        ("q://x?a=1&b=2", "two", "q://x?a=1&b=2"),
+        ("q://x", "two", "q://x"),
+    ],
+)
+def test_a_uri_leads_to_the_server_that_lists_it_or_has_a_template_for_it(
+    uri: str, server: str, native: str
+) -> None:
+    routed, route = by_uri(raw(uri=uri), RESOURCES, TEMPLATES)
+    assert (routed.upstream, route.upstream) == (server, server)
+    assert json.loads(routed.params)["uri"] == route.native_name == native
+
+
+@pytest.mark.parametrize("uri", ["note://7/8", "file:///c", "xnote://7", "two+tree://a", ""])
+def test_a_uri_nobody_has_is_told_with_the_uri(uri: str) -> None:
+    with pytest.raises(CallerError) as caught:
+        by_uri(raw(uri=uri), RESOURCES, TEMPLATES)
+    assert caught.value.code.code == "caller.unknown_resource"
+    assert caught.value.data == {"uri": uri}
+
+
+@pytest.mark.parametrize(
+    ("ref", "server", "native"),
+    [
+        (
+            {"type": "ref/prompt", "name": "two__greet", "title": "T"},
+            "two",
+            {"type": "ref/prompt", "name": "greet", "title": "T"},
+        ),
+        (
+            {"type": "ref/resource", "uri": "two+note://{id}"},
+            "two",
+            {"type": "ref/resource", "uri": "note://{id}"},
+        ),
+    ],
+)
+def test_a_reference_leads_to_what_it_points_at(
+    ref: dict[str, str], server: str, native: dict[str, str]
+) -> None:
+    routed = by_reference(raw(ref=ref, argument={"name": "a", "value": "b"}), PROMPTS, TEMPLATES)
+    assert routed.upstream == server
+    assert json.loads(routed.params)["ref"] == native
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        b"", b"{}", b'{"ref":null}', b'{"ref":"x"}', b'{"ref":[1]}', b'{"ref":5}', b'{"ref":{}}',
+        b'{"ref":{"type":"ref/tool"}}', b'{"ref":{"type":"ref/prompt"}}',
+        b'{"ref":{"type":"ref/prompt","name":{"a":1}}}', b'{"ref":{"type":["ref/prompt"]}}',
+    ],
+)  # fmt: skip
+def test_a_reference_to_nothing_is_the_callers_error(params: bytes) -> None:
+    with pytest.raises(CallerError):
+        by_reference(params, PROMPTS, TEMPLATES)
+
+
+@pytest.mark.parametrize("params", [b"", b"{}", b'{"name":1}', b'{"name":null}', b'{"uri":{}}'])
+def test_a_request_without_a_name_is_the_callers_error(params: bytes) -> None:
+    with pytest.raises(CallerError) as caught:
+        by_name(params, TOOLS, "tool")
+    assert caught.value.code.code == "caller.bad_params"
+    with pytest.raises(CallerError) as caught:
+        by_uri(params, RESOURCES, TEMPLATES)
+    assert caught.value.code.code == "caller.bad_params"
