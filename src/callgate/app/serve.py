@@ -1,6 +1,7 @@
 """`callgate serve`: from a configuration to a listening gateway, until a signal ends it."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,12 +56,23 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
             announce(folder, ours)
         moved = listen.port if port != listen.port and listen.port != 0 else None
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
+        _calm_collector()
         await stop.wait()
         return stopped_by[0]
     finally:
         if ours is not None:
             withdraw(state_folder(config), ours)
         await gateway.close()
+
+
+def _calm_collector() -> None:
+    """What was imported and built stays: looking through it again and again took a tenth of the CPU.
+
+    Requests leave next to no cycles behind, so the rest is looked at after 10,000 new objects, not 700.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 async def _listen(gateway: Gateway, config: Config) -> int:

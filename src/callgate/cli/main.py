@@ -42,6 +42,8 @@ def bare(
     """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
     if context.invoked_subcommand is None:
         serve(config, host, port, state_dir, as_json)
+    elif any(value is not None for value in (config, host, port, state_dir)) or as_json:
+        raise typer.BadParameter(f"Options go behind the command: callgate {context.invoked_subcommand} --…")
 
 
 @app.command()

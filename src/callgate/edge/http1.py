@@ -19,6 +19,7 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -103,6 +104,7 @@ class Responder:
         self._connection.write(b"0\r\n\r\n")
 
 
+@lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
 def _head(status: int, headers: Headers) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))

@@ -50,8 +50,8 @@ class HttpSession:
         match item:
             case Asking():
                 stream.push(self.questions.put(item))
-            case Withdrawn(question):
-                if (frame := self.questions.withdraw(question)) is not None:
+            case Withdrawn():
+                if (frame := self.questions.withdraw(item)) is not None:
                     stream.push(frame)
             case Notice(method, params):
                 stream.push(encode_notification(method, params))

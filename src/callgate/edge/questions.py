@@ -2,8 +2,9 @@
 
 from collections import OrderedDict
 
-from callgate.model.reply import Answer, Asking
+from callgate.model.reply import Answer, Asking, Withdrawn
 from callgate.wire.json_rpc import Response, encode_notification, encode_request
+from callgate.wire.params import with_member
 
 # Past this many unanswered questions a client is not listening; the oldest are given up.
 _MAX_OPEN = 1000
@@ -24,12 +25,13 @@ class Questions:
             self._open.popitem(last=False)
         return encode_request(rpc_id, question.method, question.params)
 
-    def withdraw(self, question: Asking) -> bytes | None:
+    def withdraw(self, withdrawn: Withdrawn) -> bytes | None:
         """The frame that takes it back; None when it was answered already."""
-        for rpc_id, open_question in self._open.items():
-            if open_question is question:
+        for rpc_id, question in self._open.items():
+            if question is withdrawn.question:
                 del self._open[rpc_id]
-                return encode_notification("notifications/cancelled", b'{"requestId":%b}' % rpc_id)
+                params = with_member(withdrawn.params, "requestId", rpc_id)
+                return encode_notification("notifications/cancelled", params)
         return None
 
     def answered(self, response: Response) -> None:

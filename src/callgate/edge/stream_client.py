@@ -161,8 +161,8 @@ class StreamClient:
                 frame = encode_notification(method, params)
             case Asking():
                 frame = self._questions.put(item)
-            case Withdrawn(question):
-                withdrawn = self._questions.withdraw(question)
+            case Withdrawn():
+                withdrawn = self._questions.withdraw(item)
                 if withdrawn is None:
                     return
                 frame = withdrawn

@@ -1,7 +1,8 @@
 """One HTTP request that passed the gate, on its way to the MCP endpoint, and how it is refused there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from callgate.edge.http1 import Headers, HttpRequest, Responder
 from callgate.edge.name_client import name_client
@@ -16,8 +17,7 @@ from callgate.wire.json_rpc import Notification, Request, encode_fault
 JSON_HEADERS: Headers = (("content-type", "application/json"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     request: HttpRequest
     headers: Mapping[str, str]
     principal: Principal

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
 from callgate.model.session import Session
@@ -86,8 +88,7 @@ class Hop:
         return None if self.ended_mono is None else (self.ended_mono - self.started_mono) * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True):
     """How an exchange ended."""
 
     outcome: Outcome

@@ -15,14 +15,16 @@ class Principal:
 LOCAL = Principal("local")
 
 
+# The first digit of the variant field: its upper two bits are 10.
+_VARIANT = {digit: f"{0x8 | (int(digit, 16) & 0x3):x}" for digit in "0123456789abcdef"}
+
+
 def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
     """A UUIDv7 (RFC 9562, 5.7): sorts by time, so the newest rows of the record sit together.
 
     `entropy` (10 bytes) is an argument for tests; by default it comes from the system's CSPRNG.
     """
     random = entropy if entropy is not None else os.urandom(10)
-    raw = bytearray((int(now_s * 1000) & 0xFFFF_FFFF_FFFF).to_bytes(6, "big") + random)
-    raw[6] = 0x70 | (raw[6] & 0x0F)
-    raw[8] = 0x80 | (raw[8] & 0x3F)
-    text = raw.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = random.hex()
+    millis = f"{int(now_s * 1000) & 0xFFFF_FFFF_FFFF:012x}"
+    return f"{millis[:8]}-{millis[8:]}-7{text[1:4]}-{_VARIANT[text[4]]}{text[5:8]}-{text[8:]}"

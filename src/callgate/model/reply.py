@@ -50,6 +50,7 @@ class Withdrawn:
     """The server takes a question back; whatever the client answers now is ignored."""
 
     question: Asking
+    params: bytes = b""  # of the server's `notifications/cancelled`: its reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,11 @@ class StoreLock:
             self._fd = None
 
 
+def has_work(folder: Path) -> bool:
+    """Whether there is a row to store or a segment to put away."""
+    return any(not is_read_to_its_end(segment, 0) or is_abandoned(segment) for segment in segments(folder))
+
+
 def drain(folder: Path, store: Store) -> int:
     """Everything journalled so far, in every segment; returns the number of events stored."""
     watermarks = store.watermarks()

@@ -20,7 +20,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import Event, ExchangeSettled, SessionClosed, SessionOpened
 from callgate.ports.record_reader import SourceRequest
 from callgate.recorder.backlog import APPEND_BYTES, Backlog
-from callgate.recorder.drain import StoreLock, drain
+from callgate.recorder.drain import StoreLock, drain, has_work
 from callgate.recorder.encode_event import encode_event
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.journal import JournalWriter
@@ -68,6 +68,7 @@ class Recorder:
         self._journal_trouble = Trouble()
         self._store_trouble = Trouble()
         self._store: Store | None = None
+        self._is_read = False
         self._lock = StoreLock(folder / "store.lock")
         self._drained_mono = time.monotonic()
         try:
@@ -106,6 +107,7 @@ class Recorder:
 
     async def _read(self, sql: str, params: list[Any]) -> list[Any]:
         flushed: asyncio.Future[None] = self._loop.create_future()
+        self._is_read = True
         self._flushes.append(flushed)
         self._hurry.set()
         self._wake.set()
@@ -183,7 +185,7 @@ class Recorder:
     def _drain(self) -> None:
         self._drained_mono = time.monotonic()
         try:
-            if self._lock.try_acquire():
+            if self._lock.try_acquire() and self._needs_store():
                 drain(self._journal_folder, self._open_store())
         except (duckdb.Error, OSError) as problem:
             self._close_store()  # opened anew the next time, see Store; who keeps the store keeps the lock
@@ -191,6 +193,10 @@ class Recorder:
         finally:
             if not self._keeps_store:
                 self._let_go_of_store()
+
+    def _needs_store(self) -> bool:
+        """An open store costs 30 MB: a gateway that nobody has called yet does without."""
+        return self._store is not None or self._is_read or has_work(self._journal_folder)
 
     def _open_store(self) -> Store:
         if self._store is None:

@@ -4,6 +4,7 @@ Names are from seed 001 and the design; columns may grow, never change meaning. 
 journal's frames (msgpack, tagged).
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -115,14 +116,19 @@ def event_row(exchange: Exchange, redactor: Redactor) -> EventRow:
     assert settlement is not None
     last_hop = exchange.hops[-1] if exchange.hops else None
     facts = last_hop.facts if last_hop else None
+    # Of a merged list no single server's version is the exchange's.
+    server = last_hop if last_hop is not None and last_hop.upstream == exchange.server_name else None
+    request_json, response_json = redactor.json(arrival.params), redactor.json(settlement.reply)
+    # A hop mostly carries the very same bytes: they are redacted once.
+    redacted = {id(arrival.params): request_json, id(settlement.reply): response_json}
     return EventRow(
         id=exchange.exchange_id,
         ts=moment(exchange.opened_at),
         session_id=exchange.session.session_id,
         method=arrival.method,
         server_name=exchange.server_name,
-        server_version=last_hop.server_version if last_hop else None,
-        server_protocol=last_hop.server_protocol if last_hop else None,
+        server_version=server.server_version if server else None,
+        server_protocol=server.server_protocol if server else None,
         tool_name=exchange.tool_name,
         source_id=facts.source_id if facts else None,
         duration_ms=exchange.duration_ms,
@@ -132,8 +138,8 @@ def event_row(exchange: Exchange, redactor: Redactor) -> EventRow:
         outcome=settlement.outcome.value,
         ended_by=settlement.ended_by.value,
         client=arrival.client,
-        request_json=redactor.json(arrival.params),
-        response_json=redactor.json(settlement.reply),
+        request_json=request_json,
+        response_json=response_json,
         annotations=redactor.json(exchange.annotations),
         request_bytes=len(arrival.params),
         response_bytes=len(settlement.reply or b""),
@@ -146,17 +152,18 @@ def event_row(exchange: Exchange, redactor: Redactor) -> EventRow:
         rows=facts.rows if facts else None,
         truncated=facts.truncated if facts else None,
         trace_id=_trace_id(arrival.envelope.traceparent),
-        hops=[_hop_row(hop, redactor) for hop in exchange.hops],
+        hops=[_hop_row(hop, redactor, redacted) for hop in exchange.hops],
     )
 
 
-def _hop_row(hop: Hop, redactor: Redactor) -> HopRow:
+def _hop_row(hop: Hop, redactor: Redactor, redacted: Mapping[int, str | None]) -> HopRow:
+    params, result = hop.params, hop.result
     return HopRow(
         server_name=hop.upstream,
-        request_json=redactor.json(hop.params),
-        response_json=redactor.json(hop.result),
+        request_json=redacted[id(params)] if id(params) in redacted else redactor.json(params),
+        response_json=redacted[id(result)] if id(result) in redacted else redactor.json(result),
         duration_ms=hop.duration_ms,
-        ok=hop.error is None and hop.result is not None,
+        ok=hop.error is None and hop.ended_mono is not None,
         error=hop.error and redactor.text(hop.error),
         cached=hop.cached,
     )

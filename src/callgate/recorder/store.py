@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 
 from callgate.recorder.rows import EventRow, GapRow, HopRow, Row, SessionRow
 
@@ -39,6 +40,18 @@ CREATE TABLE IF NOT EXISTS rpc_event_upstreams (
     ok BOOLEAN, error VARCHAR, cached BOOLEAN
 );
 CREATE TABLE IF NOT EXISTS gaps ("from" TIMESTAMP, "to" TIMESTAMP, count BIGINT, reason VARCHAR);
+"""
+# One statement for all sessions of a batch: it costs 1.5 ms whether there are 1 or 64 of them, one for each
+# costs 0.6 ms every time.
+_ADD_SUMS = """
+UPDATE sessions
+SET tool_call_count = tool_call_count + calls, error_count = error_count + errors,
+    last_seen_at = greatest(last_seen_at, last_ts)
+FROM (
+    SELECT unnest($1::VARCHAR[]) AS summed_id, unnest($2::BIGINT[]) AS calls, unnest($3::BIGINT[]) AS errors,
+        unnest($4::TIMESTAMP[]) AS last_ts
+)
+WHERE session_id = summed_id
 """
 # Nothing in a record may reach out of it: no files, no network, no extensions, and nobody switches that back.
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -153,12 +166,7 @@ class Store:
             appender = self._connection.appender("rpc_event_upstreams")
             appender.append_rows(hops)
             appender.flush()
-        for session_id, calls, errors, last_ts in _sums(events):
-            self._connection.execute(
-                "UPDATE sessions SET tool_call_count = tool_call_count + ?, error_count = error_count + ?,"
-                " last_seen_at = greatest(last_seen_at, ?) WHERE session_id = ?",
-                [calls, errors, last_ts, session_id],
-            )
+        self._connection.execute(_ADD_SUMS, _sums(events))
 
 
 def _make_file(path: Path) -> None:
@@ -183,14 +191,16 @@ def _wal(path: Path) -> Path:
 
 
 def _values(row: SessionRow | EventRow | HopRow | GapRow) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in row.__struct_fields__)
+    return msgspec.structs.astuple(row)
 
 
-def _sums(events: Sequence[EventRow]) -> list[tuple[str, int, int, Any]]:
+def _sums(events: Sequence[EventRow]) -> list[list[Any]]:
+    """The columns of `_ADD_SUMS`."""
     sums: dict[str, list[Any]] = {}
     for event in events:
         entry = sums.setdefault(event.session_id, [0, 0, event.ts])
         entry[0] += event.method == "tools/call"
         entry[1] += not event.ok
         entry[2] = max(entry[2], event.ts)
-    return [(session_id, calls, errors, last_ts) for session_id, (calls, errors, last_ts) in sums.items()]
+    calls, errors, last_ts = map(list, zip(*sums.values(), strict=True))
+    return [list(sums), calls, errors, last_ts]

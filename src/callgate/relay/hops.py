@@ -1,5 +1,6 @@
 """One leg of an exchange, from its start to its end, whatever the end is."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -24,6 +25,10 @@ async def run_hop(upstream: Upstream, hop: Hop, asker: Asker) -> AsyncGenerator[
                 yield item
     except CallgateError as error:
         hop.error = error.message
+        raise
+    except (asyncio.CancelledError, GeneratorExit):
+        if hop.result is None and hop.error is None:
+            hop.error = "cancelled"
         raise
     finally:
         hop.ended_mono = time.monotonic()

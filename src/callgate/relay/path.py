@@ -1,7 +1,6 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -27,7 +26,7 @@ class Path:
         self.ears = Ears()
         self._deny_destructive = deny_destructive
 
-    async def ask(
+    def ask(
         self,
         exchange: Exchange,
         upstream: str,
@@ -39,9 +38,7 @@ class Path:
         hop.param_headers = param_headers
         exchange.server_name = upstream
         exchange.hops.append(hop)
-        async with aclosing(run_hop(self.upstreams[upstream], hop, asker)) as items:
-            async for item in items:
-                yield item
+        return run_hop(self.upstreams[upstream], hop, asker)
 
     def admit(self, exchange: Exchange, offer: Offer) -> tuple[tuple[str, str], ...]:
         """The verdict on a call of this offer, and the snapshot of its annotations.

@@ -37,8 +37,10 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy) -> Settlement:
             reply=encode_error_object(reply.fault),
             error=reply.fault.message[:_MAX_ERROR_CHARS],
         )
-    if method == "tools/call" and reply.result is not None and b'"isError"' in reply.result:
-        return _of_tool_result(reply.result, ended_by)
+    result = reply.result
+    # Only what says true somewhere can say that it is an error: the others need not be read.
+    if method == "tools/call" and result is not None and b'"isError"' in result and b"true" in result:
+        return _of_tool_result(result, ended_by)
     return Settlement(Outcome.ANSWERED, ended_by, reply=reply.result)
 
 

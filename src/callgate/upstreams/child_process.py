@@ -17,11 +17,13 @@ closes and checks, is the same under both loops, and the warden knows of the chi
 """
 
 import asyncio
+import io
+import os
 import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import IO, Protocol, cast
 
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.exit_watch import watch_exit
@@ -137,10 +139,10 @@ class ChildProcess:
     async def _connect(self, process: subprocess.Popen[bytes]) -> None:
         connect_out, connect_in = self._loop.connect_read_pipe, self._loop.connect_write_pipe
         try:
-            await connect_in(lambda: self._stdin, process.stdin)
+            await connect_in(lambda: self._stdin, self._hand_over(process.stdin, "wb"))
             self._stdin.writing.set_write_buffer_limits(high=self._patience.unsent_high_bytes)
-            await connect_out(lambda: self._stderr, process.stderr)
-            await connect_out(lambda: self._stdout, process.stdout)
+            await connect_out(lambda: self._stderr, self._hand_over(process.stderr, "rb"))
+            await connect_out(lambda: self._stdout, self._hand_over(process.stdout, "rb"))
         except OSError:
             self._closing = True
             self.kill()
@@ -152,6 +154,18 @@ class ChildProcess:
         if self._closing:  # it was closed while it started
             self._end()
         self._settle()
+
+    def _hand_over(self, pipe: IO[bytes] | None, mode: str) -> io.FileIO:
+        """The pipe as the loop is to own it.
+
+        uvloop closes the number itself and then the file object: one that closes too would close the number
+        twice, and the second time it may be a stranger's.
+        """
+        assert pipe is not None
+        number = os.dup(pipe.fileno())
+        pipe.close()
+        loop_closes_it = type(self._loop).__module__.partition(".")[0] == "uvloop"
+        return io.FileIO(number, mode, closefd=not loop_closes_it)
 
     def _process_exited(self) -> None:
         self._exited = self._ending = True

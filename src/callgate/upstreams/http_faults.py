@@ -63,14 +63,16 @@ def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes) -> U
         )
     message = _error_message(body)
     if message:
-        return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}: {message}")
+        return UpstreamError(
+            UPSTREAM_FAILED, f"{shown} answered {phrase}: {message}", data={"status": status}
+        )
     if 200 <= status < 300:
         kind = media_type_of(headers).decode("latin-1")[:60] or "no content type"
         return UpstreamError(
             UPSTREAM_FAILED, f"{shown} answered {phrase} without a response to the request ({kind})"
         )
     code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
-    return UpstreamError(code, f"{shown} answered {phrase}")
+    return UpstreamError(code, f"{shown} answered {phrase}", data={"status": status})
 
 
 def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:

@@ -6,7 +6,8 @@ how hands are shaken `shake_hands`', and what moves the bytes is a transport.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 # A server that forgets our session again so soon is not asked again at once.
 _SESSION_PATIENCE_S = 5.0
+_DOUBTFUL_STATUSES = frozenset({400, 404, 405})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, on_heard)
         self._transport: Transport | None = None
+        self._recheck: Callable[[], Awaitable[Era]] | None = None
+        self._doubting: asyncio.Task[None] | None = None
         self._era = plan.era
         self._is_probing = False
         self._session_lost_at = -_SESSION_PATIENCE_S
@@ -102,8 +106,10 @@ class Link:
     async def close(self) -> None:
         self._closing = True
         self._traffic.close()
-        self._life.cancel()
-        await asyncio.gather(self._life, return_exceptions=True)
+        tasks = [task for task in (self._life, self._doubting) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._transport is not None:
             await self._transport.close()
 
@@ -140,7 +146,7 @@ class Link:
     async def _start(self) -> None:
         self._is_probing = False
         opened = await self._plan.opener(self, self._era)
-        self._transport = opened.transport
+        self._transport, self._recheck = opened.transport, opened.recheck
         self._traffic.use(opened)
         await opened.transport.start()
         self._traffic.connection.opened()
@@ -166,6 +172,17 @@ class Link:
         # Nobody accepts connections, and nobody is still being answered: the server is gone, not busy.
         if self.is_ready and error.data.get("reason") == "unreachable" and self.in_flight == 0:
             self.lost(error)
+        elif error.data.get("status") in _DOUBTFUL_STATUSES and self._doubting is None and self._recheck:
+            self._doubting = asyncio.create_task(self._doubt(self._recheck))
+
+    async def _doubt(self, recheck: Callable[[], Awaitable[Era]]) -> None:
+        """An answer that no server of this era gives: perhaps another one stands there now."""
+        with suppress(UpstreamError):
+            if await recheck() is not self._era and self.is_ready:
+                text = f"{self._plan.name} came back speaking another era of the protocol"
+                self._era = self._plan.era
+                self.lost(UpstreamError(UPSTREAM_FAILED, text))
+        self._doubting = None
 
     def stream_paused(self, about: int, retry_ms: int | None) -> None:
         self._traffic.paused(about, retry_ms)

@@ -84,7 +84,8 @@ class McpUpstream:
         speaker = asker.envelope if asker.envelope.era is Era.MODERN else None
         params = with_envelope(hop.params, speaker) if modern else hop.params
         subscribing = hop.method == "subscriptions/listen"
-        call = Call(_name_in(hop.method, params), hop.param_headers)
+        # Only the modern era repeats the name in a header.
+        call = Call(_name_in(hop.method, params) if modern else None, hop.param_headers)
         timeout_s = NO_TIMEOUT if subscribing else None
         async with aclosing(link.ask(hop.method, params, call, timeout_s)) as items:
             async for item in items:

@@ -28,7 +28,9 @@ def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
     async def open_http(receiver: Receiver, era: Era | None) -> Opened:
         known = era or await _probe(settings, client)
         transport = StreamableHttpTransport(settings, known, client, receiver)
-        return Opened(transport, known, cancels_by_closing=known is Era.MODERN)
+        return Opened(
+            transport, known, cancels_by_closing=known is Era.MODERN, recheck=lambda: _probe(settings, client)
+        )
 
     return open_http
 

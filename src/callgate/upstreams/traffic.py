@@ -252,20 +252,20 @@ class Traffic:
         """Whether the server withdrew a question of its own."""
         found = self._questions.take_back(params)
         if found is not None:
-            self._withdraw(*found)
+            self._withdraw(*found, params)
         return found is not None
 
     def _give_up(self, asked: AskedBack, question: Asking, call: Call | None) -> None:
         if self._questions.is_open(asked.rpc_id, question):
             question.respond(_NOBODY_ANSWERED)
-            self._withdraw(question, call)
+            self._withdraw(question, call, b"")
 
-    def _withdraw(self, question: Asking, call: Call | None) -> None:
+    def _withdraw(self, question: Asking, call: Call | None, params: bytes) -> None:
         self._resume(call)
         if call is None:
-            self._on_heard(Withdrawn(question))
+            self._on_heard(Withdrawn(question, params))
         else:
-            call.put(Withdrawn(question))
+            call.put(Withdrawn(question, params))
 
     def _resume(self, call: Call | None) -> None:
         if call is not None:

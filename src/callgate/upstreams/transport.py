@@ -88,6 +88,7 @@ class Opened:
     transport: Transport
     era: Era | None
     cancels_by_closing: bool = False  # modern HTTP: no notification, the closed stream says it
+    recheck: Callable[[], Awaitable[Era]] | None = None  # which era the upstream speaks now; HTTP can ask
 
 
 Opener = Callable[[Receiver, Era | None], Awaitable[Opened]]

@@ -8,6 +8,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import (
@@ -68,6 +69,7 @@ def prefers_stream(accept: str) -> bool:
     return accept.lstrip()[:17].lower() == "text/event-stream"
 
 
+@lru_cache(maxsize=256)  # a client sends the same line with every request
 def accepts(accept: str, wanted: str) -> bool:
     kind = wanted.partition("/")[0]
     offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}

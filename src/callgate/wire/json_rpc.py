@@ -15,21 +15,18 @@ from callgate.model.errors import CallerError
 from callgate.model.reply import Reply, RpcFault
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     rpc_id: bytes
     method: str
     params: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(msgspec.Struct, frozen=True):
     method: str
     params: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     rpc_id: bytes
     result: bytes | None
     error: bytes | None
