@@ -8,6 +8,7 @@ ends exactly once: with its result, with `ServerFault` (the server's own error),
 (time-out, exit, lost connection), whose `code` is one of docs/errors. See docs/client.md.
 """
 
+import logging
 import shlex
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -35,6 +36,8 @@ from callgate.upstreams.warden import Warden
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 __all__ = ["Server", "ServerFault", "UpstreamError", "connect"]
+
+_log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 OnProgress = Callable[[Json], None]
@@ -236,4 +239,9 @@ def _hear(item: Unasked, on_request: OnRequest | None, on_notice: OnNotice | Non
     elif on_request is None:
         item.respond(Answer(error=b'{"code":-32601,"message":"This client answers no questions"}'))
     else:
-        item.respond(Answer(result=msgspec.json.encode(on_request(item.method, params))))
+        try:
+            answer = Answer(result=msgspec.json.encode(on_request(item.method, params)))
+        except Exception:  # noqa: BLE001 - the caller's own function: the server must not wait for ever
+            _log.exception("on_request failed for %s", item.method)
+            answer = Answer(error=b'{"code":-32603,"message":"The client could not answer"}')
+        item.respond(answer)

@@ -175,3 +175,11 @@ async def test_a_client_that_does_not_read_is_not_served_the_next_request(door: 
 async def _send_forever(http: HttpProbe, headers: dict[str, str], body: bytes) -> None:
     while True:
         await http.send_request("POST", "/mcp", headers, body)
+
+
+async def test_an_http_10_client_gets_no_chunks(door: Door) -> None:
+    async with door.probe() as http:
+        await http.send(b"GET /stream HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        answer = await http.rest()
+        assert b"chunked" not in answer
+        assert answer.endswith(b"one two three")

@@ -99,6 +99,23 @@ async def test_the_get_stream_can_be_left_and_taken_up_again_without_loss_or_dou
         assert [message_of(await event(http))["method"] for _ in range(2)] == ["two", "three"]
 
 
+async def test_a_new_get_brings_only_what_nobody_was_given(door: Door) -> None:
+    async with door.probe() as http:
+        session = await http.initialize()
+        outlet = door.answerer.outlets["session-0"]
+        outlet.say(Notice("old", b"{}"))
+        await open_get(http, session)
+        await event(http)
+        assert message_of(await event(http))["method"] == "old"
+    outlet.say(Notice("new", b"{}"))
+    async with door.probe() as http:
+        while (await open_get(http, session)).get("content-type") != "text/event-stream":
+            await http.hang_up()
+            await http.__aenter__()
+        await event(http)
+        assert message_of(await event(http))["method"] == "new"
+
+
 async def test_a_question_is_asked_on_the_calls_stream_and_answered_by_a_post(door: Door) -> None:
     async with door.probe() as http, door.probe() as other:
         session = await http.initialize()

@@ -48,6 +48,8 @@ class StagedUpstream:
         self.reached = asyncio.Event()
         self.told: list[str] = []
         self.has_views = False
+        self.list_raw: bytes | None = None
+        self.is_built_in = False
         self.forgotten: list[str] = []
         self.say: Callable[[News], None] = lambda news: None
         self.envelopes: list[Envelope] = []
@@ -58,9 +60,10 @@ class StagedUpstream:
         if hop.method == "tools/list":
             if self.list_error is not None:
                 raise self.list_error
-            yield Reply(result=json.dumps({"tools": self.tools}).encode())
+            yield Reply(result=self.list_raw or json.dumps({"tools": self.tools}).encode())
             return
         self.reached.set()
+        hop.is_built_in = self.is_built_in
         for notice in self.notices:
             yield notice
         if self.block is not None:

@@ -32,9 +32,10 @@ def start_sse(responder: Responder) -> None:
 
 
 class EventStream:
-    def __init__(self, stream_id: str, primes: bool) -> None:
-        """`primes`: the client knows of priming events (2025-11-25 on)."""
+    def __init__(self, stream_id: str, primes: bool, *, waits: bool = True) -> None:
+        """`primes`: the client knows of priming events (2025-11-25 on). `waits`: who writes calls `room`."""
         self.stream_id = stream_id
+        self._waits = waits
         self._primes = primes
         self._events: deque[bytes] = deque()
         self._bytes = 0
@@ -49,7 +50,7 @@ class EventStream:
     def push(self, frame: bytes) -> None:
         self._events.append(frame)
         self._bytes += len(frame)
-        while self._is_too_much() and (not self.is_read or self._first <= self._written):
+        while self._is_too_much() and (not self._waits or not self.is_read or self._first <= self._written):
             self._bytes -= len(self._events.popleft())
             self._first += 1
         self._changed.set()
@@ -65,6 +66,11 @@ class EventStream:
             if self._first <= self._written:
                 return
 
+    @property
+    def is_used_up(self) -> bool:
+        """It ended, and somebody was given all of it."""
+        return self.is_finished and self._written == self._first - 1 + len(self._events)
+
     def finish(self) -> None:
         self.is_finished = True
         self._changed.set()
@@ -76,8 +82,8 @@ class EventStream:
             self._changed.set()
 
     async def serve(self, responder: Responder, after: int | None = None) -> None:
-        """Write the events after number `after` (None: from the start, for a client that is new to this
-        stream), then the new ones, until the stream ends or is paused."""
+        """Write the events after number `after` (None: those nobody was given), then the new ones, until the
+        stream ends or is paused."""
         self.is_read = True
         self._paused_ms = None
         responder.cancel_on_disconnect = True  # only this reading ends with it: who writes is another task
@@ -85,7 +91,8 @@ class EventStream:
             start_sse(responder)
             if self._primes and after is None:
                 await responder.stream(_prime(f"{self.stream_id}.0", _RETRY_MS))
-            number = after or 0
+            # A client that names no event wants what is new: what somebody was given is not given again.
+            number = self._written if after is None else after
             while not responder.client_gone:
                 number = await self._write_new(responder, number)
                 if self.is_finished or self._paused_ms is not None:

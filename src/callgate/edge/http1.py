@@ -47,6 +47,7 @@ class HttpRequest:
     body: bytes
     peer: str | None  # IP address of the other end
     wants_close: bool
+    is_http_10: bool = False
 
     @property
     def path(self) -> str:
@@ -63,11 +64,20 @@ Refuser = Callable[[CallerError, "Responder"], None]
 class Responder:
     """The answering half of one request."""
 
-    __slots__ = ("_connection", "_head_only", "cancel_on_disconnect", "on_silence", "started", "streaming")
+    __slots__ = (
+        "_connection",
+        "_head_only",
+        "_is_chunked",
+        "cancel_on_disconnect",
+        "on_silence",
+        "started",
+        "streaming",
+    )
 
-    def __init__(self, connection: "HttpConnection", head_only: bool) -> None:
+    def __init__(self, connection: "HttpConnection", head_only: bool, is_chunked: bool = True) -> None:
         self._connection = connection
         self._head_only = head_only
+        self._is_chunked = is_chunked
         self.started = False
         self.streaming = False
         self.cancel_on_disconnect = False
@@ -81,18 +91,21 @@ class Responder:
     def send(self, status: int, headers: Headers, body: bytes = b"") -> None:
         """A whole answer."""
         self.started = True
+        self.on_silence = None
         length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
         head = _head(status, headers) + length + b"\r\n"
         self._connection.write(head if self._head_only else head + body)
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True
-        self._connection.write(_head(status, headers) + b"transfer-encoding: chunked\r\n\r\n")
+        # HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
+        end = b"transfer-encoding: chunked\r\n\r\n" if self._is_chunked else b"connection: close\r\n\r\n"
+        self._connection.write(_head(status, headers) + end)
 
     def write(self, data: bytes) -> None:
         """One chunk of a stream."""
         if data and not self._head_only:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
 
     async def stream(self, data: bytes) -> None:
         """One chunk; waits while the client reads too slowly."""
@@ -101,7 +114,9 @@ class Responder:
 
     def end_stream(self) -> None:
         self.streaming = False
-        self._connection.write(b"0\r\n\r\n")
+        self.on_silence = None
+        if self._is_chunked:
+            self._connection.write(b"0\r\n\r\n")
 
 
 @lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
@@ -303,6 +318,7 @@ class HttpConnection(asyncio.Protocol):
             body=b"".join(self._body),
             peer=self._peer,
             wants_close=not self._parser.should_keep_alive(),
+            is_http_10=self._parser.get_http_version() == "1.0",
         )
         self._head_bytes = 0
         self._fed_bytes = 0
@@ -314,7 +330,7 @@ class HttpConnection(asyncio.Protocol):
     # ---- answering
 
     def _start(self, request: HttpRequest) -> None:
-        self._responder = Responder(self, head_only=request.method == "HEAD")
+        self._responder = Responder(self, request.method == "HEAD", is_chunked=not request.is_http_10)
         self._wrote_at = self._now()
         self._task = asyncio.get_running_loop().create_task(self._serve(request, self._responder))
 

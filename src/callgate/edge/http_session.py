@@ -6,6 +6,7 @@ Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, w
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
@@ -21,7 +22,7 @@ _PRIMING_SINCE = "2025-11-25"
 
 @dataclass(slots=True)
 class OpenRequest:
-    task: asyncio.Task[object]
+    task: asyncio.Task[Any]
     cancelled: bool = False
 
     def cancel(self) -> None:
@@ -38,7 +39,7 @@ class HttpSession:
         self._primes = session.envelope.revision >= _PRIMING_SINCE
         self._last_stream = 0
         self.questions = Questions()
-        self.get_stream = EventStream("0", self._primes)
+        self.get_stream = EventStream("0", self._primes, waits=False)
         self._post_streams: OrderedDict[str, EventStream] = OrderedDict()
 
     # ---- ports.Outlet
@@ -71,7 +72,12 @@ class HttpSession:
         """The stream of that event and the event's number in it; None for an id we did not hand out."""
         stream_id, _, number = last_event_id.partition(".")
         stream = self.get_stream if stream_id == "0" else self._post_streams.get(stream_id)
-        return (stream, int(number)) if stream is not None and number.isdigit() else None
+        is_number = number.isascii() and number.isdigit() and len(number) <= 12
+        return (stream, int(number)) if stream is not None and is_number else None
+
+    def drop(self, stream: EventStream) -> None:
+        """Its client has all of it."""
+        self._post_streams.pop(stream.stream_id, None)
 
     def end(self) -> None:
         for request in list(self.open.values()):

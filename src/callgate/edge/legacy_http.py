@@ -17,6 +17,7 @@ from callgate.model.error_codes import (
     CALLER_MALFORMED,
     CALLER_NOT_ACCEPTABLE,
     CALLER_NOT_INITIALIZED,
+    CALLER_TOO_LARGE,
     CALLER_UNKNOWN_SESSION,
 )
 from callgate.model.errors import CallerError
@@ -40,6 +41,7 @@ from callgate.wire.json_rpc import (
 from callgate.wire.params import Peek, peek
 
 _BATCHING = "2025-03-26"
+_MAX_BATCH = 100
 
 
 class LegacyHttp:
@@ -169,6 +171,8 @@ class LegacyHttp:
         request.task = producing
         producing.add_done_callback(lambda _: http_session.open.pop(message.rpc_id, None))
         await stream.serve(responder)
+        if stream.is_used_up:
+            http_session.drop(stream)
 
     async def post_batch(self, visit: Visit, responder: Responder) -> bool:
         """Batches exist in 2025-03-26 only (basic, "Batching"). False: this is not such a session.
@@ -179,6 +183,8 @@ class LegacyHttp:
         messages = decode_batch(visit.request.body)
         if http_session is None or http_session.session.envelope.revision != _BATCHING or not messages:
             return False
+        if len(messages) > _MAX_BATCH:
+            raise CallerError(CALLER_TOO_LARGE, f"A batch may have {_MAX_BATCH} messages")
         frames = await asyncio.gather(*(self._answer_part(http_session, visit, part) for part in messages))
         answers = [frame for frame in frames if frame is not None]
         if answers:
@@ -200,15 +206,33 @@ class LegacyHttp:
         if isinstance(message, Notification):
             self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
             return None
+        if message.method == "initialize" or message.rpc_id in http_session.open:
+            error = CallerError(
+                CALLER_MALFORMED, "initialize, and an id that is still open, have no place here"
+            )
+            return encode_fault(message.rpc_id, fault_of(error))
         arrival = visit.arrival(message, legacy_envelope(session.envelope, peeked), session)
-        frame: bytes | None = None
-        async with aclosing(self._answerer.answer(arrival)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    frame = encode_reply(message.rpc_id, item)
-                elif not isinstance(item, Paused):
-                    http_session.say(item)
-        return frame
+        answering = asyncio.create_task(_answer_whole(http_session, self._answerer.answer(arrival), message))
+        http_session.open[message.rpc_id] = OpenRequest(answering)
+        try:
+            await asyncio.wait([answering])
+        finally:
+            answering.cancel()
+            del http_session.open[message.rpc_id]
+        return None if answering.cancelled() else answering.result()
+
+
+async def _answer_whole(
+    http_session: HttpSession, items: AsyncGenerator[Item], message: Request
+) -> bytes | None:
+    frame: bytes | None = None
+    async with aclosing(items):
+        async for item in items:
+            if isinstance(item, Reply):
+                frame = encode_reply(message.rpc_id, item)
+            elif not isinstance(item, Paused):
+                http_session.say(item)
+    return frame
 
 
 async def _chain(first: Item, items: AsyncGenerator[Item]) -> AsyncGenerator[Item]:

@@ -81,6 +81,7 @@ class Hop:
     server_version: str | None = None
     server_protocol: str | None = None
     cached: bool = False
+    is_built_in: bool = False  # answered by our own SQL server
     facts: StatementFacts | None = None
 
     @property

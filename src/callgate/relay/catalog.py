@@ -9,8 +9,15 @@ import msgspec
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind, Offer, Route
-from callgate.relay.public_names import public_name, public_uri
+from callgate.relay.public_names import public_name, public_uri, short_name
 from callgate.wire.params import with_member
+
+# Whatever an upstream promises, a day is long enough.
+_MAX_TTL_MS = 86_400_000
+_MAX_TTL_DIGITS = 12
+# Comparing costs: past this many names, or for a name no person would type, there is no suggestion.
+_MAX_COMPARED = 500
+_MAX_COMPARED_CHARS = 200
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
@@ -51,6 +58,8 @@ class Catalog:
         ]
         if not known:
             return "Nothing of the kind is offered at the moment: see /healthz for what is down"
+        if len(known) > _MAX_COMPARED or len(name) > _MAX_COMPARED_CHARS:
+            return f"The list names all {len(known)}"
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         return f"Did you mean {' or '.join(near)}?" if near else f"The list names all {len(known)}"
 
@@ -58,7 +67,7 @@ class Catalog:
 def build_catalog(
     kind: Kind,
     listings: Sequence[tuple[str, Sequence[Native]]],
-    owners: MutableMapping[str, str],
+    owners: MutableMapping[tuple[Kind, str], str],
     *,
     is_complete: bool,
 ) -> Catalog:
@@ -70,6 +79,8 @@ def build_catalog(
     for upstream, natives in listings:
         for native in natives:
             name = _public(kind, upstream, native.name, owners)
+            if name in offers:  # `a_` + `t` and `a` + `_t`, or one server that lists a name twice
+                name = short_name(upstream, native.name)
             definition = native.definition
             if name != native.name:
                 definition = with_member(definition, kind.key, msgspec.json.encode(name))
@@ -78,11 +89,12 @@ def build_catalog(
     return Catalog(tuple(offers.values()), offers, by_route, is_complete)
 
 
-def _public(kind: Kind, upstream: str, native: str, owners: MutableMapping[str, str]) -> str:
+def _public(kind: Kind, upstream: str, native: str, owners: MutableMapping[tuple[Kind, str], str]) -> str:
     if kind.key == "name":
         return public_name(upstream, native)
     # A uri is kept where it can be: tool results and other servers refer to it.
-    return native if owners.setdefault(native, upstream) == upstream else public_uri(upstream, native)
+    owner = owners.setdefault((kind, native), upstream)
+    return native if owner == upstream else public_uri(upstream, native)
 
 
 def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
@@ -100,7 +112,7 @@ def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
     return Page(
         natives,
         cursor if cursor[:1] == b'"' else None,
-        int(ttl) if ttl.isdigit() else None,
+        min(int(ttl), _MAX_TTL_MS) if ttl.isdigit() and len(ttl) <= _MAX_TTL_DIGITS else None,
         bytes(members.get("cacheScope", b"")) == b'"public"',
     )
 

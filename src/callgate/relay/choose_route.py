@@ -18,7 +18,7 @@ from callgate.model.offers import Offer, Route
 from callgate.relay.catalog import Catalog
 from callgate.wire.params import peek, text_of, value_of, with_member
 
-_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+_EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +60,44 @@ def _route_of_uri(uri: str, resources: Catalog, templates: Catalog) -> Route | N
     if offer is not None:
         return offer.route
     for template in templates.offers:
-        if _pattern(template.public_name).fullmatch(uri):
+        if _matches(template.public_name, uri):
             prefix = template.public_name.removesuffix(template.route.native_name)
             return Route(template.route.upstream, uri.removeprefix(prefix))
     return None
 
 
 @lru_cache(maxsize=1024)
-def _pattern(template: str) -> re.Pattern[str]:
-    """RFC 6570, as far as routing needs it: {x} is one segment, operators may span several."""
-    parts: list[str] = []
-    end = 0
-    for match in _EXPRESSION.finditer(template):
-        parts.append(re.escape(template[end : match.start()]))
-        parts.append(r".*" if match[1][:1] in ("+", "#", "/", ".", ";", "?", "&") else r"[^/]+")
-        end = match.end()
-    return re.compile("".join(parts) + re.escape(template[end:]))
+def _parts(template: str) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """The literal parts of a template (RFC 6570) around its expressions, and which of those have an operator.
+
+    Expressions without anything between them count as one.
+    """
+    expressions = [match[0] for match in _EXPRESSION.finditer(template)]
+    has_operator = tuple(any(f"{{{sign}" in text for sign in "+#/.;?&") for text in expressions)
+    return tuple(_EXPRESSION.split(template)), has_operator
+
+
+def _matches(template: str, uri: str) -> bool:
+    """As far as routing needs it: {x} is something within one segment, one with an operator anything at all.
+
+    By hand and without going back: a regular expression made of a server's template could be made to take
+    for ever.
+    """
+    literals, has_operator = _parts(template)
+    first, last = literals[0], literals[-1]
+    if not has_operator:
+        return uri == first
+    at, end = len(first), len(uri) - len(last)
+    if not uri.startswith(first) or not uri.endswith(last) or end < at:
+        return False
+    for number, anything in enumerate(has_operator):
+        is_final = number == len(has_operator) - 1
+        least = 0 if anything else 1
+        found = end if is_final else uri.find(literals[number + 1], at + least, end)
+        if found < at + least or (not anything and "/" in uri[at:found]):
+            return False
+        at = found + (0 if is_final else len(literals[number + 1]))
+    return True
 
 
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:

@@ -6,6 +6,7 @@ method, also one invented next year, goes to the server as it came.
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import cast
 
 import msgspec
 
@@ -40,7 +41,7 @@ class DirectPath:
         if arrival.method == "resources/unsubscribe" and legacy and not self._is_last(exchange):
             yield Reply(result=b"{}")  # others still listen on the same connection
             return
-        param_headers: tuple[tuple[str, str], ...] = ()
+        params, param_headers = arrival.params, cast(tuple[tuple[str, str], ...], ())
         if arrival.method == "tools/call":
             name = exchange.tool_name = name_of(arrival.params, arrival.method)
             catalog = await self._path.listings.perhaps(target, Kind.TOOL, asker)
@@ -49,10 +50,10 @@ class DirectPath:
             # knows best what it has.
             offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
             param_headers = self._path.admit(exchange, offer)
+            if self._path.denies:  # what was judged is what is asked: a second "name" does not get through
+                params = with_member(params, "name", msgspec.json.encode(name))
         try:
-            async with aclosing(
-                self._path.ask(exchange, target, arrival.params, asker, param_headers)
-            ) as items:
+            async with aclosing(self._path.ask(exchange, target, params, asker, param_headers)) as items:
                 async for item in items:
                     yield self._after(exchange, item)
         except CallerError:

@@ -78,6 +78,8 @@ class Ears:
             if isinstance(item, Asking):
                 item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
             return
+        if item.method != UPDATED and item.method not in LIST_CHANGED.values():
+            return  # it may speak of one client's call: nobody else is to know
         for ear in list(self._ears.values()):
             self._pass_on(ear, heard.upstream, item)
         if item.method in LIST_CHANGED.values():

@@ -32,14 +32,16 @@ class _Watch:
 
     def __init__(self) -> None:
         self.public: dict[str, str] = {}
-        self.acknowledged = asyncio.Event()
+        self.is_granted = False
+        self.decided = asyncio.Event()  # it acknowledged, or it will not
 
 
 async def listen(path: Path, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
     arrival = exchange.arrival
     assert arrival.rpc_id is not None
     params: dict[str, Any] = msgspec.json.decode(arrival.params)
-    wanted = cast(dict[str, Any], params.get("notifications") or {})
+    asked_for = params.get("notifications")
+    wanted = cast(dict[str, Any], asked_for if isinstance(asked_for, dict) else {})
     watches = await _watches(path, wanted, asker)
     said: asyncio.Queue[Notice | None] = asyncio.Queue(256)
     tasks = [
@@ -75,11 +77,11 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
 
 async def _granted(watches: dict[str, _Watch]) -> list[str]:
     if watches:
-        waiting = [asyncio.create_task(watch.acknowledged.wait()) for watch in watches.values()]
+        waiting = [asyncio.create_task(watch.decided.wait()) for watch in watches.values()]
         await asyncio.wait(waiting, timeout=_PATIENCE_S)
         for task in waiting:
             task.cancel()
-    return [uri for watch in watches.values() if watch.acknowledged.is_set() for uri in watch.public.values()]
+    return [uri for watch in watches.values() if watch.is_granted for uri in watch.public.values()]
 
 
 async def _watch(
@@ -92,11 +94,13 @@ async def _watch(
                 if not isinstance(item, Notice):
                     continue
                 if item.method == ACKNOWLEDGED:
-                    watch.acknowledged.set()
+                    watch.is_granted = True
+                    watch.decided.set()
                 elif item.method == UPDATED:
                     uri = text_of(peek(item.params).uri)
                     public = msgspec.json.encode(watch.public.get(uri or "", uri))
                     await said.put(Notice(UPDATED, with_member(item.params, "uri", public)))
+    watch.decided.set()
 
 
 async def _pump(lists: AsyncGenerator[Notice], said: asyncio.Queue[Notice | None]) -> None:

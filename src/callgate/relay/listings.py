@@ -36,12 +36,14 @@ _DEFAULT_TTL_S = 60.0
 _FAILED_S = 30.0
 # A paginator that never ends must not hang a list.
 _MAX_PAGES = 100
+_MAX_LISTING_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     natives: tuple[Native, ...]
-    fresh_until_mono: float
+    told_at_mono: float  # for routing: 0 once it is outdated
+    fresh_until_mono: float  # for listing: the upstream's own word
     ttl_ms: int
     is_public: bool
 
@@ -50,25 +52,31 @@ Views = tuple[str | None, ...]  # each upstream's view of one session, in their 
 
 
 class Listings:
-    def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], is_strict: bool) -> None:
+        """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none."""
         self._upstreams = upstreams
+        self._is_strict = is_strict
         self._common: Views = (None,) * len(upstreams)
         self._known: dict[tuple[str, Kind, str | None], Listing] = {}
         self._failed_until: dict[tuple[str, Kind, str | None], float] = {}
         self._catalogs: dict[tuple[Kind, Views], Catalog] = {}  # made of what is known
         # Who had a uri first keeps it, whoever else comes up with the same later.
-        self._owners: dict[str, str] = {}
+        self._owners: dict[tuple[Kind, str], str] = {}
 
     def outdate(self, upstream: str, kind: Kind | None, view: str | None) -> None:
         """Ask again the next time; until then what is known serves. No kind: everything, of every view."""
         for key, listing in self._known.items():
             if key[0] == upstream and (kind is None or key[1:] == (kind, view)):
-                self._known[key] = replace(listing, fresh_until_mono=0.0)
+                self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
+        for key in [key for key in self._failed_until if key[0] == upstream]:
+            del self._failed_until[key]
 
     def forget(self, session: Session) -> None:
         """What only this session was shown."""
         for key in [key for key in self._known if key[2] == session.session_id]:
             del self._known[key]
+        for key in [key for key in self._failed_until if key[2] == session.session_id]:
+            del self._failed_until[key]
         for key in [key for key in self._catalogs if session.session_id in key[1]]:
             del self._catalogs[key]
 
@@ -77,14 +85,22 @@ class Listings:
         return self._catalog(kind, self._views(asker))
 
     async def one(self, name: str, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog with at least this upstream's part in it. Raises what the upstream raised."""
+        """The catalog with this upstream's part in it, not older than it should be.
+
+        Raises what the upstream raised, unless what it said before will do.
+        """
         views = self._views(asker)
         view = self._upstreams[name].view_of(asker.session) if views is not self._common else None
-        if (name, kind, view) not in self._known:
+        key = (name, kind, view)
+        if self._is_stale(key, time.monotonic()):
             failed = await self._refresh({name: view}, kind, asker, [])
-            if name in failed:
+            if name in failed and (self._is_strict or key not in self._known):
                 raise failed[name]
         return self._catalog(kind, views)
+
+    def _is_stale(self, key: tuple[str, Kind, str | None], now: float) -> bool:
+        known = self._known.get(key)
+        return known is None or known.told_at_mono + _DEFAULT_TTL_S < now
 
     async def perhaps(self, name: str, kind: Kind, asker: Asker) -> Catalog:
         """Like `one`, for whom a part that cannot be had is no obstacle."""
@@ -94,16 +110,14 @@ class Listings:
             return self.current(kind, asker)
 
     async def known(self, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog to route by; asks only those upstreams that never told theirs."""
+        """The catalog to route by; asks only those upstreams that never told theirs, or long ago."""
         views = self._views(asker)
-        catalog = self._catalogs.get((kind, views))
-        if catalog is not None and catalog.is_complete:
-            return catalog
         now = time.monotonic()
         unknown = {
             name: view
             for name, view in zip(self._upstreams, views, strict=True)
-            if (name, kind, view) not in self._known and self._failed_until.get((name, kind, view), 0.0) < now
+            if self._is_stale((name, kind, view), now)
+            and self._failed_until.get((name, kind, view), 0.0) < now
         }
         if unknown:
             await self._refresh(unknown, kind, asker, [])
@@ -171,6 +185,7 @@ class Listings:
             listing = _outcome(task, name, hop)
             if isinstance(listing, Listing):
                 self._known[name, kind, wanted[name]] = listing
+                self._release_uris(name, kind, listing)
             else:
                 _log.warning("%s is missing from %s: %s", name, kind.method, listing)
                 failed[name] = listing
@@ -179,25 +194,39 @@ class Listings:
             del self._catalogs[key]
         return failed
 
+    def _release_uris(self, name: str, kind: Kind, listing: Listing) -> None:
+        """A uri that its owner no longer lists is anybody's again."""
+        if kind.key == "name":
+            return
+        listed = {native.name for native in listing.natives}
+        for uri in [uri for (of, uri), owner in self._owners.items() if of is kind and owner == name]:
+            if uri not in listed:
+                del self._owners[kind, uri]
+
     async def _ask(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> Listing:
         envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
         anonymous = replace(asker, envelope=envelope)
         pages: list[Page] = []
         cursor: bytes | None = None
-        while len(pages) < _MAX_PAGES:
+        size_bytes = 0
+        while len(pages) < _MAX_PAGES and size_bytes < _MAX_LISTING_BYTES:
             hop.params = b"" if cursor is None else b'{"cursor":%b}' % cursor
             result = await self._ask_page(name, kind, anonymous, hop)
             if result is None:
                 break
+            size_bytes += len(result)
             pages.append(read_page(kind, name, result))
             if pages[-1].next_cursor in (None, cursor):
                 break
             cursor = pages[-1].next_cursor
+        if pages and pages[-1].next_cursor is not None and pages[-1].next_cursor != cursor:
+            _log.warning("%s lists more than we take: the rest of %s is left out", name, kind.method)
         ttls = [page.ttl_ms for page in pages]
         ttl_ms = min((ttl for ttl in ttls if ttl is not None), default=None)
         lives_s = _DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
         return Listing(
             tuple(native for page in pages for native in page.natives),
+            time.monotonic(),
             time.monotonic() + lives_s,
             ttl_ms or 0,
             all(page.is_public for page in pages),
@@ -232,4 +261,6 @@ def _outcome(task: asyncio.Task[Listing], name: str, hop: Hop) -> Listing | Call
         return task.result()
     if isinstance(error, CallgateError):
         return error
-    raise error
+    _log.error("listing the offers of %s failed", name, exc_info=error)
+    hop.error = f"{name} lists its offers in a way we cannot read"
+    return UpstreamError(UPSTREAM_FAILED, hop.error)

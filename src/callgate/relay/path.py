@@ -22,9 +22,9 @@ from callgate.wire.param_headers import check_headers, declared_headers, make_he
 class Path:
     def __init__(self, upstreams: Mapping[str, Upstream], deny_destructive: bool) -> None:
         self.upstreams = upstreams
-        self.listings = Listings(upstreams)
+        self.listings = Listings(upstreams, is_strict=deny_destructive)
         self.ears = Ears()
-        self._deny_destructive = deny_destructive
+        self.denies = deny_destructive
 
     def ask(
         self,
@@ -50,7 +50,7 @@ class Path:
             return ()
         arrival = exchange.arrival
         exchange.annotations = offer.annotations
-        verdict = judge_call(offer, self._deny_destructive)
+        verdict = judge_call(offer, self.denies)
         if isinstance(verdict, Deny):
             raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
         declared = declared_headers(offer.definition)

@@ -14,9 +14,13 @@ _DIGEST_CHARS = 8
 def public_name(server: str, native_name: str) -> str:
     """Stable: the same tool has the same name in every process and after every restart."""
     full = f"{server}{SEPARATOR}{native_name}"
-    if len(full) <= MAX_NAME_CHARS:
-        return full
-    digest = hashlib.sha256(full.encode()).hexdigest()[:_DIGEST_CHARS]
+    return full if len(full) <= MAX_NAME_CHARS else short_name(server, native_name)
+
+
+def short_name(server: str, native_name: str) -> str:
+    """For a name that is too long, or that another one has already; as stable as the other form."""
+    full = f"{server}{SEPARATOR}{native_name}"
+    digest = hashlib.sha256(f"{server}\0{native_name}".encode()).hexdigest()[:_DIGEST_CHARS]
     return f"{full[: MAX_NAME_CHARS - _DIGEST_CHARS - 1]}_{digest}"
 
 

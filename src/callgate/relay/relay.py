@@ -105,8 +105,10 @@ class Relay:
             if reply.result is not None and arrival.envelope.era is Era.MODERN:
                 reply = replace(reply, result=to_modern(reply.result, arrival.method))
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
-            settlement = settlements.of_reply(reply, arrival.method, ended_by)
+            is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
+            settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
         except (asyncio.CancelledError, GeneratorExit):
+            self._drop_unopened(exchange, Reply())
             self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
             raise
         except CallgateError as error:
@@ -115,6 +117,7 @@ class Relay:
             _log.exception("answering %s failed", arrival.method)
             reply, settlement = settlements.of_bug()
         self._settle(exchange, settlement)
+        self._drop_unopened(exchange, reply)
         yield reply
 
     def retire(self) -> None:
@@ -165,6 +168,12 @@ class Relay:
         )
         self._sink.emit(ExchangeOpened(exchange))
         return exchange
+
+    def _drop_unopened(self, exchange: Exchange, reply: Reply) -> None:
+        """A handshake that failed: nobody will ever name this session again."""
+        arrival = exchange.arrival
+        if arrival.method == "initialize" and arrival.session is None and reply.opened is None:
+            self._sessions.end(exchange.session, time.time())
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         exchange.settle(settlement, time.monotonic())

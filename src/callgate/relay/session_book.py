@@ -19,69 +19,74 @@ from callgate.model.session import Session
 
 # Clients that crash never send DELETE; without an end their sessions would pile up.
 LEGACY_IDLE_S = 24 * 3600.0
-# Whoever opens more is not a person with agents; the ones that were idle longest end first.
-_MAX_SESSIONS = 20_000
+# Of one principal. Whoever opens more is no person with agents; the ones that were idle longest end first.
+_MAX_SESSIONS = 2_000
 
-_Key = tuple[str, str | None, str | None, str | None, str, str | None]
+_Key = tuple[str | None, str | None, str | None, str, str | None]
 
 
 class SessionBook:
     def __init__(self, gap_s: float, on_event: Callable[[SessionOpened | SessionClosed], None]) -> None:
         self._gap_s = gap_s
         self._on_event = on_event
-        # Oldest activity first, so that what has expired is always at the front.
-        self._handshakes: OrderedDict[str, Session] = OrderedDict()
-        self._derived: OrderedDict[_Key, Session] = OrderedDict()
+        # By principal, so that none can crowd out another; oldest activity first, so that what has expired is
+        # always at the front.
+        self._handshakes: dict[str, OrderedDict[str, Session]] = {}
+        self._derived: dict[str, OrderedDict[_Key, Session]] = {}
 
     def handshake(self, arrival: Arrival, now_s: float) -> Session:
         if arrival.transport != "http":
             return self._open(arrival, now_s)  # it lives and ends with its connection
-        self._expire(self._handshakes, now_s - LEGACY_IDLE_S)
+        book = self._handshakes.setdefault(arrival.principal.name, OrderedDict())
+        self._expire(book, now_s - LEGACY_IDLE_S)
         # 256 bits from the CSPRNG: whoever knows the id is in the session (2025-11-25, transports).
         handshake_id = secrets.token_urlsafe(32)
-        session = self._handshakes[handshake_id] = self._open(arrival, now_s, handshake_id)
+        session = book[handshake_id] = self._open(arrival, now_s, handshake_id)
         return session
 
     def find(self, handshake_id: str, principal: Principal) -> Session | None:
-        session = self._handshakes.get(handshake_id)
-        return session if session is not None and session.principal == principal else None
+        book = self._handshakes.get(principal.name)
+        return book.get(handshake_id) if book is not None else None
 
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
         session = arrival.session or self._derive(arrival, now_s)
         session.last_seen_at = now_s
-        if session.handshake_id in self._handshakes:
-            self._handshakes.move_to_end(session.handshake_id)
+        book = self._handshakes.get(session.principal.name)
+        if book is not None and session.handshake_id in book:
+            book.move_to_end(session.handshake_id)
         return session
 
     def end(self, session: Session, now_s: float) -> None:
         if session.ended_at is not None:
             return
         session.ended_at = now_s
-        if session.handshake_id is not None:
-            self._handshakes.pop(session.handshake_id, None)
+        book = self._handshakes.get(session.principal.name)
+        if book is not None and session.handshake_id is not None:
+            book.pop(session.handshake_id, None)
         self._on_event(SessionClosed(session))
 
     def end_all(self, now_s: float) -> None:
-        for session in [*self._handshakes.values(), *self._derived.values()]:
+        books = [*self._handshakes.values(), *self._derived.values()]
+        for session in [session for book in books for session in book.values()]:
             self.end(session, now_s)
         self._derived.clear()
 
     def _derive(self, arrival: Arrival, now_s: float) -> Session:
-        self._expire(self._derived, now_s - self._gap_s)
+        book = self._derived.setdefault(arrival.principal.name, OrderedDict())
+        self._expire(book, now_s - self._gap_s)
         envelope = arrival.envelope
         key: _Key = (
-            arrival.principal.name,
             envelope.client_name,
             envelope.client_version,
             arrival.workspace,
             arrival.transport,
             arrival.target,
         )
-        session = self._derived.get(key)
+        session = book.get(key)
         if session is None:
-            session = self._derived[key] = self._open(arrival, now_s)
-        self._derived.move_to_end(key)
+            session = book[key] = self._open(arrival, now_s)
+        book.move_to_end(key)
         return session
 
     def _open(self, arrival: Arrival, now_s: float, handshake_id: str | None = None) -> Session:

@@ -29,7 +29,8 @@ CANCELLED = Settlement(Outcome.CANCELLED, EndedBy.CLIENT)
 CUT_OFF = Settlement(Outcome.CANCELLED, EndedBy.GATEWAY, error="The gateway was stopped")
 
 
-def of_reply(reply: Reply, method: str, ended_by: EndedBy) -> Settlement:
+def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Settlement:
+    """`is_ours`: it comes from the built-in server, whose codes are ours; anybody else's could be made up."""
     if reply.fault is not None:
         return Settlement(
             Outcome.FAILED,
@@ -40,18 +41,18 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy) -> Settlement:
     result = reply.result
     # Only what says true somewhere can say that it is an error: the others need not be read.
     if method == "tools/call" and result is not None and b'"isError"' in result and b"true" in result:
-        return _of_tool_result(result, ended_by)
+        return _of_tool_result(result, ended_by, is_ours)
     return Settlement(Outcome.ANSWERED, ended_by, reply=reply.result)
 
 
-def _of_tool_result(result: bytes, ended_by: EndedBy) -> Settlement:
+def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settlement:
     try:
         parsed = _tool_result_decoder.decode(result)
     except msgspec.DecodeError:  # not the shape we know: it is the client's to judge, we only passed it on
         return Settlement(Outcome.ANSWERED, ended_by, reply=result)
     if not parsed.isError:
         return Settlement(Outcome.ANSWERED, ended_by, reply=result)
-    raw_code = bytes(parsed.meta.get(META_CODE, b""))
+    raw_code = bytes(parsed.meta.get(META_CODE, b"")) if is_ours else b""
     code = msgspec.json.decode(raw_code, type=str) if raw_code[:1] == b'"' else None
     refused = code is not None and code.startswith("refused.")
     return Settlement(

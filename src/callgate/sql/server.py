@@ -56,6 +56,7 @@ class SqlServer:
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         hop.server_version = self._driver.version
+        hop.is_built_in = True
         if hop.method == "tools/list":
             yield Reply(result=self._tools)
         elif hop.method == "tools/call":

@@ -20,6 +20,7 @@ class Call:
         "_items",
         "_on_full",
         "_waiter",
+        "drops",
         "is_full",
         "is_over",
         "method",
@@ -37,6 +38,8 @@ class Call:
         self.param_headers = param_headers
         self.is_over = False  # the last item was put
         self.is_full = False
+        # Whether notices that the asker cannot take are dropped: where holding back would hit others too.
+        self.drops = False
         self._held_bytes = 0
         self._on_full: Callable[[bool], None] | None = None
         self._items: deque[Item | UpstreamError] = deque()
@@ -51,7 +54,10 @@ class Call:
     def put(self, item: Item | UpstreamError) -> None:
         if isinstance(item, (Reply, UpstreamError)):
             self.is_over = True
+            self._set_full(False)  # nothing more will come for it
         elif isinstance(item, Notice):
+            if self.is_full and self.drops:
+                return
             self._held_bytes += len(item.params)
             if self._held_bytes > _HIGH_BYTES:
                 self._set_full(True)

@@ -93,9 +93,12 @@ def error_message(error: bytes | None) -> str:
     return read_fault(error or b"{}").message[:300]
 
 
-def is_modern_evidence(error: bytes) -> bool:
-    """A recognised modern error names a modern server; any other one does not."""
-    return read_fault(error).code in _MODERN_ERRORS
+def is_modern_evidence(error: bytes, *also: int) -> bool:
+    """A recognised modern error names a modern server; any other one does not.
+
+    `also`: codes that mean the same as an answer to this request.
+    """
+    return read_fault(error).code in (*_MODERN_ERRORS, *also)
 
 
 class _Info(msgspec.Struct):

@@ -59,6 +59,7 @@ class Link:
         self._gone = asyncio.Event()
         self._closing = False
         self.attempted = asyncio.Event()
+        self.used_at = self._loop.time()
         self.introduction: Introduction | None = None
         self.error: UpstreamError | None = None
         self._life = asyncio.create_task(self._live())

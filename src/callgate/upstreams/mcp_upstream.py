@@ -17,7 +17,7 @@ from functools import lru_cache
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_BUSY
+from callgate.model.error_codes import UPSTREAM_BUSY, UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
@@ -39,6 +39,8 @@ _LIST_METHODS = frozenset(kind.method for kind in Kind)
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Links of single sessions, each perhaps a process: past this the machine is at risk, not the client.
 _MAX_OWN_LINKS = 100
+# A server that keeps state for its client keeps it this long; the next call starts a new one.
+_OWN_IDLE_S = 1800.0
 # A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
 _LISTEN_PAUSE_S = 1.0
 _LISTEN_MAX_PAUSE_S = 60.0
@@ -87,11 +89,13 @@ class McpUpstream:
         # Only the modern era repeats the name in a header.
         call = Call(_name_in(hop.method, params) if modern else None, hop.param_headers)
         timeout_s = NO_TIMEOUT if subscribing else None
-        async with aclosing(link.ask(hop.method, params, call, timeout_s)) as items:
-            async for item in items:
-                hop.rpc_id = call.rpc_id
-                yield _restore_subscription(item, asker.rpc_id) if subscribing else item
-        self._note_version(hop, link.introduction)
+        try:
+            async with aclosing(link.ask(hop.method, params, call, timeout_s)) as items:
+                async for item in items:
+                    yield _restore_subscription(item, asker.rpc_id) if subscribing else item
+        finally:
+            hop.rpc_id = call.rpc_id or None
+            self._note_version(hop, link.introduction)
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
         link = self._own.get(session.session_id)
@@ -107,11 +111,7 @@ class McpUpstream:
         return session.session_id if self._needs_own(session.envelope) else None
 
     def forget(self, session: Session) -> None:
-        link = self._own.pop(session.session_id, None)
-        if link is not None:
-            task = asyncio.create_task(link.close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+        self._end_own(session.session_id)
 
     def health(self) -> Health:
         links = self._links()
@@ -160,22 +160,23 @@ class McpUpstream:
             return first
         if asker.envelope.era is Era.MODERN:
             raise other_era(self.name, Era.MODERN)
-        return await self._legacy_link(asker, introduction.era)
+        try:
+            return await self._legacy_link(asker, introduction.era)
+        except UpstreamError as error:
+            if error.code is UPSTREAM_OTHER_ERA and method in _LIST_METHODS:
+                return first  # it can be listed, if not called
+            raise
 
     async def _legacy_link(self, asker: Asker, first_era: Era) -> Link:
         session = asker.session
         if self._needs_own(session.envelope):
+            self._reap()
             link = self._own.get(session.session_id)
             if link is None:
-                if len(self._own) >= _MAX_OWN_LINKS:
-                    raise UpstreamError(
-                        UPSTREAM_BUSY,
-                        f"{self.name} already serves {_MAX_OWN_LINKS} sessions with their own connection",
-                        hint='End some sessions, or set isolation = "shared" for this server',
-                    )
                 link = self._own[session.session_id] = self._new_link(
                     Era.LEGACY, session.envelope, session.session_id
                 )
+            link.used_at = asyncio.get_running_loop().time()
         elif first_era is Era.LEGACY:
             return self._first
         else:
@@ -185,6 +186,31 @@ class McpUpstream:
         if link.introduction is None:
             await link.until_ready(self._plan.timeout_s)
         return link
+
+    def _reap(self) -> None:
+        """Make room: clients that crash never say goodbye, and each of them may hold a process.
+
+        What was idle for long goes; at the ceiling, what was idle longest. Raises UpstreamError when all are
+        busy.
+        """
+        idle = [(link.used_at, session_id) for session_id, link in self._own.items() if link.in_flight == 0]
+        long_ago = asyncio.get_running_loop().time() - _OWN_IDLE_S
+        for used_at, session_id in sorted(idle):
+            if used_at < long_ago or len(self._own) >= _MAX_OWN_LINKS:
+                self._end_own(session_id)
+        if len(self._own) >= _MAX_OWN_LINKS:
+            raise UpstreamError(
+                UPSTREAM_BUSY,
+                f"{self.name} already serves {_MAX_OWN_LINKS} sessions with their own connection",
+                hint='End some sessions, or set isolation = "shared" for this server',
+            )
+
+    def _end_own(self, session_id: str) -> None:
+        link = self._own.pop(session_id, None)
+        if link is not None:
+            task = asyncio.create_task(link.close())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
 
     def _needs_own(self, client: Envelope) -> bool:
         if client.era is Era.MODERN:
@@ -199,6 +225,8 @@ class McpUpstream:
         self._listener(StateChanged(self.name, is_up))
         introduction = self._first.introduction
         if is_up and introduction is not None and introduction.era is Era.MODERN:
+            if self._listening is not None:
+                self._listening.cancel()
             self._listening = asyncio.create_task(self._listen())
 
     async def _listen(self) -> None:

@@ -19,40 +19,49 @@ from callgate.wire.revisions import MODERN_REVISIONS
 
 def child_opener(command: ChildCommand, warden: Warden) -> Opener:
     async def open_child(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(ChildTransport(command, receiver, warden=warden), era)
+        return Opened(ChildTransport(command, receiver, warden=warden), era, is_pipe=True)
 
     return open_child
 
 
+# No POST at this address at all: the sign of a server that knows only the old HTTP+SSE transport.
+_OLD_TRANSPORT_STATUSES = frozenset({404, 405})
+
+
 def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
+    async def recheck() -> Era:
+        return (await _probe(settings, client))[0]
+
     async def open_http(receiver: Receiver, era: Era | None) -> Opened:
-        known = era or await _probe(settings, client)
+        known = era
+        if known is None:
+            known, status = await _probe(settings, client)
+            if known is Era.LEGACY and status in _OLD_TRANSPORT_STATUSES:
+                return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
         transport = StreamableHttpTransport(settings, known, client, receiver)
-        return Opened(
-            transport, known, cancels_by_closing=known is Era.MODERN, recheck=lambda: _probe(settings, client)
-        )
+        return Opened(transport, known, cancels_by_closing=known is Era.MODERN, recheck=recheck)
 
     return open_http
 
 
 def sse_opener(settings: HttpSettings, client: HttpClient) -> Opener:
     async def open_sse(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY)
+        return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
 
     return open_sse
 
 
 def unix_opener(path: Path) -> Opener:
     async def open_unix(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(UnixSocketTransport(path, receiver), era)
+        return Opened(UnixSocketTransport(path, receiver), era, is_pipe=True)
 
     return open_unix
 
 
-async def _probe(settings: HttpSettings, client: HttpClient) -> Era:
+async def _probe(settings: HttpSettings, client: HttpClient) -> tuple[Era, int]:
     """Ask `server/discover`: a result or a recognised modern error means modern, anything else legacy.
 
-    Raises UpstreamError when nobody answers at all.
+    The era, and the HTTP status. Raises UpstreamError when nobody answers at all.
     """
     headers = (
         *settings.headers,
@@ -64,7 +73,7 @@ async def _probe(settings: HttpSettings, client: HttpClient) -> Era:
     message = decode(answer.body)
     if isinstance(message, Response):
         if message.result is not None and read_discover(message.result) is not None:
-            return Era.MODERN
+            return Era.MODERN, answer.status
         if message.error is not None and is_modern_evidence(message.error):
-            return Era.MODERN
-    return Era.LEGACY
+            return Era.MODERN, answer.status
+    return Era.LEGACY, answer.status

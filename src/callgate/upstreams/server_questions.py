@@ -14,6 +14,8 @@ from callgate.wire.connection_events import AskedBack
 from callgate.wire.params import peek
 
 NOT_DECLARED = Answer(error=b'{"code":-32601,"message":"The client did not declare that it answers this"}')
+# A person answers one after the other; a server that asks more than this at once is not asking.
+_MAX_OPEN = 100
 _NEEDED_CAPABILITY = {
     "elicitation/create": "elicitation",
     "sampling/createMessage": "sampling",
@@ -30,9 +32,10 @@ class ServerQuestions:
             else frozenset[str]()
         )
         self._open: dict[bytes, tuple[Asking, Call | None]] = {}  # by the server's own id
+        self._timers: dict[bytes, Callable[[], None]] = {}  # what stops the clock of each
 
     def may_ask(self, method: str) -> bool:
-        if self._is_shared:
+        if self._is_shared or len(self._open) >= _MAX_OPEN:
             return False
         needed = _NEEDED_CAPABILITY.get(method)
         return needed is None or needed in self._declared
@@ -41,20 +44,32 @@ class ServerQuestions:
         """The question as the client's side gets it; `answered` is called at most once."""
 
         def respond(answer: Answer) -> None:
-            if self._open.pop(asked.rpc_id, None) is not None:
+            if self._pop(asked.rpc_id) is not None:
                 answered(answer)
 
         question = Asking(asked.method, asked.params, respond)
         self._open[asked.rpc_id] = (question, call)
         return question
 
+    def limit(self, rpc_id: bytes, stop_clock: Callable[[], None]) -> None:
+        """The clock that runs for this question is stopped when it is over."""
+        if rpc_id in self._open:
+            self._timers[rpc_id] = stop_clock
+
     def take_back(self, params: bytes) -> tuple[Asking, Call | None] | None:
         """What a server's `notifications/cancelled` withdraws; None when it is no question of its own."""
-        return self._open.pop(bytes(peek(params).requestId), None)
+        return self._pop(bytes(peek(params).requestId))
+
+    def _pop(self, rpc_id: bytes) -> tuple[Asking, Call | None] | None:
+        stop_clock = self._timers.pop(rpc_id, None)
+        if stop_clock is not None:
+            stop_clock()
+        return self._open.pop(rpc_id, None)
 
     def is_open(self, rpc_id: bytes, question: Asking) -> bool:
         return self._open.get(rpc_id, (None, None))[0] is question
 
     def forget_all(self) -> None:
         """The connection they were put on is gone: an answer would reach nobody."""
-        self._open.clear()
+        for rpc_id in list(self._open):
+            self._pop(rpc_id)

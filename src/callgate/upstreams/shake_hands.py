@@ -7,7 +7,7 @@ answers are read is `handshake`; who carries it is the link.
 from collections.abc import Awaitable, Callable
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer
 from callgate.upstreams.handshake import (
@@ -37,7 +37,13 @@ async def shake_hands(name: str, client: Envelope | None, opened: Opened, ask: A
             return introduction
     answer = await ask("initialize", initialize_params(client), INITIALIZE_TIMEOUT_S)
     if answer.result is None:
-        if opened.era is Era.LEGACY:
+        speaks_modern = answer.error is not None and is_modern_evidence(answer.error, METHOD_NOT_FOUND)
+        if opened.era is None and speaks_modern:
+            # It was silent only because it was not up yet.
+            introduction = await _probe(name, Era.MODERN, ask)
+            if introduction is not None:
+                return introduction
+        if opened.era is Era.LEGACY and speaks_modern:
             raise other_era(name, Era.LEGACY, f" ({error_message(answer.error)})")
         raise UpstreamError(UPSTREAM_FAILED, f"{name} refused initialize: {error_message(answer.error)}")
     introduction = read_initialize(name, answer.result)

@@ -67,6 +67,7 @@ class Traffic:
         self._over: Opened | None = None
         self._calls: dict[int, Call] = {}
         self._questions = ServerQuestions(client)
+        self._is_shared = client is None
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -116,12 +117,16 @@ class Traffic:
 
     def _keep(self, call: Call, rpc_id: int, method: str, params: bytes) -> None:
         call.keep(rpc_id, method, params, lambda is_full: self._hold(rpc_id, is_full))
+        call.drops = self._is_shared and self._over is not None and self._over.is_pipe
         self._calls[rpc_id] = call
         self._arm()
 
     def _hold(self, rpc_id: int, is_full: bool) -> None:
-        """Its asker is behind, or caught up: backpressure reaches the pipe (rule 9 of `Connection`)."""
-        if self._over is not None:
+        """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
+
+        A pipe that several clients share is not held for one of them: the others would wait for a stranger.
+        """
+        if self._over is not None and not (self._is_shared and self._over.is_pipe):
             hold = self._over.transport.pause_stream if is_full else self._over.transport.resume_stream
             hold(rpc_id)
 
@@ -236,12 +241,12 @@ class Traffic:
             call = under_way[-1]
 
         def answered(answer: Answer) -> None:
-            thinking.cancel()
             self._resume(call)
             self._answer_back(asked, answer)
 
         question = self._questions.put(asked, call, answered)
         thinking = self._loop.call_later(_THINKING_S, self._give_up, asked, question, call)
+        self._questions.limit(asked.rpc_id, thinking.cancel)
         if call is None:
             self._on_heard(question)
             return

@@ -87,6 +87,7 @@ class Opened:
 
     transport: Transport
     era: Era | None
+    is_pipe: bool = False  # all requests share one stream
     cancels_by_closing: bool = False  # modern HTTP: no notification, the closed stream says it
     recheck: Callable[[], Awaitable[Era]] | None = None  # which era the upstream speaks now; HTTP can ask
 

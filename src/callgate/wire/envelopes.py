@@ -23,8 +23,8 @@ from callgate.wire.revisions import (
 )
 
 # Kept as long as the session lives, so a client must not choose how much.
-_MAX_CAPABILITIES_BYTES = 64 * 1024
-_MAX_INFO_BYTES = 16 * 1024
+_MAX_CAPABILITIES_BYTES = 16 * 1024
+_MAX_INFO_BYTES = 8 * 1024
 _MAX_NAME_CHARS = 200
 
 
