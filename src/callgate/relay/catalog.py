@@ -76,16 +76,19 @@ def build_catalog(
     `owners`: of each uri the upstream that had it first; new ones are added.
     """
     offers: dict[str, Offer] = {}
+    by_route: dict[Route, Offer] = {}
     for upstream, natives in listings:
         for native in natives:
+            route = Route(upstream, native.name)
+            if route in by_route:  # a paginator that repeats itself
+                continue
             name = _public(kind, upstream, native.name, owners)
-            if name in offers:  # `a_` + `t` and `a` + `_t`, or one server that lists a name twice
+            if name in offers:  # `a_` + `t` and `a` + `_t`
                 name = short_name(upstream, native.name)
             definition = native.definition
             if name != native.name:
                 definition = with_member(definition, kind.key, msgspec.json.encode(name))
-            offers[name] = Offer(kind, name, Route(upstream, native.name), definition, native.annotations)
-    by_route = {offer.route: offer for offer in offers.values()}
+            offers[name] = by_route[route] = Offer(kind, name, route, definition, native.annotations)
     return Catalog(tuple(offers.values()), offers, by_route, is_complete)
 
 

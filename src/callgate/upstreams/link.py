@@ -126,7 +126,10 @@ class Link:
                 # Some legacy servers end when they are asked anything before `initialize`. And what was true
                 # of a server that is gone need not be true of the one that comes back.
                 self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
-                self._lose(error)
+                if (
+                    not self._gone.is_set()
+                ):  # else the transport has told the cause, and this only follows from it
+                    self._lose(error)
             except Exception:  # noqa: BLE001 - a bug of ours must not end the upstream for good
                 _log.exception("connecting to %s failed", self._plan.name)
                 self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
