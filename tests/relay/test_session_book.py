@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 from relay.stage import LEGACY, MODERN, arrival
 
 from callgate.model.events import SessionClosed, SessionOpened
@@ -57,8 +58,8 @@ def test_principal_client_and_workspace_each_make_a_session_of_their_own() -> No
         arrival("x", principal=Principal("other")),
         arrival("x", envelope=replace(MODERN, client_name="someone else")),
         arrival("x", envelope=replace(MODERN, client_version="2")),
-        replace(here, workspace="/elsewhere"),
-        replace(here, transport="stdio"),
+        msgspec.structs.replace(here, workspace="/elsewhere"),
+        msgspec.structs.replace(here, transport="stdio"),
     ]
     assert len({book.of(entry, 0).session_id for entry in [here, *others]}) == 6
 

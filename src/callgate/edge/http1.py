@@ -51,10 +51,15 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        path = self.target.partition("?")[0]
-        if path[:1] != "/" and "://" in path:  # absolute form (RFC 9112, 3.2.2)
-            path = "/" + path.partition("://")[2].partition("/")[2]
-        return path
+        return _path_of(self.target)
+
+
+@lru_cache(maxsize=1024)
+def _path_of(target: str) -> str:
+    path = target.partition("?")[0]
+    if path[:1] != "/" and "://" in path:  # absolute form (RFC 9112, 3.2.2)
+        path = "/" + path.partition("://")[2].partition("/")[2]
+    return path
 
 
 Handler = Callable[[HttpRequest, "Responder"], Awaitable[None]]
@@ -117,6 +122,11 @@ class Responder:
         self.on_silence = None
         if self._is_chunked:
             self._connection.write(b"0\r\n\r\n")
+
+
+@lru_cache(maxsize=1024)  # clients send the same few names all the time
+def _lower(name: bytes) -> str:
+    return name.decode("latin-1").lower()
 
 
 @lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
@@ -280,7 +290,7 @@ class HttpConnection(asyncio.Protocol):
         if self._is_head_complete:
             return
         self._count_head(len(name) + len(value) + 4)
-        self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+        self._headers.append((_lower(name), value.decode("latin-1").strip()))
 
     def _count_head(self, size: int) -> None:
         self._head_bytes += size

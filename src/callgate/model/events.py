@@ -1,28 +1,24 @@
 """Immutable facts, each emitted once into an `EventSink`, whatever becomes of them there."""
 
-from dataclasses import dataclass
+import msgspec
 
 from callgate.model.exchange import Exchange
 from callgate.model.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOpened:
+class SessionOpened(msgspec.Struct, frozen=True):
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class SessionClosed:
+class SessionClosed(msgspec.Struct, frozen=True):
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeOpened:
+class ExchangeOpened(msgspec.Struct, frozen=True):
     exchange: Exchange
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeSettled:
+class ExchangeSettled(msgspec.Struct, frozen=True):
     """The exchange does not change any more from here on: a sink on another thread may read it."""
 
     exchange: Exchange

@@ -33,8 +33,7 @@ class EndedBy(StrEnum):
     UPSTREAM = "upstream"
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, gc=False):
     """One request or notification of a client, its payload still the client's own bytes."""
 
     method: str

@@ -1,14 +1,14 @@
 """What comes back up: items of one async generator, and one reply as the last of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from callgate.model.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class RpcFault:
+class RpcFault(msgspec.Struct, frozen=True):
     """A JSON-RPC error object."""
 
     code: int
@@ -17,24 +17,21 @@ class RpcFault:
     raw: bytes | None = None  # an upstream's own, which goes to the client as it came
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """A notification on its way to the client (progress, log message)."""
 
     method: str
     params: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What a client said to a server's own question: one of the two, raw JSON."""
 
     result: bytes | None = None
     error: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(msgspec.Struct, frozen=True):
     """A server's own request to the client (sampling, elicitation, roots), on the way of a call.
 
     `respond` is to be called once, with the client's answer; never, when the client goes away.
@@ -45,23 +42,20 @@ class Asking:
     respond: Callable[[Answer], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(msgspec.Struct, frozen=True):
     """The server takes a question back; whatever the client answers now is ignored."""
 
     question: Asking
     params: bytes = b""  # of the server's `notifications/cancelled`: its reason
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(msgspec.Struct, frozen=True):
     """The upstream closed the stream of this call on purpose and will go on after a reconnect."""
 
     retry_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """The last item of every answer: a raw result, or a fault."""
 
     result: bytes | None = None

@@ -1,8 +1,9 @@
 """Relay asks upstreams and sql: whatever stands behind us answers MCP methods."""
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from callgate.model.envelope import Envelope
 from callgate.model.exchange import Hop
@@ -12,8 +13,7 @@ from callgate.model.reply import Item
 from callgate.model.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(msgspec.Struct, frozen=True, gc=False):
     """On whose behalf an upstream is asked: what it declared decides which connection serves it."""
 
     envelope: Envelope

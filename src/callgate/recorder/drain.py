@@ -11,7 +11,7 @@ from callgate.recorder.store import Batch, Store
 _log = logging.getLogger(__name__)
 
 # Bounds the memory and the length of one transaction; the next batch follows at once.
-_BATCH_EVENTS = 1024
+_BATCH_EVENTS = 4096
 
 
 class StoreLock:

@@ -32,34 +32,26 @@ class AggregatePath:
         self._path = path
         self._capabilities = capabilities
 
-    async def answer(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+    async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
+        """Our own reply, or the items of the server's answer."""
         own = self._own(exchange)
         if own is not None:
-            yield own
-            return
+            return own
         arrival = exchange.arrival
         match arrival.method:
             case method if method in _KIND_BY_METHOD:
-                yield await self._list(exchange, asker, _KIND_BY_METHOD[method])
+                return await self._list(exchange, asker, _KIND_BY_METHOD[method])
             case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
-                yield await self._tell_all(exchange, asker)
+                return await self._tell_all(exchange, asker)
             case "resources/subscribe" | "resources/unsubscribe":
-                async with aclosing(self._subscribe(exchange, asker)) as items:
-                    async for item in items:
-                        yield item
+                return await self._subscribe(exchange, asker)
             case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
                 exchange.server_name = AGGREGATE
-                async with aclosing(listen(self._path, exchange, asker)) as items:
-                    async for item in items:
-                        yield item
+                return listen(self._path, exchange, asker)
             case _:
                 routed = await self._route(exchange, asker)
                 headers = () if routed.offer is None else self._path.admit(exchange, routed.offer)
-                async with aclosing(
-                    self._path.ask(exchange, routed.upstream, routed.params, asker, headers)
-                ) as items:
-                    async for item in items:
-                        yield item
+                return self._path.ask(exchange, routed.upstream, routed.params, asker, headers)
 
     def _own(self, exchange: Exchange) -> Reply | None:
         arrival = exchange.arrival
@@ -139,7 +131,7 @@ class AggregatePath:
         exchange.server_name = AGGREGATE
         return Reply(result=b"{}")
 
-    async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+    async def _subscribe(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
         arrival, listings = exchange.arrival, self._path.listings
         resources = await listings.known(Kind.RESOURCE, asker)
         templates = await listings.known(Kind.TEMPLATE, asker)
@@ -148,8 +140,5 @@ class AggregatePath:
             public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
             self._path.ears.subscribe(exchange.session, route, public)
         elif not self._path.ears.unsubscribe(exchange.session, route):
-            yield Reply(result=b"{}")  # others still listen on the same connection
-            return
-        async with aclosing(self._path.ask(exchange, routed.upstream, routed.params, asker)) as items:
-            async for item in items:
-                yield item
+            return Reply(result=b"{}")  # others still listen on the same connection
+        return self._path.ask(exchange, routed.upstream, routed.params, asker)

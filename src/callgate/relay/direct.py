@@ -6,7 +6,6 @@ method, also one invented next year, goes to the server as it came.
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import cast
 
 import msgspec
 
@@ -26,42 +25,53 @@ class DirectPath:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def answer(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+    async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
+        """Our own reply, or the items of the server's answer."""
         arrival = exchange.arrival
         target = arrival.target
         assert target is not None
         legacy = arrival.envelope.era is Era.LEGACY
-        if arrival.method == "ping" and legacy:
-            yield Reply(result=b"{}")
-            return
-        if arrival.method == "initialize" and not legacy:
-            raise CallerError(
-                CALLER_UNKNOWN_METHOD, "Method not found: initialize (there is none in 2026-07-28)"
-            )
-        if arrival.method == "resources/unsubscribe" and legacy and not self._is_last(exchange):
-            yield Reply(result=b"{}")  # others still listen on the same connection
-            return
-        params, param_headers = arrival.params, cast(tuple[tuple[str, str], ...], ())
-        if arrival.method == "tools/call":
-            name = exchange.tool_name = name_of(arrival.params, arrival.method)
-            catalog = await self._path.listings.perhaps(target, Kind.TOOL, asker)
-            route = Route(target, name)
-            # A tool that is not listed is asked for all the same, as one that declares nothing: the server
-            # knows best what it has.
-            offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
-            param_headers = self._path.admit(exchange, offer)
-            if self._path.denies:  # what was judged is what is asked: a second "name" does not get through
-                params = with_member(params, "name", msgspec.json.encode(name))
+        match arrival.method:
+            case "tools/call":
+                return await self._call(exchange, target, asker)
+            case "ping" if legacy:
+                return Reply(result=b"{}")
+            case "initialize" if not legacy:
+                raise CallerError(
+                    CALLER_UNKNOWN_METHOD, "Method not found: initialize (there is none in 2026-07-28)"
+                )
+            case "resources/unsubscribe" if legacy and not self._is_last(exchange):
+                return Reply(result=b"{}")  # others still listen on the same connection
+            case "initialize" | "server/discover" | "resources/subscribe":
+                return self._ask_and_note(exchange, target, asker)
+            case _:
+                return self._path.ask(exchange, target, arrival.params, asker)
+
+    async def _call(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+        params = exchange.arrival.params
+        name = exchange.tool_name = name_of(params, exchange.arrival.method)
+        catalog = await self._path.listings.perhaps(target, Kind.TOOL, asker)
+        route = Route(target, name)
+        # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
+        # best what it has.
+        offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
+        param_headers = self._path.admit(exchange, offer)
+        if self._path.denies:  # what was judged is what is asked: a second "name" does not get through
+            params = with_member(params, "name", msgspec.json.encode(name))
+        return self._path.ask(exchange, target, params, asker, param_headers)
+
+    async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+        arrival = exchange.arrival
         try:
-            async with aclosing(self._path.ask(exchange, target, params, asker, param_headers)) as items:
+            async with aclosing(self._path.ask(exchange, target, arrival.params, asker)) as items:
                 async for item in items:
                     yield self._after(exchange, item)
         except CallerError:
             # The built-in SQL server leaves introductions to us.
-            if arrival.method == "initialize" and legacy:
+            if arrival.method == "initialize":
                 result = own_answers.initialize_result(arrival.envelope, own_answers.TOOLS_ONLY)
                 yield Reply(result=result, opened=exchange.session)
-            elif arrival.method == "server/discover" and not legacy:
+            elif arrival.method == "server/discover" and arrival.envelope.era is Era.MODERN:
                 yield Reply(result=own_answers.discover_result(own_answers.TOOLS_ONLY))
             else:
                 raise

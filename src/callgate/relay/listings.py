@@ -205,7 +205,7 @@ class Listings:
 
     async def _ask(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> Listing:
         envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
-        anonymous = replace(asker, envelope=envelope)
+        anonymous = Asker(envelope, asker.session, asker.rpc_id)
         pages: list[Page] = []
         cursor: bytes | None = None
         size_bytes = 0

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -96,14 +95,18 @@ class Relay:
         try:
             path = self._aggregate if arrival.target is None else self._direct
             asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-            async with aclosing(path.answer(exchange, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Reply):
-                        reply = item
-                        break
-                    yield item
+            routed = await path.route(exchange, asker)
+            if isinstance(routed, Reply):
+                reply = routed
+            else:
+                async with aclosing(routed) as items:
+                    async for item in items:
+                        if isinstance(item, Reply):
+                            reply = item
+                            break
+                        yield item
             if reply.result is not None and arrival.envelope.era is Era.MODERN:
-                reply = replace(reply, result=to_modern(reply.result, arrival.method))
+                reply = Reply(result=to_modern(reply.result, arrival.method), opened=reply.opened)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from callgate.model.errors import UpstreamError
+from callgate.model.exchange import Hop
 from callgate.model.reply import Item, Notice, Reply
 from callgate.upstreams.transport import Outgoing
 
@@ -17,6 +18,7 @@ class Call:
 
     __slots__ = (
         "_held_bytes",
+        "_hop",
         "_items",
         "_on_full",
         "_waiter",
@@ -30,8 +32,14 @@ class Call:
         "rpc_id",
     )
 
-    def __init__(self, name: str | None = None, param_headers: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        param_headers: tuple[tuple[str, str], ...] = (),
+        hop: Hop | None = None,
+    ) -> None:
         self.rpc_id = 0
+        self._hop = hop
         self.method = ""
         self.params = b""
         self.name = name
@@ -50,6 +58,8 @@ class Call:
         self.rpc_id, self.method, self.params = rpc_id, method, params
         self._on_full = on_full
         self.is_full = False
+        if self._hop is not None:
+            self._hop.rpc_id = rpc_id
 
     def put(self, item: Item | UpstreamError) -> None:
         if isinstance(item, (Reply, UpstreamError)):

@@ -11,7 +11,7 @@ Rules (protocol.md, "Isolation of legacy upstreams")
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -36,6 +36,7 @@ from callgate.wire.subscription import subscription_of, with_subscription
 
 _QUESTIONS = frozenset({"sampling", "elicitation", "roots"})
 _LIST_METHODS = frozenset(kind.method for kind in Kind)
+_SPECIAL_METHODS = frozenset({"initialize", "subscriptions/listen"})
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Links of single sessions, each perhaps a process: past this the machine is at risk, not the client.
 _MAX_OWN_LINKS = 100
@@ -72,7 +73,30 @@ class McpUpstream:
 
     # ---- ports.Upstream
 
-    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        first = self._first
+        introduction = first.introduction
+        # What nearly every call needs: the shared link is up and speaks the client's era. One generator less.
+        if (
+            introduction is not None
+            and introduction.era is asker.envelope.era
+            and hop.method not in _SPECIAL_METHODS
+            and not self._needs_own(asker.session.envelope)
+        ):
+            self._note_version(hop, introduction)
+            return self._ask(first, hop, asker, introduction.era is Era.MODERN)
+        return self._find_and_ask(hop, asker)
+
+    def _ask(self, link: Link, hop: Hop, asker: Asker, modern: bool) -> AsyncGenerator[Item]:
+        # A list that we ask ourselves, or for a legacy client, has no envelope of its own yet.
+        speaker = asker.envelope if asker.envelope.era is Era.MODERN else None
+        params = with_envelope(hop.params, speaker) if modern else hop.params
+        # Only the modern era repeats the name in a header.
+        call = Call(_name_in(hop.method, params) if modern else None, hop.param_headers, hop)
+        timeout_s = NO_TIMEOUT if hop.method == "subscriptions/listen" else None
+        return link.ask(hop.method, params, call, timeout_s)
+
+    async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         link = await self._link_for(asker, hop.method)
         introduction = link.introduction
         if hop.method == "initialize":
@@ -82,19 +106,12 @@ class McpUpstream:
             yield Reply(result=introduction.result)
             return
         modern = introduction is not None and introduction.era is Era.MODERN
-        # A list that we ask ourselves, or for a legacy client, has no envelope of its own yet.
-        speaker = asker.envelope if asker.envelope.era is Era.MODERN else None
-        params = with_envelope(hop.params, speaker) if modern else hop.params
         subscribing = hop.method == "subscriptions/listen"
-        # Only the modern era repeats the name in a header.
-        call = Call(_name_in(hop.method, params) if modern else None, hop.param_headers)
-        timeout_s = NO_TIMEOUT if subscribing else None
         try:
-            async with aclosing(link.ask(hop.method, params, call, timeout_s)) as items:
+            async with aclosing(self._ask(link, hop, asker, modern)) as items:
                 async for item in items:
                     yield _restore_subscription(item, asker.rpc_id) if subscribing else item
         finally:
-            hop.rpc_id = call.rpc_id or None
             self._note_version(hop, link.introduction)
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
@@ -282,5 +299,5 @@ def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
     if isinstance(item, Notice) and subscription_of(item.params) is not None:
         return Notice(item.method, with_subscription(item.params, rpc_id))
     if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
-        return replace(item, result=with_subscription(item.result, rpc_id))
+        return Reply(result=with_subscription(item.result, rpc_id))
     return item

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """One frame for the upstream, with what an HTTP transport has to repeat in headers."""
 
     frame: bytes

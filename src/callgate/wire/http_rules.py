@@ -50,11 +50,11 @@ def choose_era(headers: Headers, meta: Meta) -> Era:
 
 def check_post_headers(headers: Headers) -> None:
     """Both eras: the body is JSON, and the client can read either kind of answer."""
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
+    content_type = headers.get("content-type", "")
+    if content_type != "application/json" and _media_type(content_type) != "application/json":
         raise CallerError(
             CALLER_WRONG_CONTENT_TYPE,
-            f"Content-Type is {content_type or 'missing'}; MCP messages are application/json",
+            f"Content-Type is {content_type[:100] or 'missing'}; MCP messages are application/json",
         )
     accept = headers.get("accept", "")
     if not (accepts(accept, "application/json") and accepts(accept, "text/event-stream")):
@@ -62,6 +62,10 @@ def check_post_headers(headers: Headers) -> None:
             CALLER_NOT_ACCEPTABLE,
             "Accept must list both application/json and text/event-stream",
         )
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def prefers_stream(accept: str) -> bool:
