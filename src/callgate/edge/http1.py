@@ -90,6 +90,13 @@ class Responder:
         self.on_silence: Callable[[], None] | None = None
 
     @property
+    def task(self) -> asyncio.Task[None]:
+        """The one that answers this request; asking asyncio for it is dear."""
+        task = self._connection.task
+        assert task is not None
+        return task
+
+    @property
     def client_gone(self) -> bool:
         return self._connection.is_closed
 
@@ -204,6 +211,10 @@ class HttpConnection(asyncio.Protocol):
     @property
     def is_answering(self) -> bool:
         return self._task is not None
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        return self._task
 
     @property
     def is_mid_request(self) -> bool:

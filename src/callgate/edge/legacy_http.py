@@ -144,8 +144,7 @@ class LegacyHttp:
     ) -> None:
         if message.rpc_id in http_session.open:
             raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
-        task = asyncio.current_task()
-        assert task is not None
+        task = responder.task
         request = http_session.open[message.rpc_id] = OpenRequest(task)
         items = self._answerer.answer(arrival)
         try:
