@@ -63,6 +63,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         if ours is not None:
             withdraw(state_folder(config), ours)
         await gateway.close()
+        gc.unfreeze()  # else the interpreter cannot take modules apart, and DuckDB complains at the very end
 
 
 def _calm_collector() -> None:
