@@ -12,7 +12,7 @@ Rules (2025-11-25, basic/transports, "Resumability and Redelivery")
 import asyncio
 from collections import deque
 
-from callgate.edge.http1 import Headers, Responder
+from callgate.edge.http_message import Headers, Responder
 from callgate.wire.sse import KEEP_ALIVE, encode_event
 
 SSE_HEADERS: Headers = (

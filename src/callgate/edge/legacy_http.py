@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from callgate.edge.event_stream import EventStream, start_sse
-from callgate.edge.http1 import Responder
+from callgate.edge.http_message import Responder
 from callgate.edge.http_session import HttpSession, OpenRequest
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.error_codes import (

@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from callgate.edge.asgi_mount import AsgiMount
 from callgate.edge.gate import GateRules, admit, check_site, identify
-from callgate.edge.http1 import Headers, HttpConnection, HttpRequest, Responder
+from callgate.edge.http1 import HttpConnection
+from callgate.edge.http_message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.visit import Visit
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TIMEOUT, CALLER_UNKNOWN_SERVER, SETUP_PORT

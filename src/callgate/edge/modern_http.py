@@ -7,7 +7,7 @@ while of silence so that no proxy gives up. (2026-07-28, basic/transports/stream
 from contextlib import aclosing
 
 from callgate.edge.event_stream import start_sse
-from callgate.edge.http1 import Responder
+from callgate.edge.http_message import Responder
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.error_codes import (
     CALLER_MALFORMED,

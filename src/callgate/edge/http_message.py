@@ -1,0 +1,120 @@
+"""One HTTP request as its handler sees it, and the answering half of it; `http1` is the connection."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Protocol
+
+_REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    method: str
+    target: str  # as sent: path and query
+    headers: list[tuple[str, str]]  # names in lower case, in order, duplicates kept
+    body: bytes
+    peer: str | None  # IP address of the other end
+    wants_close: bool
+    is_http_10: bool = False
+
+    @property
+    def path(self) -> str:
+        return _path_of(self.target)
+
+
+@lru_cache(maxsize=1024)
+def _path_of(target: str) -> str:
+    path = target.partition("?")[0]
+    if path[:1] != "/" and "://" in path:  # absolute form (RFC 9112, 3.2.2)
+        path = "/" + path.partition("://")[2].partition("/")[2]
+    return path
+
+
+class AnswerLine(Protocol):
+    """What a responder needs of its connection."""
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    @property
+    def task(self) -> asyncio.Task[None] | None: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    async def drained(self) -> None: ...
+
+
+class Responder:
+    """The answering half of one request."""
+
+    __slots__ = (
+        "_connection",
+        "_head_only",
+        "_is_chunked",
+        "cancel_on_disconnect",
+        "on_silence",
+        "started",
+        "streaming",
+    )
+
+    def __init__(self, connection: "AnswerLine", head_only: bool, is_chunked: bool = True) -> None:
+        self._connection = connection
+        self._head_only = head_only
+        self._is_chunked = is_chunked
+        self.started = False
+        self.streaming = False
+        self.cancel_on_disconnect = False
+        # Called when nothing was written for a while (see Listener), to keep the connection alive.
+        self.on_silence: Callable[[], None] | None = None
+
+    @property
+    def task(self) -> asyncio.Task[None]:
+        """The one that answers this request; asking asyncio for it is dear."""
+        task = self._connection.task
+        assert task is not None
+        return task
+
+    @property
+    def client_gone(self) -> bool:
+        return self._connection.is_closed
+
+    def send(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        """A whole answer."""
+        self.started = True
+        self.on_silence = None
+        length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+        head = _head(status, headers) + length + b"\r\n"
+        self._connection.write(head if self._head_only else head + body)
+
+    def start_stream(self, status: int, headers: Headers) -> None:
+        self.started = self.streaming = True
+        # HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
+        end = b"transfer-encoding: chunked\r\n\r\n" if self._is_chunked else b"connection: close\r\n\r\n"
+        self._connection.write(_head(status, headers) + end)
+
+    def write(self, data: bytes) -> None:
+        """One chunk of a stream."""
+        if data and not self._head_only:
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
+
+    async def stream(self, data: bytes) -> None:
+        """One chunk; waits while the client reads too slowly."""
+        self.write(data)
+        await self._connection.drained()
+
+    def end_stream(self) -> None:
+        self.streaming = False
+        self.on_silence = None
+        if self._is_chunked:
+            self._connection.write(b"0\r\n\r\n")
+
+
+@lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
+def _head(status: int, headers: Headers) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))
