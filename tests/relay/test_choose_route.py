@@ -16,7 +16,7 @@ def catalog(kind: Kind, **by_server: list[str]) -> Catalog:
         (server, [Native(name, json.dumps({kind.key: name}).encode(), None) for name in names])
         for server, names in by_server.items()
     ]
-    return build_catalog(kind, listings, {}, is_complete=True)
+    return build_catalog(kind, listings, {})
 
 
 TOOLS = catalog(Kind.TOOL, one=["echo", "a__b"], two=["echo"])

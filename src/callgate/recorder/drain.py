@@ -21,10 +21,6 @@ class StoreLock:
         self._path = path
         self._fd: int | None = None
 
-    @property
-    def is_held(self) -> bool:
-        return self._fd is not None
-
     def try_acquire(self) -> bool:
         if self._fd is not None:
             return True

@@ -47,7 +47,6 @@ class Catalog:
     offers: tuple[Offer, ...] = ()
     by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
     by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
-    is_complete: bool = False  # every upstream has told its part
 
     def nearest(self, name: str, target: str | None) -> str:
         """Advice for a name that does not exist."""
@@ -68,8 +67,6 @@ def build_catalog(
     kind: Kind,
     listings: Sequence[tuple[str, Sequence[Native]]],
     owners: MutableMapping[tuple[Kind, str], str],
-    *,
-    is_complete: bool,
 ) -> Catalog:
     """`listings`: by upstream, in the operator's order, so that names stay the same from run to run.
 
@@ -89,7 +86,7 @@ def build_catalog(
             if name != native.name:
                 definition = with_member(definition, kind.key, msgspec.json.encode(name))
             offers[name] = by_route[route] = Offer(kind, name, route, definition, native.annotations)
-    return Catalog(tuple(offers.values()), offers, by_route, is_complete)
+    return Catalog(tuple(offers.values()), offers, by_route)
 
 
 def _public(kind: Kind, upstream: str, native: str, owners: MutableMapping[tuple[Kind, str], str]) -> str:

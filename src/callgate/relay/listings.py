@@ -153,7 +153,6 @@ class Listings:
                 kind,
                 [(name, listing.natives) for name, listing in listings if listing is not None],
                 self._owners,
-                is_complete=all(listing is not None for _, listing in listings),
             )
             self._catalogs[kind, views] = catalog
         return catalog

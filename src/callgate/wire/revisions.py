@@ -4,7 +4,6 @@ from typing import Final
 
 LEGACY_REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN_REVISIONS: Final = ("2026-07-28",)
-SUPPORTED_REVISIONS: Final = MODERN_REVISIONS + LEGACY_REVISIONS
 
 META_PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
