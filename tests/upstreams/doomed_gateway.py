@@ -20,17 +20,31 @@ from upstreams.heard import Heard
 
 from callgate.upstreams.child import ChildTransport
 from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.openers import OwnChildOpener
 from callgate.upstreams.warden import Warden
 
 SERVERS = Path(__file__).parent / "servers"
 
 
+def command_of(program: str, *args: str) -> ChildCommand:
+    return ChildCommand("doomed", sys.executable, ("-I", "-S", str(SERVERS / program), *args))
+
+
 async def start(warden: Warden, program: str, *args: str) -> tuple[ChildTransport, Heard]:
     heard = Heard()
-    command = ChildCommand("doomed", sys.executable, ("-I", "-S", str(SERVERS / program), *args))
-    child = ChildTransport(command, heard, warden=warden)
+    child = ChildTransport(command_of(program, *args), heard, warden=warden)
     await child.start()
     return child, heard
+
+
+async def own_and_spare(warden: Warden) -> list[int | None]:
+    opener = OwnChildOpener(command_of("stubborn.py"), warden)
+    opened = await opener(Heard(), None)
+    await opened.transport.start()
+    while opener.spare.pid is None:
+        await asyncio.sleep(0.01)
+    assert isinstance(opened.transport, ChildTransport)
+    return [opened.transport.pid, opener.spare.pid]
 
 
 async def main(instructions: list[str]) -> None:
@@ -46,7 +60,7 @@ async def main(instructions: list[str]) -> None:
         warden.release(spared)
     stubborn, heard = await start(warden, "stubborn.py", "grandchild")
     launcher, launched = await start(warden, "launcher.py", "wait", "stubborn.py")
-    pids = [hanger.pid, stubborn.pid, launcher.pid]
+    pids = [hanger.pid, stubborn.pid, launcher.pid, *await own_and_spare(warden)]
     pids += json.loads(await heard.frame()) + json.loads(await launched.frame())
     await launched.frame(1)
     print(json.dumps({"warden": warden.pid, "children": pids}), flush=True)

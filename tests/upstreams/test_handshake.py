@@ -10,10 +10,10 @@ from callgate.upstreams.handshake import (
     discover_params,
     initialize_params,
     is_modern_evidence,
-    meta_of,
     read_discover,
     read_initialize,
 )
+from callgate.wire.era_params import meta_of
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 INFO = "io.modelcontextprotocol/clientInfo"

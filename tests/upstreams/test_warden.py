@@ -43,7 +43,7 @@ def doomed_gateway(*instructions: str) -> Iterator[Doomed]:
             assert line, process.communicate(timeout=DEADLINE_S)[1].decode()
             told = json.loads(line)
             doomed = Doomed(process, told["warden"], told["children"])
-            assert len(set(doomed.children)) == 5
+            assert len(set(doomed.children)) == 7
             assert all(map(is_alive, [doomed.warden, *doomed.children]))
             yield doomed
         finally:
@@ -60,7 +60,7 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_kill_9_of_the_gateway_leaves_neither_child_nor_grandchild_nor_warden(loop: str):
+def test_kill_9_of_the_gateway_leaves_neither_child_nor_grandchild_nor_spare_nor_warden(loop: str):
     with doomed_gateway(loop) as doomed:
         doomed.process.kill()
         wait_gone([*doomed.children, doomed.warden])

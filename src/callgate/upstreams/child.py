@@ -14,7 +14,7 @@ from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_TOO_LARGE, UPST
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.child_command import ChildCommand, environment_of, start_failure
 from callgate.upstreams.child_process import ChildPatience, ChildProcess
-from callgate.upstreams.pipe_holders import PipeHolders
+from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.stderr_tail import StderrTail
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.upstreams.warden import Warden
@@ -30,29 +30,48 @@ _HINT_LINES: Final = 5
 _HINT_CHARS: Final = 600
 
 
-class ChildTransport:
+class ChildTransport(OneStream):
     """Implements `transport.Transport`."""
 
     def __init__(
         self,
         command: ChildCommand,
-        receiver: Receiver,
+        receiver: Receiver | None,
         *,
         warden: Warden | None = None,
         patience: ChildPatience | None = None,
     ) -> None:
+        """Without a receiver it is to be a spare: see `warm_up`."""
+        super().__init__(self.pause_reading, self.resume_reading)
         self._command = command
         self._receiver = receiver
         self._process = ChildProcess(self, patience or ChildPatience(), warden)
-        self._holders = PipeHolders(self.pause_reading, self.resume_reading)
         self._splitter = LineSplitter()
         self._stderr = StderrTail()
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._started = False
+        self._is_warm = False
+        self._early = b""  # what a spare said before it was taken
         self._silent = False  # the receiver hears nothing more: we close, or `lost` was said
 
+    async def warm_up(self) -> None:
+        """Start the process as a spare: not spoken to, and what it says waits. Raises as `start` does."""
+        self.pause_reading()
+        await self.start()
+        self._is_warm = True
+
+    def serve(self, receiver: Receiver) -> None:
+        """The spare is taken; `start` is quick from here on."""
+        self._receiver = receiver
+
     async def start(self) -> None:
+        if self._is_warm and not self._silent:
+            self._is_warm = False
+            self.stdout_data(self._early)
+            self._early = b""
+            self.resume_reading()
+            return
         if self._started or self._silent:
             raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was started or closed before")
         self._started = True
@@ -76,21 +95,6 @@ class ChildTransport:
             self._flush()
         return True
 
-    def abandon(self, rpc_id: int) -> None:
-        """Nothing: on stdio a cancellation is a notification, and the connection sends it."""
-
-    def negotiated(self, revision: str) -> None:
-        """Nothing: a pipe carries no headers."""
-
-    def listen(self) -> None:
-        """Nothing: a pipe is always heard."""
-
-    def pause_stream(self, about: int | None) -> None:
-        self._holders.add(about)
-
-    def resume_stream(self, about: int | None) -> None:
-        self._holders.discard(about)
-
     def pause_reading(self) -> None:
         """The pipe fills and the child waits. The chunk read already is still delivered."""
         self._process.pause_reading()
@@ -107,6 +111,14 @@ class ChildTransport:
     def stderr_tail(self) -> list[str]:
         return self._stderr.lines()
 
+    async def until_exit(self) -> None:
+        """The process has ended; what it said last may still be on its way."""
+        await self._process.exited.wait()
+
+    @property
+    def has_exited(self) -> bool:
+        return self._process.exited.is_set()
+
     @property
     def pid(self) -> int | None:
         return self._process.pid
@@ -116,13 +128,17 @@ class ChildTransport:
     def stdout_data(self, data: bytes) -> None:
         if self._silent:
             return
+        receiver = self._receiver
+        if receiver is None:  # a spare is paused, but uvloop may read a chunk before it is
+            self._early += data
+            return
         try:
             frames = self._splitter.feed(data)
         except CallerError:
             self._fail_too_large()
             return
         for frame in frames:
-            self._receiver.received(frame, None)
+            receiver.received(frame, None)
             if self._silent:  # the receiver closed us over this frame
                 return
 
@@ -154,7 +170,8 @@ class ChildTransport:
     def _say_lost(self, error: UpstreamError) -> None:
         if not self._silent:
             self._silent = True
-            self._receiver.lost(error)
+            if self._receiver is not None:
+                self._receiver.lost(error)
 
     def _flush(self) -> None:
         if self._unsent:

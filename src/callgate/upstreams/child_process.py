@@ -67,7 +67,7 @@ class ChildProcess:
         self._stderr = _Pipe(self._settle, owner.stderr_data)
         self._connected = False  # all three pipes, so that a stage may begin
         self._reading_paused = False
-        self._exited = False
+        self.exited = asyncio.Event()  # of the process alone: its pipes may hold more
         self._closing = False
         self._ending = False  # one of the stages above is under way
         self._stopped = False
@@ -168,7 +168,8 @@ class ChildProcess:
         return io.FileIO(number, mode, closefd=not loop_closes_it)
 
     def _process_exited(self) -> None:
-        self._exited = self._ending = True
+        self.exited.set()
+        self._ending = True
         self._drop_stdin()
         if not self._closing:
             self._next(self._patience.drain_s, self.kill)
@@ -182,7 +183,7 @@ class ChildProcess:
     def _settle(self) -> None:
         """Exited, and the pipes at their end: everything it said has been delivered."""
         pipes_open = self._stdin.is_open or self._stdout.is_open or self._stderr.is_open
-        if not self._exited or not self._connected or pipes_open:
+        if not self.exited.is_set() or not self._connected or pipes_open:
             return
         if self._stage is not None:
             self._stage.cancel()
@@ -233,7 +234,7 @@ class ChildProcess:
             return
         self._stdout.close()
         self._stderr.close()
-        if not self._exited:
+        if not self.exited.is_set():
             self._over.set()
             self._owner.gone(None, stopped=True)
 

@@ -24,7 +24,7 @@ from callgate.upstreams.http_exchange import SSE_TYPE, HttpExchange, RawHeaders,
 from callgate.upstreams.http_faults import answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.message_post import REPEATABLE_METHODS
-from callgate.upstreams.pipe_holders import PipeHolders
+from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.streamable_http import MAX_WAITING
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.sse import SseDecoder, SseEvent
@@ -35,11 +35,12 @@ _ENDPOINT_TIMEOUT_S = 10.0
 _MAX_ERROR_BYTES = 64 * 1024
 
 
-class LegacySseTransport:
+class LegacySseTransport(OneStream):
     """Made inside a running loop. The client stays open when this is closed: it is shared."""
 
     def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:
         """Raises SetupError for a URL or header that cannot be sent."""
+        super().__init__(self._pause_reading, self._resume_reading)
         self._settings = settings
         self._address = parse_address(settings.url)
         self._pool = client.pool_for(self._address.origin)
@@ -53,7 +54,6 @@ class LegacySseTransport:
         self._posts: dict[_Post, None] = {}
         self._by_rpc_id: dict[int, _Post] = {}
         self._is_over = False
-        self._holders = PipeHolders(self._pause, self._resume)
 
     # ---- Transport
 
@@ -92,29 +92,16 @@ class LegacySseTransport:
             self._posts.pop(post, None)
             post.cancel()
 
-    def pause_stream(self, about: int | None) -> None:
-        self._holders.add(about)
-
-    def resume_stream(self, about: int | None) -> None:
-        self._holders.discard(about)
-
-    def _pause(self) -> None:
+    def _pause_reading(self) -> None:
         if self._stream is not None:
             self._stream.pause()
 
-    def _resume(self) -> None:
+    def _resume_reading(self) -> None:
         if self._stream is not None:
             self._stream.resume()
 
     async def close(self) -> None:
         self._stop()
-
-    @property
-    def stderr_tail(self) -> list[str]:
-        return []
-
-    def listen(self) -> None:
-        """Nothing: everything comes on the one stream."""
 
     def negotiated(self, revision: str) -> None:
         """2024-11-05 has no such header; a later revision spoken over this transport expects it."""

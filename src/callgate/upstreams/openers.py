@@ -9,6 +9,7 @@ from callgate.upstreams.handshake import PROBE_TIMEOUT_S, discover_params, is_mo
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.legacy_sse import LegacySseTransport
+from callgate.upstreams.spare_child import SpareChild
 from callgate.upstreams.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Opened, Opener, Receiver
 from callgate.upstreams.unix_socket import UnixSocketTransport
@@ -22,6 +23,25 @@ def child_opener(command: ChildCommand, warden: Warden) -> Opener:
         return Opened(ChildTransport(command, receiver, warden=warden), era, is_pipe=True)
 
     return open_child
+
+
+class OwnChildOpener:
+    """Implements `transport.ClosableOpener`, for connections that each serve one client.
+
+    The first of them shows that more will come: from then on a spare waits for the next.
+    """
+
+    def __init__(self, command: ChildCommand, warden: Warden) -> None:
+        self._new = lambda: ChildTransport(command, None, warden=warden)
+        self.spare = SpareChild(command.name, self._new)
+
+    async def __call__(self, receiver: Receiver, era: Era | None) -> Opened:
+        child = self.spare.take() or self._new()
+        child.serve(receiver)
+        return Opened(child, era, is_pipe=True)
+
+    async def close(self) -> None:
+        await self.spare.close()
 
 
 # No POST at this address at all: the sign of a server that knows only the old HTTP+SSE transport.

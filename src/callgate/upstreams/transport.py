@@ -94,3 +94,11 @@ class Opened:
 
 
 Opener = Callable[[Receiver, Era | None], Awaitable[Opened]]
+
+
+class ClosableOpener(Protocol):
+    """An `Opener` that keeps something ready, and lets go of it at the end."""
+
+    async def __call__(self, receiver: Receiver, era: Era | None) -> Opened: ...
+
+    async def close(self) -> None: ...

@@ -6,20 +6,20 @@ from pathlib import Path
 
 from callgate.model.error_codes import UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, UpstreamError
-from callgate.upstreams.pipe_holders import PipeHolders
+from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.lines import LineSplitter, flat
 
 
-class UnixSocketTransport(asyncio.Protocol):
+class UnixSocketTransport(OneStream, asyncio.Protocol):
     """Implements `transport.Transport`, over a path or over a socket that is connected already."""
 
     def __init__(self, place: Path | socket.socket, receiver: Receiver) -> None:
+        super().__init__(self._pause_reading, self._resume_reading)
         self._place = place
         self._receiver = receiver
         self._lines = LineSplitter()
         self._transport: asyncio.Transport | None = None
-        self._holders = PipeHolders(self._pause, self._resume)
         self._is_full = False
         self._is_over = False
 
@@ -43,26 +43,11 @@ class UnixSocketTransport(asyncio.Protocol):
         self._transport.write(flat(outgoing.frame) + b"\n")
         return True
 
-    def abandon(self, rpc_id: int) -> None:
-        """Nothing: on a stream a cancellation is a notification."""
-
-    def negotiated(self, revision: str) -> None:
-        """Nothing: a stream carries no headers."""
-
-    def listen(self) -> None:
-        """Nothing: a stream is always heard."""
-
-    def pause_stream(self, about: int | None) -> None:
-        self._holders.add(about)
-
-    def resume_stream(self, about: int | None) -> None:
-        self._holders.discard(about)
-
-    def _pause(self) -> None:
+    def _pause_reading(self) -> None:
         if self._transport is not None:
             self._transport.pause_reading()
 
-    def _resume(self) -> None:
+    def _resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -70,10 +55,6 @@ class UnixSocketTransport(asyncio.Protocol):
         self._is_over = True
         if self._transport is not None:
             self._transport.close()
-
-    @property
-    def stderr_tail(self) -> list[str]:
-        return []
 
     # ---- asyncio.Protocol
 
