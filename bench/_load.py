@@ -23,7 +23,12 @@ class Sample:
 def measure(target: Target, connections: int, seconds: float, cores: Cores) -> Sample:
     """Raises RuntimeError when a single reply was missing or wrong."""
     command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-w", str(_WARM_UP_S)]
-    load = cores.on_load([*command, "-t", target.tool, target.url])
+    command += ["-t", target.tool]
+    if target.arguments is not None:
+        command += ["-a", target.arguments]
+    if target.expected is not None:
+        command += ["-e", target.expected]
+    load = cores.on_load([*command, target.url])
     with subprocess.Popen(load, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

@@ -58,6 +58,8 @@ class Target:
     url: str
     pid: int  # whose process tree is charged
     tool: str = "echo"
+    arguments: str | None = None  # JSON, %n is the number of the call; None: mcpload's own
+    expected: str | None = None  # what every reply must contain
 
 
 def build_tools() -> None:
@@ -185,24 +187,34 @@ def callgate(
     state: Path,
     *,
     recording: bool = True,
+    sync: str | None = None,
     with_child: bool = True,
     source: Path | None = None,
 ) -> Iterator[Gateway]:
     """`source`: another `src` folder than the installed one."""
-    state.mkdir(parents=True)
-    config = state / "callgate.toml"
     text = f"version = 1\n[record]\nenabled = {str(recording).lower()}\n"
+    if sync is not None:
+        text += f"sync = {json.dumps(sync)}\n"
     text += f"[mcpServers.echo]\nurl = {json.dumps(upstream.url)}\n"
     if with_child:
         child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
         text += f"[mcpServers.pipe]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
+    env = {} if source is None else {"PYTHONPATH": str(source)}
+    with serving(cores, state, text, env) as (base, pid):
+        yield Gateway(base, pid)
+
+
+@contextmanager
+def serving(cores: Cores, state: Path, text: str, env: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """`callgate serve` with this configuration: its base address, and its pid."""
+    state.mkdir(parents=True)
+    config = state / "callgate.toml"
     config.write_text(text)
     command = [sys.executable, "-m", "callgate", "serve", "--json", "--port", "0"]
     command += ["--config", str(config), "--state-dir", str(state)]
-    env = {} if source is None else {"PYTHONPATH": str(source)}
     with running(cores.on_target(command), state / "stderr.log", env, state) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
             raise RuntimeError(f"Callgate did not start: {(state / 'stderr.log').read_text()}")
-        yield Gateway(json.loads(line)["mcp"].removesuffix("/mcp"), process.pid)
+        yield json.loads(line)["mcp"].removesuffix("/mcp"), process.pid

@@ -76,7 +76,7 @@ id = "whole"
 dsn = "${WHOLE}"
 [[sources]]
 id = "ported"
-dsn = "mysql://agent:hunter2@${V}:${PORT}/shop?x=hunter2"
+dsn = "mysql://agent:hunter2@${V}:${PORT}/shop?application_name=hunter2"
 [[sources]]
 id = "kept"
 dsn = "file:dsn"
@@ -103,7 +103,7 @@ def test_what_was_filled_in_is_shown_as_it_was_written(load_text, tmp_path):
     assert [source["dsn"] for source in shown["sources"]] == [
         "mysql://agent:***@${V}/${V}?ssl=verify&sslpassword=***",
         "${WHOLE}",
-        "mysql://***@${V}:${PORT}/shop?x=***",
+        "mysql://***@${V}:${PORT}/shop?application_name=***",
         "file:dsn",
     ]
     assert shown["mcpServers"]["web"]["url"] == "https://h/${V}/mcp?key=***"

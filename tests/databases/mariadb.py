@@ -26,7 +26,8 @@ STORAGE = (
 
 
 @contextmanager
-def mariadb_server() -> Iterator[Database]:
+def mariadb_server(*options: str) -> Iterator[Database]:
+    """`options` of a test that needs a server of its own, such as --ssl-cert."""
     account = folders.our_account()
     server = program("mariadbd", "mariadb-server-core", "/usr/sbin")
     client = program("mariadb", "mariadb-client-core")
@@ -59,6 +60,7 @@ def mariadb_server() -> Iterator[Database]:
                 "--character-set-server=utf8mb4",
                 "--default-time-zone=+00:00",
                 *STORAGE,
+                *options,
             ]
 
         def database(port: int) -> Database:

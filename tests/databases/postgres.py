@@ -26,7 +26,8 @@ SETTINGS = (
 
 
 @contextmanager
-def postgres_server() -> Iterator[Database]:
+def postgres_server(*settings: str) -> Iterator[Database]:
+    """`settings` of a test that needs a server of its own, such as ssl=on."""
     account = folders.unprivileged_account("postgres")
     server = _program("postgres")
     client = _program("psql")
@@ -39,7 +40,7 @@ def postgres_server() -> Iterator[Database]:
         _run_alone(server, data, account, f"ALTER ROLE callgate PASSWORD '{password}'")
 
         def command(port: int) -> list[str]:
-            options = [*SETTINGS, f"port={port}", f"unix_socket_directories={sockets}"]
+            options = [*SETTINGS, *settings, f"port={port}", f"unix_socket_directories={sockets}"]
             return [server, "-D", str(data), *(word for option in options for word in ("-c", option))]
 
         def database(port: int) -> Database:

@@ -61,8 +61,23 @@ class Asker:
         return json.loads(items[0].result), hop
 
     async def query(self, sql: str, **arguments: object) -> Answer:
-        raw, hop = await self.send("tools/call", {"name": "query", "arguments": {"query": sql, **arguments}})
+        return await self.call("query", query=sql, **arguments)
+
+    async def call(self, tool: str, **arguments: object) -> Answer:
+        raw, hop = await self.send("tools/call", {"name": tool, "arguments": arguments})
         return Answer(raw, hop.facts)
+
+    async def tools(self) -> dict[str, dict[str, Any]]:
+        listed, _ = await self.send("tools/list", {})
+        return {tool["name"]: tool for tool in listed["tools"]}
+
+    async def read(self, uri: str) -> tuple[dict[str, Any], str]:
+        """A resource's JSON and its Markdown."""
+        raw, _ = await self.send("resources/read", {"uri": uri})
+        structured, markdown = raw["contents"]
+        assert (structured["uri"], structured["mimeType"]) == (uri, "application/json")
+        assert (markdown["uri"], markdown["mimeType"]) == (uri, "text/markdown")
+        return json.loads(structured["text"]), markdown["text"]
 
 
 @pytest.fixture(scope="session")
@@ -80,8 +95,8 @@ def shop(pristine_shop: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def opened(shop: Path) -> Callable[..., Any]:
     @asynccontextmanager
-    async def open_it(path: Path | None = None, **settings: Any) -> AsyncIterator[Asker]:
-        server = open_source(SourceSettings("demo", "sqlite", path or shop, **settings))
+    async def open_it(path: Path | None = None, tools: Any = (), **settings: Any) -> AsyncIterator[Asker]:
+        server = open_source(SourceSettings("demo", "sqlite", path or shop, **settings), tools)
         try:
             yield Asker(server)
         finally:

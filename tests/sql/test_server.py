@@ -15,7 +15,7 @@ from callgate.sql.settings import Mode, SourceSettings
 async def test_the_tool_tells_the_truth_about_a_read_only_source(opened):
     async with opened(schema="shop") as source:
         listed, hop = await source.send("tools/list", {})
-    (tool,) = listed["tools"]
+    tool = listed["tools"][0]
     assert (tool["name"], tool["title"]) == ("query", "Execute SQLite Query")
     assert tool["annotations"] == {
         "title": "Execute SQLite Query",
@@ -146,7 +146,9 @@ async def test_wrong_arguments_are_named_one_by_one(opened, arguments, problem):
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
-        ("resources/list", {}, "caller.unknown_method"),
+        ("prompts/list", {}, "caller.unknown_method"),
+        ("resources/read", {}, "caller.bad_params"),
+        ("completion/complete", {}, "caller.bad_params"),
         ("tools/call", {"name": "nope", "arguments": {}}, "caller.unknown_tool"),
         ("tools/call", {"arguments": {}}, "caller.bad_params"),
         ("tools/call", [], "caller.bad_params"),
@@ -316,7 +318,7 @@ async def test_a_replaced_file_is_read_anew(opened, shop, tmp_path):
         assert not (await source.query("SELECT * FROM only_here")).is_error
 
 
-def test_an_engine_of_a_later_version_is_a_setup_error(tmp_path):
+def test_an_engine_that_is_not_spoken_is_a_setup_error(tmp_path):
     with pytest.raises(SetupError) as caught:
-        open_source(SourceSettings("x", "mysql", tmp_path))
+        open_source(SourceSettings("x", "oracle", tmp_path))
     assert caught.value.code.code == "setup.engine"

@@ -16,7 +16,7 @@ c0 AS (SELECT {{call}} AS v FROM b), {DOUBLINGS} SELECT v+v+v+v FROM c3"""
 
 
 def pool_of(source):
-    return source.server._driver._pool
+    return source.server._driver._calls._pool
 
 
 def is_running(source) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, cast
 from callgate.config.draft import Draft
 from callgate.config.explain import known_keys
 from callgate.config.mcp_server_spec import McpServerSpec
-from callgate.config.near_miss import nearest
 from callgate.config.problem import Problem, key_path
+from callgate.model.near_miss import nearest
 
 _URL_KEYS = ("headers",)
 _COMMAND_KEYS = ("args", "env", "cwd")

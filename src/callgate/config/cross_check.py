@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from callgate.config.draft import Draft
 from callgate.config.listen_address import ListenAddress, ListenError, parse_listen
-from callgate.config.near_miss import did_you_mean
 from callgate.config.problem import Loc, Problem, key_path, shown
+from callgate.model.near_miss import did_you_mean
 
 
 def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Problem]:

@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote
 
 from pydantic import SecretStr
 
-from callgate.config.near_miss import did_you_mean
 from callgate.config.secret import MASK, mask_named, mask_url
+from callgate.model.near_miss import did_you_mean
 
 
 class Engine(StrEnum):
@@ -43,6 +43,8 @@ _SQLITE_PARAMS = ("schema",)
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
 _PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+# Of servers: certificates and their like (`server_params`).
+_FILE_PARAM = re.compile(r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket", re.IGNORECASE)
 _MARK = re.compile(r"\$\{[^}]*\}")
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
 _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'
@@ -80,10 +82,18 @@ class Dsn:
         return f"Dsn({str(self)!r})"
 
     def anchored_at(self, folder: Path) -> "Dsn":
-        """A relative file path made absolute: what it is relative to must not depend on who starts us."""
-        if self.path is None or self.path == MEMORY_PATH:
+        """Relative file paths made absolute: what they are relative to must not depend on who starts us."""
+        if self.path == MEMORY_PATH:
             return self
-        return replace(self, path=str(folder / self.path))
+        if self.path is not None:
+            return replace(self, path=str(folder / self.path))
+        return replace(
+            self,
+            params={
+                name: str(folder / value) if _FILE_PARAM.fullmatch(name) and value else value
+                for name, value in self.params.items()
+            },
+        )
 
 
 def is_host(text: str) -> bool:

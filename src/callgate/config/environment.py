@@ -7,11 +7,11 @@ counts as unset (compose files write `X=${X}`). Sources from the environment: `e
 from collections.abc import Mapping
 from typing import get_origin
 
-from callgate.config.near_miss import did_you_mean
 from callgate.config.problem import Loc, Problem
 from callgate.config.record_spec import PolicySpec, RecordSpec
 from callgate.config.server_spec import ServerSpec
 from callgate.config.spec import Spec
+from callgate.model.near_miss import did_you_mean
 
 SECTIONS: Mapping[str, type[Spec]] = {"server": ServerSpec, "record": RecordSpec, "policy": PolicySpec}
 CONFIG_VARIABLE = "CALLGATE_CONFIG"

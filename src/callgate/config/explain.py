@@ -10,9 +10,9 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel, ValidationError
 
 from callgate.config.draft import Draft
-from callgate.config.near_miss import did_you_mean, nearest
 from callgate.config.problem import Loc, Problem, shown
 from callgate.config.refusal import REFUSAL_TYPE
+from callgate.model.near_miss import did_you_mean, nearest
 
 _OPTION = re.compile(r"'([^']*)'")
 _EXPECTED = (

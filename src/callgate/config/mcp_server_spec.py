@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SerializationInfo, field_serializer
 
-from callgate.config.field_types import FilePath, Seconds
+from callgate.config.field_types import FilePath, Pattern, Seconds
 from callgate.config.refusal import refusal
 from callgate.config.secret import Secret, mask_args, mask_url
 from callgate.config.spec import Spec
@@ -57,6 +57,12 @@ class McpServerSpec(Spec):
     timeout_s: Seconds = Field(default=30.0, description="Seconds to wait for an answer.")
     isolation: Literal["auto", "shared", "session"] = Field(
         default="auto", description="One connection for all sessions, one for each, or what suits the server."
+    )
+    redact_keys: tuple[str, ...] = Field(
+        default=(), description="Keys whose values are not recorded of this server, beside [record]'s."
+    )
+    redact_patterns: tuple[Pattern, ...] = Field(
+        default=(), description="Regular expressions; what they match is never recorded of this server."
     )
 
     @property

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from callgate.config.draft import Draft
 from callgate.config.explain import known_keys, problems_of
 from callgate.config.field_types import ENTRY_NAME_HINT, is_entry_name
-from callgate.config.near_miss import did_you_mean
 from callgate.config.problem import Loc, Problem, key_path, shown
 from callgate.config.specs import (
     Config,
@@ -20,6 +19,7 @@ from callgate.config.specs import (
     Spec,
     ToolSpec,
 )
+from callgate.model.near_miss import did_you_mean
 
 _SpecT = TypeVar("_SpecT", bound=Spec)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
 
-from callgate.config.field_types import FilePath
+from callgate.config.field_types import FilePath, Seconds
 from callgate.config.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.quantity import SizeBytes
 from callgate.config.refusal import refusal
@@ -103,7 +103,14 @@ class ServerSpec(Spec):
         default=16 * 1024**2, alias="max_body", ge=1, description="Largest request body accepted."
     )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
-    tool_search: bool = Field(default=False, description="Offer a search tool instead of every tool.")
+    tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
+    answer_timeout_s: Seconds = Field(
+        default=600.0, description="How long a person may take to answer a server's question."
+    )
+    state_key: Annotated[Secret, AfterValidator(_check_token)] | None = Field(
+        default=None,
+        description="Seals the requestState of parked calls; made and kept in the state folder if unset.",
+    )
     state_dir: FilePath | None = Field(
         default=None,
         description="Folder of the record and the address file; the user's state folder if unset.",

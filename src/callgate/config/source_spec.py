@@ -7,16 +7,18 @@ from pydantic import Field, PlainValidator, SerializationInfo, WithJsonSchema, f
 from callgate.config.dsn import Dsn, DsnError, mask_dsn, parse_dsn
 from callgate.config.field_types import Count, EntryName, Seconds
 from callgate.config.refusal import refusal
+from callgate.config.server_params import read_server_params
 from callgate.config.spec import Spec
 
 
 def _read_dsn(value: Any) -> Dsn:
-    if isinstance(value, Dsn):
-        return value
-    if not isinstance(value, str):
+    if not isinstance(value, (Dsn, str)):
         raise refusal("a string is expected")
     try:
-        return parse_dsn(value)
+        dsn = value if isinstance(value, Dsn) else parse_dsn(value)
+        if dsn.path is None:
+            read_server_params(dsn)
+        return dsn  # noqa: TRY300 - what follows is reached by the error alone
     except DsnError as error:
         message, hint = error.message, error.hint
     raise refusal(message, hint)

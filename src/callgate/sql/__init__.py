@@ -3,9 +3,11 @@
 A source is an upstream like any other.
 
     settings > policy ┬ guard     judge(sql, policy): lex > small grammars > parser > functions; pure
-                      ├ tool      the query tool's description, schemas and annotations; pure
-                      └ sqlite    dialect (pure knowledge) and driver (talks to the file, in worker threads)
-    server                        ports.upstream.Upstream: arguments > judge > driver > results
+                      ├ <engine>  dialect (pure knowledge), driver (talks), catalogue (its schemas)
+                      │           drivers stand on network (sockets) or workers (threads)
+                      ├ tool, explain_tool, search_objects, custom_tools     what a source can be asked to do
+                      └ catalogue > resources, completion                    what it shows of its schema
+    server                        ports.upstream.Upstream: arguments > tool > statement_runner > results
 
 Must not know: MCP transport, HTTP, the operator's file. Counterpart: `relay` asks it like any other upstream.
 """

@@ -1,5 +1,10 @@
-"""Reading what a caller sent to `tools/call`: raw JSON in, checked arguments or what is wrong out. Pure."""
+"""A tool's parameters: one declaration behind its input schema and the check of what a caller sent. Pure.
 
+Because both are read from here, a tool cannot promise what it then refuses.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,20 +12,89 @@ import msgspec
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError
+from callgate.sql.guard.judgement import Bound
 from callgate.sql.policy import MAX_QUERY_CHARS
 
 FORMATS = ("markdown", "json")
+# What every engine can bind.
+_INT64 = (-(2**63), 2**63 - 1)
+_EXPECTED = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    type: str  # "string" | "integer" | "number" | "boolean"
+    description: str = ""
+    required: bool = False
+    default: Bound = None
+    choices: tuple[str, ...] = ()
+    min_chars: int = 0
+    max_chars: int = MAX_QUERY_CHARS
+    bounds: tuple[int, int] = _INT64
+
+    def schema(self) -> dict[str, Any]:
+        schema: dict[str, Any] = {"type": self.type}
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        elif self.type == "string":
+            if self.min_chars:
+                schema["minLength"] = self.min_chars
+            schema["maxLength"] = self.max_chars
+        elif self.type == "integer" and self.bounds != _INT64:
+            schema["minimum"], schema["maximum"] = self.bounds
+        if self.default is not None:
+            schema["default"] = self.default
+        if self.description:
+            schema["description"] = self.description
+        return schema
+
+    def problem_with(self, value: object) -> str | None:
+        if self.choices:
+            if value in self.choices:
+                return None
+            return "Expected " + " or ".join(f"'{choice}'" for choice in self.choices)
+        if not self._fits(value):
+            return f"Expected {_EXPECTED[self.type]}"
+        if isinstance(value, str):
+            return self._problem_with_length(len(value))
+        low, high = self.bounds
+        if self.type == "integer" and isinstance(value, (int, float)) and not low <= value <= high:
+            return f"Expected an integer from {low} to {high}"
+        return None
+
+    def _fits(self, value: object) -> bool:
+        """A bool is an int in Python, but not in JSON; 5.0 is an integer in JSON Schema."""
+        match self.type:
+            case "string":
+                return isinstance(value, str)
+            case "boolean":
+                return isinstance(value, bool)
+            case "integer":
+                is_whole = isinstance(value, float) and value.is_integer()
+                return (isinstance(value, int) or is_whole) and not isinstance(value, bool)
+            case _:
+                return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
+
+    def _problem_with_length(self, length: int) -> str | None:
+        title = self.name.capitalize()
+        if length < self.min_chars:
+            return f"{title} cannot be empty"
+        return f"{title} cannot exceed {self.max_chars:,} characters" if length > self.max_chars else None
+
+
+RESPONSE_FORMAT = Parameter(
+    "response_format",
+    "string",
+    "Output format: 'markdown' for human-readable or 'json' for machine-readable",
+    default=FORMATS[0],
+    choices=FORMATS,
+)
 
 
 class CallParams(msgspec.Struct):
     name: str
     arguments: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueryArguments:
-    query: str
-    response_format: str = "markdown"
 
 
 _params = msgspec.json.Decoder(CallParams)
@@ -35,34 +109,36 @@ def read_params(raw: bytes) -> CallParams:
         ) from None
 
 
-def check_arguments(arguments: object) -> QueryArguments | list[str]:
-    """All problems at once, each as `key: what is wrong`."""
+def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {parameter.name: parameter.schema() for parameter in parameters},
+        "required": [parameter.name for parameter in parameters if parameter.required],
+        "additionalProperties": False,
+    }
+
+
+def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[str, Bound] | list[str]:
+    """Every parameter with its value or default; else all problems at once, as `key: what is wrong`."""
+    if arguments is None:
+        arguments = {}
     if not isinstance(arguments, dict):
-        return ["query: Required"] if arguments is None else ["arguments: Expected an object"]
-    given: dict[str, object] = {str(key): value for key, value in arguments.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    problems = [*_query_problems(given), *_format_problems(given)]
-    problems += [
-        f"{key[:60]}: Unrecognized parameter" for key in given if key not in ("query", "response_format")
-    ]
+        return ["arguments: Expected an object"]
+    given: dict[str, Any] = {str(key): value for key, value in arguments.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    problems: list[str] = []
+    for parameter in parameters:
+        if parameter.name not in given:
+            if parameter.required:
+                problems.append(f"{parameter.name}: Required")
+        elif problem := parameter.problem_with(given[parameter.name]):
+            problems.append(f"{parameter.name}: {problem}")
+    known = {parameter.name for parameter in parameters}
+    problems += [f"{key[:60]}: Unrecognized parameter" for key in given if key not in known]
     if problems:
         return problems
-    return QueryArguments(str(given["query"]), str(given.get("response_format", "markdown")))
+    return {parameter.name: _value_of(parameter, given) for parameter in parameters}
 
 
-def _query_problems(given: dict[str, object]) -> list[str]:
-    if "query" not in given:
-        return ["query: Required"]
-    query = given["query"]
-    if not isinstance(query, str):
-        return ["query: Expected a string"]
-    if not query:
-        return ["query: Query cannot be empty"]
-    if len(query) > MAX_QUERY_CHARS:
-        return [f"query: Query cannot exceed {MAX_QUERY_CHARS:,} characters"]
-    return []
-
-
-def _format_problems(given: dict[str, object]) -> list[str]:
-    if given.get("response_format", "markdown") in FORMATS:
-        return []
-    return ["response_format: Expected 'markdown' or 'json'"]
+def _value_of(parameter: Parameter, given: Mapping[str, Any]) -> Bound:
+    value = given.get(parameter.name, parameter.default)
+    return int(value) if parameter.type == "integer" and isinstance(value, float) else value

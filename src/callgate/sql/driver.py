@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.posture import Posture
 
 Cell = int | float | str | bool | None
 
@@ -40,6 +41,17 @@ class Driver(Protocol):
 
         Raises `SourceError`, or `RefusedError` when the engine's own layer stopped a statement.
         """
+        ...
+
+    def placeholder(self, index: int) -> str:
+        """How the engine writes its placeholder number `index`, counted from 1 ("?", "$1").
+
+        `Statement.parameters` are bound in that order by the engine itself, never written into the text.
+        """
+        ...
+
+    async def posture(self) -> Posture:
+        """What the account may really do. Asks the database; raises `SourceError` when it is down."""
         ...
 
     def trouble(self) -> str | None:

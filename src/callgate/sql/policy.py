@@ -5,6 +5,7 @@ Because all four are read from here, they cannot disagree. Pure; made from `Sour
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from callgate.sql.dialect import Dialect
 from callgate.sql.settings import Mode, SourceSettings
@@ -49,8 +50,7 @@ class Policy:
 
     @property
     def functions(self) -> frozenset[str]:
-        vocabulary = self.dialect.vocabulary
-        return vocabulary.functions | (self.allow_functions - vocabulary.forbidden_functions)
+        return _functions(self.dialect, self.allow_functions, may_write=self.may_write)
 
     @property
     def write_advice(self) -> str:
@@ -62,14 +62,19 @@ class Policy:
 
     def note_on(self, tables: Iterable[str]) -> str:
         """What a reader of these tables should know, or the empty string."""
-        if self.schema and any(fold(table) in ("sqlite_master", "sqlite_schema") for table in tables):
-            return f"Note: the tables of this source are listed in {self.catalogue}."
-        return ""
+        return self.dialect.wording.note_on(tables, self.schema)
 
     @property
     def catalogue(self) -> str:
-        """Where the engine lists its tables: unqualified, SQLite would look into the empty main database."""
-        return f"{quote_name(self.schema)}.sqlite_master" if self.schema else "sqlite_master"
+        """Where the engine lists its tables."""
+        return self.dialect.wording.catalogue(self.schema)
+
+
+@lru_cache(maxsize=64)  # asked for at every parenthesis
+def _functions(dialect: Dialect, added: frozenset[str], *, may_write: bool) -> frozenset[str]:
+    vocabulary = dialect.vocabulary
+    allowed = vocabulary.functions | (added - vocabulary.forbidden_functions)
+    return allowed | vocabulary.write_functions if may_write else allowed
 
 
 def policy_of(settings: SourceSettings, dialect: Dialect) -> Policy:

@@ -3,7 +3,7 @@
 Pure. `app` fills it in; `open_source` turns it into a policy and a running source.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,11 +18,53 @@ class Mode(StrEnum):
         return "READ-ONLY" if self is Mode.READ_ONLY else "WRITE ENABLED"
 
 
+class TlsMode(StrEnum):
+    OFF = "off"
+    PREFER = "prefer"  # when the server offers it, unverified: for loopback, where nobody listens in
+    UNVERIFIED = "unverified"  # always encrypted, with whoever answers
+    VERIFY_CA = "verify-ca"  # a certificate of a trusted authority, for whichever name
+    VERIFY = "verify"  # and for the host that was asked
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    mode: TlsMode = TlsMode.VERIFY
+    ca_file: Path | None = None  # None: the system's authorities
+    cert_file: Path | None = None  # ours, for servers that want one
+    key_file: Path | None = None
+    key_password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a database server is and how we log in. Its password is in no repr."""
+
+    host: str
+    port: int
+    user: str
+    password: str | None = field(default=None, repr=False)
+    database: str | None = None
+    socket: Path | None = None  # a Unix socket, instead of host and port
+    tls: Tls = field(default_factory=Tls)
+    # A server on another continent answers within a second; beyond five, it is down.
+    connect_timeout_s: float = 5.0
+    # Shown in the server's own list of sessions, so that its operator knows whose they are.
+    application_name: str = "callgate"
+
+    @property
+    def shown(self) -> str:
+        """For the operator."""
+        if self.socket is not None:
+            return str(self.socket)
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
     source_id: str
     engine: str
-    path: Path
+    path: Path = Path()  # of a file
+    server: ServerAddress | None = None  # of a server
     schema: str | None = None  # the file's tables are also reachable as schema.table
     mode: Mode = Mode.READ_ONLY
     timeout_s: float = 30.0
@@ -33,3 +75,4 @@ class SourceSettings:
     pool_size: int = 4
     require_qualified: bool = False
     from_environment: bool = False  # set up by variables: advice must not speak of callgate.toml keys
+    has_siblings: bool = False  # other sources of the same engine: resources then name theirs (resource_uris)

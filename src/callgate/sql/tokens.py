@@ -17,7 +17,8 @@ class Kind(StrEnum):
     STRING = "string"
     BLOB = "blob"
     NUMBER = "number"
-    VARIABLE = "variable"
+    VARIABLE = "variable"  # a placeholder that a driver would bind: ?, :name
+    SESSION = "session"  # a variable of the session or the server: @x, @@version
     OPERATOR = "operator"
     ILLEGAL = "illegal"
 
@@ -36,8 +37,11 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The upper-case text of a bare word, else the empty string: a quoted "SELECT" is no keyword."""
-        return self.name.upper() if self.kind is Kind.WORD else ""
+        """The upper-case text of a bare word, else the empty string: a quoted "SELECT" is no keyword.
+
+        Nor is `ſelect`, though Python makes SELECT of it: keywords are ASCII on every engine.
+        """
+        return self.name.upper() if self.kind is Kind.WORD and self.name.isascii() else ""
 
     @property
     def spelled(self) -> str:

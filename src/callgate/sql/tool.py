@@ -1,30 +1,51 @@
-"""The query tool as clients see it: description, schemas and annotations, all read from the policy. Pure.
+"""The query tool as clients see it: description, schemas and annotations, all read from the policy.
 
-Counterpart: `results.answer` builds what the output schema declares.
+Counterparts: `statement_runner` answers, `results.answer` builds what the output schema declares.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from callgate.sql.arguments import FORMATS
+from callgate.model.exchange import Hop
+from callgate.sql.arguments import RESPONSE_FORMAT, Parameter, input_schema
+from callgate.sql.dialect import VerbClass
+from callgate.sql.guard.judgement import Bound
 from callgate.sql.policy import MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
+from callgate.sql.settings import Mode
+from callgate.sql.statement_runner import Request, StatementRunner
 
-TOOL_NAME = "query"
+# A connection there is to one database, and a table's name is preceded by its schema.
+_WITH_SCHEMAS = frozenset({"postgres", "duckdb"})
 
 
-def query_tool(policy: Policy) -> dict[str, Any]:
+class QueryTool:
+    name = "query"
+
+    def __init__(self, runner: StatementRunner) -> None:
+        self._runner = runner
+        self.parameters = (query_parameter(runner.policy), RESPONSE_FORMAT)
+
+    def definition(self) -> dict[str, Any]:
+        policy = self._runner.policy
+        return {
+            "name": self.name,
+            "title": f"Execute {policy.dialect.display_name} Query",
+            "description": _description(policy),
+            "inputSchema": input_schema(self.parameters),
+            "outputSchema": output_schema(),
+            "annotations": annotations(policy, f"Execute {policy.dialect.display_name} Query"),
+        }
+
+    async def call(self, arguments: Mapping[str, Bound], hop: Hop) -> bytes:
+        sql = str(arguments["query"])
+        request = Request(sql, await self._runner.judged(sql), str(arguments["response_format"]))
+        return await self._runner.answer(request, hop)
+
+
+def annotations(policy: Policy, title: str) -> dict[str, Any]:
     return {
-        "name": TOOL_NAME,
-        "title": f"Execute {policy.dialect.display_name} Query",
-        "description": _description(policy),
-        "inputSchema": _input_schema(policy),
-        "outputSchema": _output_schema(),
-        "annotations": annotations(policy),
-    }
-
-
-def annotations(policy: Policy) -> dict[str, Any]:
-    return {
-        "title": f"Execute {policy.dialect.display_name} Query",
+        "title": title,
         "readOnlyHint": not policy.may_write,
         "destructiveHint": policy.may_write,
         "idempotentHint": False,
@@ -32,30 +53,26 @@ def annotations(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _input_schema(policy: Policy) -> dict[str, Any]:
-    names = " Must use fully qualified table names (database.table)." if policy.require_qualified else ""
-    return {
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_QUERY_CHARS,
-                "description": f"SQL query to execute, in {policy.dialect.display_name}'s dialect.{names}",
-            },
-            "response_format": {
-                "type": "string",
-                "enum": list(FORMATS),
-                "default": FORMATS[0],
-                "description": "Output format: 'markdown' for human-readable or 'json' for machine-readable",
-            },
-        },
-        "required": ["query"],
-        "additionalProperties": False,
-    }
+def for_reads(policy: Policy) -> Policy:
+    """The policy of a tool that only ever reads, whatever the source allows beside it."""
+    return replace(policy, mode=Mode.READ_ONLY)
 
 
-def _output_schema() -> dict[str, Any]:
+def query_parameter(policy: Policy, max_chars: int = MAX_QUERY_CHARS) -> Parameter:
+    names = ""
+    if policy.require_qualified:
+        names = f" Must use fully qualified table names ({_qualified(policy)})."
+    return Parameter(
+        "query",
+        "string",
+        f"SQL query to execute, in {policy.dialect.display_name}'s dialect.{names}",
+        required=True,
+        min_chars=1,
+        max_chars=max_chars,
+    )
+
+
+def output_schema() -> dict[str, Any]:
     properties: dict[str, Any] = {
         "columns": {
             "type": "array",
@@ -95,12 +112,12 @@ def _description(policy: Policy) -> str:
         "**Query requirements**:",
         f"- {engine}'s SQL dialect, 1 to {MAX_QUERY_CHARS:,} characters, at most {MAX_STATEMENTS} statements",
         "- Built-in functions only; write values into the query, placeholders are not bound",
+        "- To find tables and columns, use search_objects; for a query's plan, explain",
         *_name_lines(policy),
         "",
         f"**Limits**: {size}. Results are cut at a row and say so: use LIMIT, WHERE, or aggregate.",
         "",
         "**Examples**:",
-        f"- List tables: {policy.dialect.list_tables_sql.format(master=policy.catalogue)}",
         *_example_lines(policy),
         "",
         '**Returns**: a Markdown table, or with response_format "json":',
@@ -110,36 +127,38 @@ def _description(policy: Policy) -> str:
 
 
 def _mode_lines(policy: Policy) -> list[str]:
-    reads = "SELECT, WITH … SELECT, VALUES, EXPLAIN, PRAGMA that only reads (e.g. table_info)"
+    wording = policy.dialect.wording
+    verbs = ", ".join(verb for verb, kind in policy.dialect.grammar.verbs.items() if kind is VerbClass.WRITE)
     if not policy.may_write:
         return [
-            f"- ALLOWED: {reads}",
-            "- BLOCKED: INSERT, UPDATE, DELETE, REPLACE, CREATE, ALTER, DROP, ATTACH, VACUUM, transactions",
+            f"- ALLOWED: {wording.reads}",
+            f"- BLOCKED: {verbs}, transactions, CREATE, ALTER, {wording.never}",
+            f"- {policy.write_advice}",
         ]
-    writes = "INSERT, UPDATE, DELETE, REPLACE, transactions within one call (BEGIN; …; COMMIT)"
+    writes = f"{verbs}, transactions within one call (BEGIN; …; COMMIT)"
     if policy.may_define:
         return [
-            f"- ALLOWED: {reads}, {writes}, CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE",
-            "- BLOCKED: DROP, ATTACH, VACUUM, triggers, virtual tables",
+            f"- ALLOWED: {wording.reads}, {writes}, CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE",
+            f"- BLOCKED: {wording.never}",
         ]
-    return [f"- ALLOWED: {reads}, {writes}", "- BLOCKED: CREATE, ALTER, DROP, ATTACH, VACUUM"]
+    return [f"- ALLOWED: {wording.reads}, {writes}", f"- BLOCKED: CREATE, ALTER, {wording.never}"]
 
 
 def _name_lines(policy: Policy) -> list[str]:
     if policy.require_qualified:
-        return ["- Must use fully qualified table names: database.table"]
+        return [f"- Must use fully qualified table names: {_qualified(policy)}"]
     if policy.schema:
         return [f"- Tables may be written as table or {policy.schema}.table"]
     return []
 
 
+def _qualified(policy: Policy) -> str:
+    return "schema.table" if policy.dialect.name in _WITH_SCHEMAS else "database.table"
+
+
 def _example_lines(policy: Policy) -> list[str]:
-    master = policy.catalogue
-    lines = [
-        "- Table structure: PRAGMA table_info(sqlite_master)",
-        f"- Count by kind: SELECT type, count(*) AS n FROM {master} GROUP BY type ORDER BY n DESC",  # noqa: S608 - a text
-        f"- Plan of a query: EXPLAIN QUERY PLAN SELECT name FROM {master} LIMIT 10",  # noqa: S608 - a text
-    ]
+    wording = policy.dialect.wording
+    examples = [f"List tables: {wording.list_tables_sql}", *wording.examples]
     if policy.may_write:
-        lines.append("- Change data: UPDATE table_name SET column_name = 'x' WHERE id = 1")
-    return lines
+        examples += wording.write_examples
+    return [f"- {example.format(master=policy.catalogue)}" for example in examples]

@@ -4,12 +4,15 @@ Checked on the dialect's tokens, because the parser renames functions and reads 
 something else. Table-valued functions need no parentheses, so hidden tables are looked for too. Pure.
 """
 
+import unicodedata
+
 from callgate.model.verdict import Deny
+from callgate.sql.dialect import Tokens
 from callgate.sql.guard import refusals
 from callgate.sql.guard.needles import check_needles
 from callgate.sql.guard.verbs import skip_group
 from callgate.sql.policy import Policy
-from callgate.sql.tokens import Kind, Token
+from callgate.sql.tokens import Kind
 
 _NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
 # A name behind these is a table that gets a column list, not a function. Per verb, and ON for an index alone:
@@ -25,38 +28,43 @@ _AFTER_CTE = (["AS", "("], ["AS", "MATERIALIZED", "("], ["AS", "NOT", "MATERIALI
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "IN"})
 
 
-def check_calls(tokens: tuple[Token, ...], verb: str, policy: Policy) -> Deny | None:
+def check_calls(tokens: Tokens, verb: str, policy: Policy) -> Deny | None:
     for at, token in enumerate(tokens):
         if token.kind not in _NAMES:
             continue
         if _is_hidden(tokens, at, policy):
-            return refusals.hidden_table(token.name)
+            return refusals.hidden_table(token.name, policy)
         if (
             at + 1 < len(tokens)
             and tokens[at + 1].is_operator("(")
             and not _may_precede(tokens, at, verb, policy)
         ):
-            return refusals.function(token.name, policy)
+            return refusals.function(policy.dialect.grammar.called(tokens, at), policy)
     return check_needles(tokens, policy)
 
 
-def _may_precede(tokens: tuple[Token, ...], at: int, verb: str, policy: Policy) -> bool:
+def _may_precede(tokens: Tokens, at: int, verb: str, policy: Policy) -> bool:
     token = tokens[at]
     vocabulary = policy.dialect.vocabulary
+    grammar = policy.dialect.grammar
     is_definition = verb in ("CREATE", "ALTER")
-    if token.name in policy.functions or token.name in vocabulary.table_functions:
+    name = grammar.called(tokens, at)
+    if name in policy.functions or name in vocabulary.table_functions:
         return True
-    if token.kind is Kind.WORD:
+    # Behind a dot no word is a keyword: `shop.if(1)` calls a stored function.
+    is_qualified = at > 0 and tokens[at - 1].is_operator(".")
+    if token.kind is Kind.WORD and not is_qualified:
         if token.name in vocabulary.call_keywords:
             return True
         if is_definition and token.name in vocabulary.definition_keywords:
             return True
-    if token.name in vocabulary.type_names and (is_definition or _is_cast_type(tokens, at, policy)):
+    is_type = token.kind is Kind.WORD and token.name in vocabulary.type_names and not is_qualified
+    if is_type and (is_definition or _is_cast_type(tokens, at, policy)):
         return True
-    return _is_cte(tokens, at) or _is_target(tokens, at, verb)
+    return _is_cte(tokens, at) or _is_target(tokens, at, verb) or grammar.names_columns(tokens, at, verb)
 
 
-def _is_cast_type(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
+def _is_cast_type(tokens: Tokens, at: int, policy: Policy) -> bool:
     """`CAST(x AS DECIMAL(10, 2))`: only type names back to AS."""
     for token in reversed(tokens[:at]):
         if token.word == "AS":
@@ -66,7 +74,7 @@ def _is_cast_type(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
     return False
 
 
-def _is_cte(tokens: tuple[Token, ...], at: int) -> bool:
+def _is_cte(tokens: Tokens, at: int) -> bool:
     """`WITH name(columns) AS [[NOT] MATERIALIZED] (`: nowhere else may ( follow AS after a group."""
     before = tokens[at - 1] if at else None
     if before is None or not (before.word in _BEFORE_CTE or before.is_operator(",")):
@@ -77,7 +85,7 @@ def _is_cte(tokens: tuple[Token, ...], at: int) -> bool:
     return any(words[: len(form)] == form for form in _AFTER_CTE)
 
 
-def _is_target(tokens: tuple[Token, ...], at: int, verb: str) -> bool:
+def _is_target(tokens: Tokens, at: int, verb: str) -> bool:
     """`INSERT INTO [schema.]name [AS alias] (columns)`, `CREATE TABLE name (`, `CREATE INDEX i ON name (`."""
     before = at - 1
     if before >= 1 and tokens[before].word == "AS":
@@ -91,9 +99,10 @@ def _is_target(tokens: tuple[Token, ...], at: int, verb: str) -> bool:
     return tokens[before].word in _BEFORE_TARGET.get(verb, frozenset())
 
 
-def _is_hidden(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
+def _is_hidden(tokens: Tokens, at: int, policy: Policy) -> bool:
     token = tokens[at]
-    if not is_hidden_name(token.name, policy):
+    qualified = at >= 2 and tokens[at - 1].is_operator(".")
+    if not hidden_in(tokens[at - 2].name if qualified else "", token.name, policy):
         return False
     if token.kind is not Kind.STRING:
         return True
@@ -103,8 +112,23 @@ def _is_hidden(tokens: tuple[Token, ...], at: int, policy: Policy) -> bool:
     return opens or (before is not None and (before.word in _BEFORE_TABLE or before.is_operator(".")))
 
 
-def is_hidden_name(name: str, policy: Policy) -> bool:
+def hidden_in(schema: str, name: str, policy: Policy) -> bool:
     vocabulary = policy.dialect.vocabulary
+    schema, name = _without_accents(schema), _without_accents(name)
+    if schema in vocabulary.hidden_schemas and name not in vocabulary.hidden_schemas[schema]:
+        return True
     if name in vocabulary.table_functions:
         return False
-    return name in vocabulary.hidden_tables or name.startswith(vocabulary.hidden_prefixes)
+    return (
+        name in vocabulary.hidden_tables
+        or f"{schema}.{name}" in vocabulary.hidden_tables
+        or name.startswith(vocabulary.hidden_prefixes)
+    )
+
+
+def _without_accents(name: str) -> str:
+    """MariaDB finds information_schema.user_variables under user_varİables too."""
+    if name.isascii():
+        return name
+    letters = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()

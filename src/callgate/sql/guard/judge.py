@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from callgate.model.verdict import Allow, Deny
+from callgate.sql.dialect import Step
 from callgate.sql.guard import refusals
 from callgate.sql.guard.judge_statement import judge_statement
 from callgate.sql.guard.judgement import Judgement, Statement
@@ -17,28 +18,27 @@ class _Transaction:
 
     is_open: bool = False
 
-    def follow(self, tokens: tuple[Token, ...], verb: str) -> bool:
+    def follow(self, step: Step | None) -> bool:
         """Take one transaction statement; False when it cannot stand here."""
-        names_savepoint = verb in ("SAVEPOINT", "RELEASE") or any(token.word == "TO" for token in tokens[1:])
-        if names_savepoint:
-            return self.is_open
-        if self.is_open == (verb == "BEGIN"):
+        if step is None or self.is_open == (step is Step.BEGIN):
             return False
-        self.is_open = verb == "BEGIN"
+        if step is not Step.INSIDE:
+            self.is_open = step is Step.BEGIN
         return True
 
 
-def judge(sql: str, policy: Policy) -> Judgement:
+def judge(sql: str, policy: Policy, *, may_bind: bool = False) -> Judgement:
+    """`may_bind`: placeholders are allowed, because a driver will bind values to them."""
     if not 1 <= len(sql) <= MAX_QUERY_CHARS:
-        return Judgement(refusals.too_long(len(sql)))
+        return Judgement(refusals.too_long(len(sql), policy))
     tokens = policy.dialect.lex(sql)
-    if (fault := _screen(tokens, sql)) is not None:
+    if (fault := _screen(tokens, sql, policy, may_bind=may_bind)) is not None:
         return Judgement(fault)
     drafts = _split(tokens)
     if not drafts:
-        return Judgement(refusals.no_statement())
+        return Judgement(refusals.no_statement(policy))
     if len(drafts) > MAX_STATEMENTS:
-        return Judgement(refusals.too_many(len(drafts)))
+        return Judgement(refusals.too_many(len(drafts), policy))
     return _judge_all(sql, drafts, policy)
 
 
@@ -50,25 +50,25 @@ def _judge_all(sql: str, drafts: list[tuple[Token, ...]], policy: Policy) -> Jud
         statement, deny = judge_statement(draft, text, policy)
         statements.append(statement)
         if deny is None and statement.is_transaction:
-            follows = transaction.follow(draft, statement.statement_type)
-            deny = None if follows else refusals.open_transaction()
+            follows = transaction.follow(policy.dialect.grammar.transaction(draft))
+            deny = None if follows else refusals.open_transaction(policy)
         if deny is None and policy.require_qualified:
             deny = _qualified(statement, policy)
         if deny is not None:
             return Judgement(_counted(deny, number, len(drafts)), tuple(statements))
     if transaction.is_open:
-        return Judgement(refusals.open_transaction(), tuple(statements))
+        return Judgement(refusals.open_transaction(policy), tuple(statements))
     return Judgement(Allow(), tuple(statements))
 
 
-def _screen(tokens: Sequence[Token], sql: str) -> Deny | None:
+def _screen(tokens: Sequence[Token], sql: str, policy: Policy, *, may_bind: bool) -> Deny | None:
     """What must not even reach the parser."""
     parentheses = cases = 0
     for token in tokens:
         if token.kind is Kind.ILLEGAL:
-            return refusals.hidden_text(token, sql)
-        if token.kind is Kind.VARIABLE:
-            return refusals.placeholder(token)
+            return refusals.hidden_text(token, sql, policy)
+        if token.kind is Kind.VARIABLE and not may_bind:
+            return refusals.placeholder(token, policy)
         if token.is_operator("("):
             parentheses += 1
         elif token.is_operator(")"):
@@ -78,7 +78,7 @@ def _screen(tokens: Sequence[Token], sql: str) -> Deny | None:
         elif token.word == "END":
             cases = max(cases - 1, 0)  # a column may be called "end": it must not buy depth elsewhere
         if parentheses + cases > MAX_NESTING:
-            return refusals.too_deep()
+            return refusals.too_deep(policy)
     return None
 
 
@@ -97,8 +97,13 @@ def _split(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
 
 
 def _qualified(statement: Statement, policy: Policy) -> Deny | None:
+    vocabulary = policy.dialect.vocabulary
     bare = tuple(
-        table for table in statement.tables if "." not in table and not table.lower().startswith("sqlite_")
+        table
+        for table in statement.tables
+        if "." not in table
+        and table.lower() not in vocabulary.bare_tables
+        and not table.lower().startswith(vocabulary.bare_prefixes)
     )
     return refusals.unqualified(bare, policy) if bare else None
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from callgate.model.verdict import Allow, Deny, Verdict
+from callgate.sql.policy import Limits
+
+Bound = int | float | str | bool | None  # a value that the driver binds, never part of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +15,8 @@ class Statement:
     tables: tuple[str, ...] = ()  # qualified as written, names of CTEs left out
     is_write: bool = False
     is_transaction: bool = False
+    parameters: tuple[Bound, ...] = ()  # in the order of the text's placeholders, in the driver's own form
+    limits: Limits | None = None  # of our own catalogue statements; None: the policy's
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The parser's opinion: sqlglot on one statement, default deny. The only module that knows sqlglot.
 
 Rules
-1. sqlglot is shown our lexer's tokens, spelled canonically: comments, quotes of four styles and odd blanks
+1. sqlglot is shown our lexer's tokens in the dialect's canonical spelling: comments, quotes and odd blanks
    cannot mean one thing here and another in the engine. What runs is the caller's text all the same.
 2. The root must be what the verb promised, and no forbidden node may stand anywhere in the tree.
 3. Steps are counted: sqlglot backtracks exponentially on `t JOIN t JOIN t …` without ON (15 joins: 0.4 s,
@@ -10,6 +10,7 @@ Rules
 Importing this costs 95 ms: import it late.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +20,23 @@ import sqlglot.dialects.dialect
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from callgate.sql.tokens import Kind, Token, fold
+from callgate.sql.dialect import Dialect, Fault, Tokens, VerbClass
+from callgate.sql.guard.long_lists import without_long_lists
+from callgate.sql.policy import Policy
+from callgate.sql.tokens import Token
 
-# Honest statements take 1 to 3 steps a token (measured); 30 leaves room for a few joins without ON.
-_STEPS_PER_TOKEN = 30
-_STEPS_AT_LEAST = 3_000
+# Its warnings quote the caller's text; what it cannot read is refused with a reason of ours.
+logging.getLogger("sqlglot").disabled = True
+
+# Each token is a step, and steps back cost further ones: honest statements take half as many again (measured
+# on the corpora), and 1,500 leave room for eight joins without ON. A step takes 15 µs.
+_STEPS_BACK_PER_TOKEN = 0.5
+_STEPS_BACK_AT_LEAST = 1_500
+# Ten thousand characters of prose-like SQL have about 2,500, long lists of values not counted.
+_MOST_TOKENS = 3_500
 
 _READS = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-_WRITES = (exp.Insert, exp.Update, exp.Delete)
+_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _FORBIDDEN = (
     *(exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable),
     *(exp.Command, exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Into, exp.Lock, exp.LoadData),
@@ -43,37 +53,44 @@ class ParseFault:
 @dataclass(frozen=True, slots=True)
 class Parsed:
     tables: tuple[str, ...]  # qualified as written, without CTEs and table-valued functions
-    target: str | None = None  # of a write
+    targets: tuple[str, ...] = ()  # of a write
 
 
 class _BudgetSpent(Exception):  # noqa: N818 - a signal, not an error
     pass
 
 
-def parse_statement(tokens: tuple[Token, ...], verb: Token, parser_name: str) -> Parsed | ParseFault:
+def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> Parsed | ParseFault | Fault:
     """Judge one read or write statement, given as significant tokens."""
-    is_write = verb.word not in ("SELECT", "VALUES")
+    dialect = policy.dialect
+    is_write = dialect.grammar.verbs.get(verb.word) is VerbClass.WRITE
+    tokens = without_long_lists(tokens)
+    if len(tokens) > _MOST_TOKENS:
+        return ParseFault("parser_budget")
     try:
-        tree = _parse(_canonical(tokens, verb), parser_name, len(tokens))
+        tree = _parse(dialect.grammar.canonical(tokens, verb), dialect.parser_name)
     except _BudgetSpent:
         return ParseFault("parser_budget")
     except RecursionError:
         return ParseFault("nesting")
     except (ParseError, TokenError) as error:
         return ParseFault("syntax", _near(error))
+    except (TypeError, ValueError, AttributeError, LookupError, AssertionError):
+        return ParseFault("syntax")  # sqlglot stumbles over odd input in more ways than it names
     if not isinstance(tree, _WRITES if is_write else _READS):
         return ParseFault("root", type(tree).__name__ if tree is not None else "nothing")
     try:
-        return _inspect(tree, is_write=is_write)
+        return _inspect(tree, policy, is_write=is_write)
     except RecursionError:
         return ParseFault("nesting")
 
 
-def _parse(text: str, parser_name: str, token_count: int) -> exp.Expr | None:
+def _parse(text: str, parser_name: str) -> exp.Expr | None:
     dialect = sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)
     parser = _counted_parser(parser_name)(dialect=dialect)
-    parser.steps_left = _STEPS_PER_TOKEN * token_count + _STEPS_AT_LEAST
-    trees = cast("list[exp.Expr | None]", parser.parse(dialect.tokenize(text), text))
+    parser_tokens = dialect.tokenize(text)
+    parser.steps_left = int(len(parser_tokens) * (1 + _STEPS_BACK_PER_TOKEN)) + _STEPS_BACK_AT_LEAST
+    trees = cast("list[exp.Expr | None]", parser.parse(parser_tokens, text))
     return trees[0] if len(trees) == 1 else None
 
 
@@ -91,84 +108,90 @@ def _counted_parser(parser_name: str) -> Any:
                 raise _BudgetSpent
             super()._advance(times)  # pyright: ignore[reportUnknownMemberType]
 
-        def _warn_unsupported(self) -> None:
-            """What sqlglot gives up on becomes exp.Command and is refused; no need to log it."""
-
     return CountedParser
 
 
-def _canonical(tokens: tuple[Token, ...], verb: Token) -> str:
-    """The statement in the one spelling that sqlglot and the engine read alike. For analysis only."""
-    pieces: list[str] = []
-    skip_until = -1
-    casts = _cast_types(tokens)
-    for at, token in enumerate(tokens):
-        if at <= skip_until:
-            continue
-        if at in casts:
-            pieces.append("AS TEXT")  # sqlglot knows few types of several words; which one changes no verdict
-            skip_until = casts[at]
-            continue
-        if token is verb and verb.word == "REPLACE":
-            pieces.append("INSERT OR REPLACE")  # sqlglot has no REPLACE statement for SQLite
-        elif token is verb and verb.word == "UPDATE" and at + 2 < len(tokens) and tokens[at + 1].word == "OR":
-            pieces.append("UPDATE")  # nor UPDATE OR IGNORE: the conflict clause changes no table's name
-            skip_until = at + 2
-        elif token.kind is Kind.QUOTED:
-            pieces.append('"' + token.spelled.replace('"', '""') + '"')
-        else:
-            pieces.append(token.text)
-    return " ".join(pieces)
-
-
-def _cast_types(tokens: tuple[Token, ...]) -> dict[int, int]:
-    """`CAST(x AS UNSIGNED BIG INT)`: where AS and the last word of each type of several bare words stand."""
-    types: dict[int, int] = {}
-    opened_by_cast: list[bool] = []
-    for at, token in enumerate(tokens):
-        if token.is_operator("("):
-            opened_by_cast.append(at > 0 and tokens[at - 1].word == "CAST")
-        elif token.is_operator(")") and opened_by_cast:
-            opened_by_cast.pop()
-        elif token.word == "AS" and opened_by_cast and opened_by_cast[-1]:
-            last = at
-            while last + 1 < len(tokens) and tokens[last + 1].kind is Kind.WORD:
-                last += 1
-            # Behind the words only the end, or a size: anything else is for the parser to judge.
-            ends = last + 1 < len(tokens) and tokens[last + 1].text in (")", "(")
-            if last > at + 1 and ends:
-                types[at] = last
-    return types
-
-
-def _inspect(tree: exp.Expr, *, is_write: bool) -> Parsed | ParseFault:
+def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> Parsed | ParseFault | Fault:
+    grammar = policy.dialect.grammar
+    may_lock = policy.may_write and grammar.locks_in_write_mode
+    writes = [tree] if is_write else []
     for node in tree.walk():
-        if isinstance(node, _FORBIDDEN) and not (is_write and node is tree):
+        if not isinstance(node, _FORBIDDEN) or (is_write and node is tree):
+            continue
+        if may_lock and isinstance(node, exp.Lock):
+            continue
+        if not _may_stand_inside(node, tree, policy):
             return ParseFault("forbidden_node", type(node).__name__)
-    target = None
-    if is_write:
-        table = tree.this.find(exp.Table) if tree.this is not None else None
-        if table is None:
-            return ParseFault("root", "a write without a table")
-        target = _written(table)
-    return Parsed(tuple(dict.fromkeys(_tables(tree))), target)
+        writes.append(node)
+    if (fault := grammar.check_tree(tree, is_write=is_write)) is not None:
+        return fault
+    targets = tuple(target for write in writes for target in _targets(write))
+    if is_write and not targets:
+        return ParseFault("root", "a write without a table")
+    return Parsed(tuple(dict.fromkeys(_tables(tree, policy.dialect))), targets)
 
 
-def _tables(tree: exp.Expr) -> Iterator[str]:
-    cte_names = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
+def _may_stand_inside(node: exp.Expr, tree: exp.Expr, policy: Policy) -> bool:
+    """A write in a CTE where the engine has such, and the actions of a MERGE."""
+    if isinstance(tree, exp.Merge) and isinstance(node.parent, exp.When):
+        return True
+    may_write_inside = policy.may_write and policy.dialect.grammar.writes_in_ctes
+    return may_write_inside and isinstance(node, _WRITES) and isinstance(node.parent, exp.CTE)
+
+
+def _targets(tree: exp.Expr) -> Iterator[str]:
+    """What a write may change: the first table, and all that MySQL's writes to several tables name."""
+    arguments = cast("dict[str, Any]", cast("Any", tree).args)
+    aliases = _aliases(tree)
+    first = arguments.get("this")
+    if isinstance(first, exp.Expr):
+        if (table := first.find(exp.Table)) is not None:
+            yield aliases.get(_written(table).lower(), _written(table))
+        # `DELETE FROM a, b USING …`: MySQL names all targets there.
+        if isinstance(tree, exp.Update) or (isinstance(tree, exp.Delete) and arguments.get("using")):
+            for join in cast("list[exp.Expr]", cast("Any", first).args.get("joins") or []):
+                for table in join.find_all(exp.Table):
+                    yield aliases.get(_written(table).lower(), _written(table))
+    for listed in cast("list[Any]", arguments.get("tables") or []):
+        if isinstance(listed, exp.Table):
+            yield aliases.get(_written(listed).lower(), _written(listed))
+
+
+def _aliases(tree: exp.Expr) -> dict[str, str]:
+    """`DELETE o FROM shop.orders o`: what the short names of a DELETE stand for, in lower case."""
+    if not isinstance(tree, exp.Delete):
+        return {}
+    return {table.alias.lower(): _written(table) for table in tree.find_all(exp.Table) if table.alias}
+
+
+def _tables(tree: exp.Expr, dialect: Dialect) -> Iterator[str]:
+    fold_name = dialect.grammar.fold_name
+    cte_names = {
+        fold_name(cte.alias, is_quoted=_is_quoted(cast("Any", cte).args.get("alias")))
+        for cte in tree.find_all(exp.CTE)
+    }
+    aliases = _aliases(tree)
     for table in tree.find_all(exp.Table):
         # The name behind INDEXED BY is a table inside a table to sqlglot, and an index to SQLite.
         if isinstance(table.this, exp.Identifier) and not isinstance(table.parent, exp.Table):
             written = _written(table)
-            if fold(written) not in cte_names:
+            if written.lower() in aliases and not table.alias:
+                continue
+            if fold_name(written, is_quoted=_is_quoted(table)) not in cte_names:
                 yield written
     # `x IN t` reads a table that sqlglot takes for a column.
     for membership in tree.find_all(exp.In):
         field = cast("Any", membership).args.get("field")
         if isinstance(field, exp.Column):
             written = ".".join(part.name for part in field.parts)
-            if fold(written) not in cte_names:
+            if fold_name(written, is_quoted=_is_quoted(field)) not in cte_names:
                 yield written
+
+
+def _is_quoted(node: object) -> bool:
+    """Whether the name itself, the last part of it, was written in quotes."""
+    name = node.this if isinstance(node, exp.Expr) else None
+    return isinstance(name, exp.Identifier) and bool(cast("Any", name).args.get("quoted"))
 
 
 def _written(table: exp.Table) -> str:

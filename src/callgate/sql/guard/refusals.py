@@ -2,11 +2,17 @@
 
 from callgate.model import error_codes as codes
 from callgate.model.verdict import Deny
+from callgate.sql.dialect import Fault
 from callgate.sql.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
 from callgate.sql.tokens import Token, line_and_column
 
 _DANGEROUS = frozenset({"DROP", "TRUNCATE"})
-_READ_HINT = "Use SELECT, VALUES, WITH … SELECT, EXPLAIN or a PRAGMA that only reads."
+
+
+def of_fault(fault: Fault) -> Deny:
+    """What one of the dialect's own checks found."""
+    code = codes.REFUSED_FORBIDDEN if fault.is_forbidden else codes.REFUSED_UNCLEAR
+    return Deny(code, fault.rule, fault.reason, fault.hint)
 
 
 def write_in_read_only(verb: str, policy: Policy) -> Deny:
@@ -23,14 +29,14 @@ def never(verb: str, policy: Policy) -> Deny:
     if verb in _DANGEROUS:
         reason = f"{verb} operations are dangerous and never allowed for safety."
         if policy.may_write:
-            reason = f"{verb} operations are dangerous and never allowed, even in WRITE mode."
-        hint = f"Use {policy.dialect.display_name}'s own command line for destructive operations."
+            reason = f"{verb} operations are dangerous and blocked even in WRITE mode."
+        hint = f"Use {policy.dialect.display_name} CLI directly for destructive DDL operations."
         return Deny(codes.REFUSED_FORBIDDEN, "never", reason, hint)
     return Deny(
         codes.REFUSED_FORBIDDEN,
         "never",
-        f"{verb} is an administrative command and never allowed.",
-        _READ_HINT,
+        f"Administrative commands ({verb}) are never allowed{' for security' if policy.may_write else ''}.",
+        policy.dialect.wording.read_hint,
     )
 
 
@@ -45,15 +51,6 @@ def definition(verb: str, policy: Policy) -> Deny:
     )
 
 
-def definition_kind(what: str) -> Deny:
-    return Deny(
-        codes.REFUSED_FORBIDDEN,
-        "ddl_kind",
-        f"{what} is never allowed, not even with allow_ddl.",
-        "CREATE TABLE, CREATE INDEX, CREATE VIEW and ALTER TABLE … ADD or RENAME are.",
-    )
-
-
 def function(name: str, policy: Policy) -> Deny:
     if name in policy.dialect.vocabulary.forbidden_functions:
         return Deny(
@@ -61,6 +58,14 @@ def function(name: str, policy: Policy) -> Deny:
             "forbidden_function",
             f"the function {name}() reaches outside the database and is never allowed.",
             "Leave it out.",
+        )
+    if name.endswith(" "):
+        bare = name.strip().upper()
+        return Deny(
+            codes.REFUSED_FUNCTION,
+            "function",
+            f"with a blank before the parenthesis {bare} is a stored function's name.",
+            f"Write {bare}( without the blank.",
         )
     return Deny(
         codes.REFUSED_FUNCTION,
@@ -82,12 +87,12 @@ def needle(name: str) -> Deny:
     )
 
 
-def hidden_table(name: str) -> Deny:
+def hidden_table(name: str, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,
         "hidden_table",
         f"{name} shows the engine's internals and is never readable here.",
-        "Read ordinary tables and views; sqlite_master lists them.",
+        policy.dialect.wording.hidden_hint,
     )
 
 
@@ -100,26 +105,27 @@ def system_table_write(name: str) -> Deny:
     )
 
 
-def unclear(rule: str, reason: str, hint: str = _READ_HINT) -> Deny:
-    return Deny(codes.REFUSED_UNCLEAR, rule, reason, hint)
+def unclear(rule: str, reason: str, policy: Policy, hint: str = "") -> Deny:
+    return Deny(codes.REFUSED_UNCLEAR, rule, reason, hint or policy.dialect.wording.read_hint)
 
 
 def unknown_verb(token: Token, policy: Policy) -> Deny:
     shown = token.text[:40]
-    advice = policy.dialect.foreign_verbs.get(token.word)
+    advice = policy.dialect.wording.foreign_verbs.get(token.word)
     if advice is not None:
         advice = advice.format(master=policy.catalogue)
-        return unclear(
-            "unknown_statement", f"{shown} does not begin a statement that is understood here.", advice
-        )
-    return unclear("unknown_statement", f"{shown!r} does not begin a statement that is understood here.")
+        reason = f"{shown} does not begin a statement that is understood here."
+        return unclear("unknown_statement", reason, policy, advice)
+    reason = f"{shown!r} does not begin a statement that is understood here."
+    return unclear("unknown_statement", reason, policy)
 
 
-def hidden_text(token: Token, text: str) -> Deny:
+def hidden_text(token: Token, text: str, policy: Policy) -> Deny:
     line, column = line_and_column(text, token.start)
     return unclear(
         "lexer",
         f"{token.fault} (line {line}, column {column}).",
+        policy,
         "Remove or close it; plain spaces and quoted texts are fine.",
     )
 
@@ -128,6 +134,9 @@ def hidden_statement(kind: str, verb: str, policy: Policy) -> Deny:
     """A statement inside another one, such as a data-modifying CTE."""
     if kind in ("INSERT", "UPDATE", "DELETE") and not policy.may_write:
         return write_in_read_only(kind, policy)
+    if kind == "LOCK":
+        reason = "a SELECT that locks rows is not allowed in READ-ONLY mode."
+        return Deny(codes.REFUSED_FORBIDDEN, "lock", reason, "Leave FOR UPDATE or FOR SHARE out.")
     return Deny(
         codes.REFUSED_FORBIDDEN,
         "hidden_statement",
@@ -136,63 +145,67 @@ def hidden_statement(kind: str, verb: str, policy: Policy) -> Deny:
     )
 
 
-def explained(verb: str, *, is_known: bool) -> Deny:
+def explained(outer: str, verb: str, policy: Policy, *, is_known: bool) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN if is_known else codes.REFUSED_UNCLEAR,
         "explain",
-        f"EXPLAIN {verb} is not allowed.",
-        "Explain a query: EXPLAIN QUERY PLAN SELECT …",
+        f"{outer} {verb} is not allowed.",
+        policy.dialect.wording.explain_hint,
     )
 
 
-def placeholder(token: Token) -> Deny:
+def placeholder(token: Token, policy: Policy) -> Deny:
     return unclear(
         "placeholder",
         f"the placeholder {token.text[:40]} has no value here.",
+        policy,
         "Write the value itself into the query, texts in 'single quotes'.",
     )
 
 
-def too_long(length: int) -> Deny:
+def too_long(length: int, policy: Policy) -> Deny:
     if length == 0:
-        return unclear("length", "the query is empty.")
-    return unclear(
-        "length", f"the query has {length:,} characters; at most {MAX_QUERY_CHARS:,} are read.", "Shorten it."
-    )
+        return unclear("length", "the query is empty.", policy)
+    reason = f"the query has {length:,} characters; at most {MAX_QUERY_CHARS:,} are read."
+    return unclear("length", reason, policy, "Shorten it.")
 
 
-def no_statement() -> Deny:
-    return unclear("empty", "the query holds no statement, only blanks, comments or semicolons.")
+def no_statement(policy: Policy) -> Deny:
+    return unclear("empty", "the query holds no statement, only blanks, comments or semicolons.", policy)
 
 
-def too_many(count: int) -> Deny:
+def too_many(count: int, policy: Policy) -> Deny:
     return unclear(
         "statements",
         f"the query holds {count} statements; at most {MAX_STATEMENTS} run in one call.",
+        policy,
         "Send them in several calls.",
     )
 
 
-def too_deep() -> Deny:
+def too_deep(policy: Policy) -> Deny:
     return unclear(
         "nesting",
         f"the statement is nested deeper than {MAX_NESTING} levels.",
+        policy,
         "Flatten it, for instance with WITH … AS (…) for inner queries.",
     )
 
 
-def too_entangled() -> Deny:
+def too_entangled(policy: Policy) -> Deny:
     return unclear(
         "parser_budget",
         "the statement takes too many steps to understand.",
+        policy,
         "Give every JOIN its ON or USING clause, or split the statement.",
     )
 
 
-def open_transaction() -> Deny:
+def open_transaction(policy: Policy) -> Deny:
     return unclear(
         "transaction",
         "a transaction must begin and end within one call.",
+        policy,
         "Send BEGIN; …; COMMIT together in one query.",
     )
 
@@ -202,5 +215,6 @@ def unqualified(names: tuple[str, ...], policy: Policy) -> Deny:
     return unclear(
         "unqualified_table",
         f"Unqualified table name detected: {', '.join(names)}.",
+        policy,
         f"Write database.table{example}.",
     )

@@ -3,62 +3,36 @@
 The parser is not asked: it takes `reindex` for a column and `REPLACE INTO` for an unknown command. Pure.
 """
 
-from enum import StrEnum
-
+from callgate.sql.dialect import Grammar, Tokens, VerbClass
 from callgate.sql.tokens import Kind, Token
 
-
-class Class(StrEnum):
-    READ = "read"
-    WRITE = "write"
-    TRANSACTION = "transaction"
-    DEFINITION = "definition"
-    NEVER = "never"
-    EXPLAIN = "explain"
-    FORM = "form"  # the dialect has a small grammar for it
-    UNKNOWN = "unknown"
+_NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
 
 
-_CLASS_OF: dict[str, Class] = {
-    **dict.fromkeys(("SELECT", "VALUES"), Class.READ),
-    **dict.fromkeys(("INSERT", "REPLACE", "UPDATE", "DELETE"), Class.WRITE),
-    **dict.fromkeys(("BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"), Class.TRANSACTION),
-    **dict.fromkeys(("CREATE", "ALTER"), Class.DEFINITION),
-    **dict.fromkeys(
-        (
-            *("DROP", "TRUNCATE", "ATTACH", "DETACH", "VACUUM", "REINDEX", "ANALYZE", "GRANT", "REVOKE"),
-            *("FLUSH", "KILL", "LOAD", "SET", "CALL", "COPY", "MERGE", "LOCK", "INSTALL", "IMPORT", "EXPORT"),
-        ),
-        Class.NEVER,
-    ),
-    "EXPLAIN": Class.EXPLAIN,
-}
+def class_of(verb: str, grammar: Grammar) -> VerbClass:
+    return VerbClass.FORM if verb in grammar.forms else grammar.verbs.get(verb, VerbClass.UNKNOWN)
 
 
-def class_of(verb: str, forms: frozenset[str]) -> Class:
-    return Class.FORM if verb in forms else _CLASS_OF.get(verb, Class.UNKNOWN)
-
-
-def find_verb(tokens: tuple[Token, ...]) -> Token | None:
+def find_verb(tokens: Tokens) -> Token | None:
     """The token that says what happens; None when a WITH clause is not well-formed.
 
     `WITH a AS (…) DELETE …` is a DELETE, `((SELECT 1))` a SELECT.
     """
-    if tokens[0].word == "WITH":
-        at = _after_with(tokens)
-        return tokens[at] if at is not None and at < len(tokens) else None
-    for token in tokens:
-        if not token.is_operator("("):
-            return token
-    return None
+    at = 0
+    while at < len(tokens) and tokens[at].is_operator("("):
+        at += 1
+    if at < len(tokens) and tokens[at].word == "WITH":
+        behind = _after_with(tokens, at)
+        return find_verb(tokens[behind:]) if behind is not None else None
+    return tokens[at] if at < len(tokens) else None
 
 
-def _after_with(tokens: tuple[Token, ...]) -> int | None:
-    at = 1
+def _after_with(tokens: Tokens, at: int) -> int | None:
+    at += 1
     if at < len(tokens) and tokens[at].word == "RECURSIVE":
         at += 1
     while at + 2 < len(tokens):
-        if tokens[at].kind not in (Kind.WORD, Kind.QUOTED, Kind.STRING):
+        if tokens[at].kind not in _NAMES:
             return None
         at = skip_group(tokens, at + 1)
         if at >= len(tokens) or tokens[at].word != "AS":
@@ -71,14 +45,41 @@ def _after_with(tokens: tuple[Token, ...]) -> int | None:
         behind = skip_group(tokens, at)
         if behind == at:
             return None
-        at = behind
+        at = skip_recursion(tokens, _skip_cycle(tokens, behind))
         if at >= len(tokens) or not tokens[at].is_operator(","):
             return at
         at += 1
     return None
 
 
-def skip_group(tokens: tuple[Token, ...], at: int) -> int:
+def _skip_cycle(tokens: Tokens, at: int) -> int:
+    """MariaDB's `CYCLE a, b RESTRICT` behind a CTE; `at` itself when there is none."""
+    if at >= len(tokens) or tokens[at].word != "CYCLE":
+        return at
+    end = at + 1
+    while end < len(tokens) and tokens[end].word != "RESTRICT":
+        if tokens[end].kind not in _NAMES and not tokens[end].is_operator(","):
+            return at
+        end += 1
+    return end + 1
+
+
+def skip_recursion(tokens: Tokens, at: int) -> int:
+    """PostgreSQL's `SEARCH DEPTH FIRST BY a SET b` and `CYCLE a SET b USING c` behind a CTE."""
+    for first, last in (("SEARCH", "SET"), ("CYCLE", "USING")):
+        if at < len(tokens) and tokens[at].word == first:
+            end = at + 1
+            while end < len(tokens) and tokens[end].word != last:
+                if tokens[end].kind is Kind.OPERATOR and not tokens[end].is_operator(","):
+                    return at
+                end += 1
+            if end + 1 >= len(tokens) or tokens[end + 1].kind not in _NAMES:
+                return at
+            at = end + 2
+    return at
+
+
+def skip_group(tokens: Tokens, at: int) -> int:
     """The index behind the parenthesised group that opens at `at`; `at` itself when none opens there."""
     if at >= len(tokens) or not tokens[at].is_operator("("):
         return at

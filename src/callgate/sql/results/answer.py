@@ -21,15 +21,22 @@ def answer_results(
     results: Sequence[StatementResult], response_format: str, policy: Policy, note: str = ""
 ) -> tuple[bytes, tuple[StatementResult, ...]]:
     """The raw result object, and the results as they were cut to fit it."""
+    # Each row is written once, for its size and for the answer: rows are most of the work.
     if response_format == "json":
-        fitted = fit_rows(results, policy.limits, lambda row: len(_encode(row).decode()) + 1)
-        structured = _structured(fitted, policy, note)
-        text = _encode(structured).decode()
+        sizes = [[len(_encode(row).decode()) + 1 for row in result.rows] for result in results]
+        fitted = fit_rows(results, policy.limits, sizes.__getitem__)
+        structured = _encode(_structured(fitted, policy, note))
+        text = structured.decode()
     else:
-        fitted = fit_rows(results, policy.limits, lambda row: len(row_line(row)) + 1)
-        structured = _structured(fitted, policy, note)
-        text = "\n\n".join(filter(None, (_markdown(fitted, policy), note)))
-    reply = {"content": [{"type": "text", "text": text}], "structuredContent": structured, "isError": False}
+        lines = [list(map(row_line, result.rows)) for result in results]
+        fitted = fit_rows(results, policy.limits, lambda number: [len(line) + 1 for line in lines[number]])
+        structured = _encode(_structured(fitted, policy, note))
+        text = "\n\n".join(filter(None, (_markdown(fitted, lines, policy), note)))
+    reply = {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": msgspec.Raw(structured),
+        "isError": False,
+    }
     return _encode(reply), fitted
 
 
@@ -66,19 +73,20 @@ def _entry(result: StatementResult, policy: Policy) -> dict[str, Any]:
     return entry
 
 
-def _markdown(results: Sequence[StatementResult], policy: Policy) -> str:
+def _markdown(results: Sequence[StatementResult], lines: Sequence[Sequence[str]], policy: Policy) -> str:
+    """`lines` are those of all rows that came; as many of them are shown as the results have kept."""
     parts: list[str] = []
-    for number, result in enumerate(results, start=1):
+    for number, result in enumerate(results):
         if len(results) > 1:
-            parts.append(f"**Statement {number} of {len(results)}: {result.statement_type}**")
-        parts.append(_section(result, policy))
+            parts.append(f"**Statement {number + 1} of {len(results)}: {result.statement_type}**")
+        parts.append(_section(result, lines[number][: len(result.rows)], policy))
     return "\n\n".join(parts)
 
 
-def _section(result: StatementResult, policy: Policy) -> str:
+def _section(result: StatementResult, lines: Sequence[str], policy: Policy) -> str:
     blocks: list[str] = []
     if result.columns:
-        blocks.append("\n".join([header_lines(result.columns), *map(row_line, result.rows)]))
+        blocks.append("\n".join([header_lines(result.columns), *lines]))
     rows = "row" if result.row_count == 1 else "rows"
     affected = " affected" if result.is_write else ""
     blocks.append(f"{result.row_count:,} {rows}{affected} in {result.elapsed_ms:.1f} ms")

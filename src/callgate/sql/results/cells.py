@@ -14,13 +14,13 @@ RawCell = int | float | str | bytes | bytearray | None
 
 def to_cell(value: RawCell, limit_bytes: int) -> Cell:
     if isinstance(value, bytearray):
-        return _text(value, limit_bytes)
+        return text_cell(value, limit_bytes)
     if isinstance(value, bytes):
-        return _blob(value, limit_bytes)
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return blob_cell(value, limit_bytes)
+    if isinstance(value, float):
+        return float_cell(value)
     if isinstance(value, str):
-        return _text(bytearray(value, "utf-8", "backslashreplace"), limit_bytes)
+        return text_cell(bytearray(value, "utf-8", "backslashreplace"), limit_bytes)
     return value
 
 
@@ -44,19 +44,28 @@ def merge_types(one: str, other: str) -> str:
     return "numeric" if {one, other} <= {"integer", "real", "numeric"} else "mixed"
 
 
-def _text(value: bytearray, limit_bytes: int) -> str:
-    if len(value) <= limit_bytes:
+def text_cell(value: bytes | bytearray, limit_bytes: int, size_bytes: int | None = None) -> str:
+    """`size_bytes`: how long it is, when `value` is only its beginning (and longer than the limit)."""
+    size = len(value) if size_bytes is None else size_bytes
+    if size <= limit_bytes:
         return value.decode("utf-8", "backslashreplace")
     cut = limit_bytes
     # Not inside a character: continuation bytes are 10xxxxxx.
     while cut > limit_bytes - 4 and value[cut] & 0xC0 == 0x80:
         cut -= 1
     shown = value[:cut].decode("utf-8", "backslashreplace")
-    return f"{shown}… [cut: {cut:,} of {len(value):,} bytes shown]"
+    return f"{shown}… [cut: {cut:,} of {size:,} bytes shown]"
 
 
-def _blob(value: bytes, limit_bytes: int) -> str:
+def blob_cell(value: bytes | bytearray, limit_bytes: int, size_bytes: int | None = None) -> str:
+    size = len(value) if size_bytes is None else size_bytes
     shown_bytes = limit_bytes // 2  # two digits a byte
-    if len(value) <= shown_bytes:
+    if size <= shown_bytes:
         return "0x" + value.hex()
-    return f"0x{value[:shown_bytes].hex()}… [cut: {shown_bytes:,} of {len(value):,} bytes shown]"
+    return f"0x{value[:shown_bytes].hex()}… [cut: {shown_bytes:,} of {size:,} bytes shown]"
+
+
+def float_cell(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

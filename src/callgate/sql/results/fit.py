@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from callgate.sql.driver import Cell, StatementResult
+from callgate.sql.driver import StatementResult
 from callgate.sql.policy import Limits
 
 # Kept free for counts and messages, so that the whole text stays within the limit.
@@ -11,16 +11,19 @@ _RESERVE_CHARS = 600
 
 
 def fit_rows(
-    results: Sequence[StatementResult], limits: Limits, row_size: Callable[[Sequence[Cell]], int]
+    results: Sequence[StatementResult], limits: Limits, row_sizes: Callable[[int], Sequence[int]]
 ) -> tuple[StatementResult, ...]:
-    """The results, cut so that their rows, each of `row_size` characters, fit the limit together."""
+    """The results, cut so that their rows fit the limit together.
+
+    `row_sizes` tells the characters of each row of the result with that number.
+    """
     left = max(limits.character_limit - _RESERVE_CHARS, 0)
     fitted: list[StatementResult] = []
-    for result in results:
+    for number, result in enumerate(results):
         left -= _overhead(result)
         kept = 0
-        for row in result.rows:
-            left -= row_size(row)
+        for size in row_sizes(number):
+            left -= size
             if left < 0:
                 break
             kept += 1

@@ -2,8 +2,8 @@
 
 from types import MappingProxyType
 
-from callgate.sql.dialect import Dialect, Vocabulary
-from callgate.sql.sqlite import functions, pragmas
+from callgate.sql.dialect import Dialect, Vocabulary, Wording
+from callgate.sql.sqlite import functions, grammar, pragmas
 from callgate.sql.sqlite.lexer import lex
 from callgate.sql.tokens import word_set
 
@@ -51,19 +51,36 @@ SQLITE = Dialect(
             }
         ),
         hidden_prefixes=("pragma_",),
+        system_prefixes=("sqlite_",),
+        bare_prefixes=("sqlite_",),
         needle_functions=functions.WITH_NEEDLE,
     ),
-    forms=MappingProxyType({"PRAGMA": pragmas.read_pragma}),
-    foreign_verbs=MappingProxyType(
-        {
-            "SHOW": f"SQLite has no SHOW. To list the tables: {_TABLES}",
-            "DESCRIBE": "SQLite has no DESCRIBE. Use PRAGMA table_info(table_name)",
-            "DESC": "SQLite has no DESC statement. Use PRAGMA table_info(table_name)",
-            "TABLE": "SQLite has no TABLE statement. Use SELECT * FROM table_name",
-            "FROM": "SQLite needs SELECT before FROM: SELECT * FROM table_name",
-            "USE": "SQLite has no USE. Name tables as they are, or as schema.table",
-        }
+    grammar=grammar.GRAMMAR,
+    wording=Wording(
+        reads="SELECT, WITH … SELECT, VALUES, EXPLAIN, PRAGMA that only reads (e.g. table_info)",
+        never="DROP, ATTACH, VACUUM, triggers, virtual tables",
+        read_hint="Use SELECT, VALUES, WITH … SELECT, EXPLAIN or a PRAGMA that only reads.",
+        explain_hint=grammar.EXPLAIN_HINT,
+        hidden_hint="Read ordinary tables and views; sqlite_master lists them.",
+        list_tables_sql=_TABLES,
+        describe_table_sql="PRAGMA table_info({table})",
+        examples=(
+            "Table structure: PRAGMA table_info(sqlite_master)",
+            "Count by kind: SELECT type, count(*) AS n FROM {master} GROUP BY type ORDER BY n DESC",
+            "Plan of a query: EXPLAIN QUERY PLAN SELECT name FROM {master} LIMIT 10",
+        ),
+        write_examples=("Change data: UPDATE table_name SET column_name = 'x' WHERE id = 1",),
+        foreign_verbs=MappingProxyType(
+            {
+                "SHOW": f"SQLite has no SHOW. To list the tables: {_TABLES}",
+                "DESCRIBE": "SQLite has no DESCRIBE. Use PRAGMA table_info(table_name)",
+                "DESC": "SQLite has no DESC statement. Use PRAGMA table_info(table_name)",
+                "TABLE": "SQLite has no TABLE statement. Use SELECT * FROM table_name",
+                "FROM": "SQLite needs SELECT before FROM: SELECT * FROM table_name",
+                "USE": "SQLite has no USE. Name tables as they are, or as schema.table",
+            }
+        ),
+        catalogue=grammar.catalogue,
+        note_on=grammar.note_on,
     ),
-    list_tables_sql=_TABLES,
-    describe_table_sql="PRAGMA table_info({table})",
 )

@@ -8,30 +8,29 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from callgate.model import error_codes as codes
-from callgate.model.errors import SourceError
 from callgate.sql.driver import StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy
+from callgate.sql.posture import Posture
 from callgate.sql.sqlite.connection import FileConnection, check_file, identity_of, open_connection
 from callgate.sql.sqlite.failures import explain_failure, out_of_memory
 from callgate.sql.sqlite.session_limits import read_schema
 from callgate.sql.sqlite.statement_run import run_statement
-from callgate.sql.workers.job import Job, Stopped, StopReason
-from callgate.sql.workers.pool import Pool, PoolBusy
+from callgate.sql.workers.file_calls import FileCalls, FileWords
+from callgate.sql.workers.job import Job, Stopped
 
 # interrupt() does nothing when it comes before the statement has begun; the flag is looked at again every so
 # many steps of SQLite's machine (about a millisecond's worth).
 _STEPS_BETWEEN_CHECKS = 100_000
+_WORDS = FileWords("callgate-sqlite", check_file, "Use indexes on filtered columns (see EXPLAIN QUERY PLAN)")
 
 
 class SqliteDriver:
     def __init__(self, path: Path, policy: Policy, pool_size: int) -> None:
         self._path = path
         self._policy = policy
-        self._last_failure: str | None = None
-        self._pool: Pool[FileConnection] = Pool(
-            "callgate-sqlite", pool_size, policy.limits.timeout_s, self._ready_connection
+        self._calls: FileCalls[FileConnection] = FileCalls(
+            path, policy, pool_size, _WORDS, self._ready_connection
         )
 
     @property
@@ -39,34 +38,21 @@ class SqliteDriver:
         return f"SQLite {sqlite3.sqlite_version}"
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
-        try:
-            results = await self._pool.run(lambda connection, job: self._run(connection, job, statements))
-        except Stopped as stopped:
-            raise self._stopped(stopped.reason) from None
-        except PoolBusy:
-            raise SourceError(
-                codes.SOURCE_TIMEOUT,
-                f"No connection became free within {self._policy.limits.timeout_s:g} s.",
-                hint="Other queries are still running. Try again in a moment.",
-            ) from None
-        except SourceError as error:
-            if error.code is codes.SOURCE_UNAVAILABLE:
-                self._last_failure = f"{error.message} {error.hint}".strip()
-            # The operator sees the whole path (`trouble`); a caller has no use for our folders.
-            error.message = error.message.replace(str(self._path), self._path.name)
-            raise
-        self._last_failure = None
-        return results
+        return await self._calls.run(lambda connection, job: self._run(connection, job, statements))
+
+    def placeholder(self, index: int) -> str:
+        return f"?{index}"
+
+    async def posture(self) -> Posture:
+        """A file has no accounts: what may be done with it, its permissions and our session say."""
+        check_file(self._path)
+        return Posture(self.version)
 
     def trouble(self) -> str | None:
-        try:
-            check_file(self._path)
-        except SourceError as error:
-            return f"{error.message} {error.hint}".strip()
-        return self._last_failure
+        return self._calls.trouble()
 
     async def close(self) -> None:
-        await self._pool.close()
+        await self._calls.close()
 
     def _ready_connection(self, held: FileConnection | None) -> FileConnection:
         """In a worker's thread, before each job: the file may have been replaced, or have come back."""
@@ -115,23 +101,9 @@ class SqliteDriver:
         self, connection: sqlite3.Connection, statement: Statement, *, done: int, count: int
     ) -> StatementResult:
         try:
-            return run_statement(connection, statement, self._policy.limits)
+            return run_statement(connection, statement, statement.limits or self._policy.limits)
         except (sqlite3.Error, MemoryError) as error:
             told = explain_failure(error, statement, connection, self._policy)
             if count > 1:
                 told.message += f" (Statement {done + 1} of {count}; {done} before it were run.)"
             raise told from error
-
-    def _stopped(self, reason: StopReason) -> SourceError:
-        if reason is StopReason.TIMEOUT:
-            limit_ms = round(self._policy.limits.timeout_s * 1000)
-            return SourceError(
-                codes.SOURCE_TIMEOUT,
-                f"Query execution timeout exceeded ({limit_ms} ms).",
-                hint="Suggestions:\n"
-                "- Add a LIMIT clause to reduce result set size\n"
-                "- Add WHERE clauses to filter data more specifically\n"
-                "- Use indexes on filtered columns (see EXPLAIN QUERY PLAN)\n"
-                "- The operator can raise timeout_s for this source",
-            )
-        return SourceError(codes.SOURCE_UNAVAILABLE, "the source was closed.", hint="")

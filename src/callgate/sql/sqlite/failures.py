@@ -5,11 +5,11 @@ Works in the worker's thread, on the connection that failed: nearest names are l
 
 import re
 import sqlite3
-from difflib import get_close_matches
 
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
+from callgate.model.near_miss import near_names
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy, quote_name
 from callgate.sql.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
@@ -120,8 +120,10 @@ def _position(near: str, text: str) -> str:
 
 
 def _unknown_table(wanted: str, connection: sqlite3.Connection, policy: Policy) -> SourceError:
-    names = _names(connection, policy.dialect.list_tables_sql.format(master=policy.catalogue))
-    tip = f"Tip: list the tables with {policy.dialect.list_tables_sql.format(master=policy.catalogue)}"
+    names = _names(connection, policy.dialect.wording.list_tables_sql.format(master=policy.catalogue))
+    tip = (
+        f"Tip: list the tables with {policy.dialect.wording.list_tables_sql.format(master=policy.catalogue)}"
+    )
     return _source(
         codes.SOURCE_UNKNOWN_TABLE,
         f"Table '{wanted}' does not exist.",
@@ -137,7 +139,8 @@ def _unknown_column(
     for table in tables:
         names += _names(connection, "SELECT name FROM pragma_table_info(?)", table)
     example = tables[0] if tables else "table_name"
-    tip = f"Tip: list the columns with {policy.dialect.describe_table_sql.format(table=quote_name(example))}"
+    describing = policy.dialect.wording.describe_table_sql.format(table=quote_name(example))
+    tip = f"Tip: list the columns with {describing}"
     return _source(
         codes.SOURCE_UNKNOWN_COLUMN,
         f"Column '{wanted}' does not exist.",
@@ -154,9 +157,8 @@ def _names(connection: sqlite3.Connection, sql: str, *bound: str) -> list[str]:
 
 
 def _nearest(wanted: str, names: list[str], schema: str | None) -> str:
-    by_folded = {name.lower(): name for name in names}
-    near = get_close_matches(wanted.lower(), by_folded, n=3, cutoff=0.5)
+    near = near_names(wanted, names)
     if not near:
         return ""
     prefix = f"{schema}." if schema else ""
-    return f"Did you mean: {', '.join(prefix + by_folded[name] for name in near)}?\n"
+    return f"Did you mean: {', '.join(prefix + name for name in near)}?\n"

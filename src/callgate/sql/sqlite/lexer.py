@@ -9,8 +9,8 @@ ILLEGAL here too, because no later stage could see it.
 """
 
 import re
-import unicodedata
 
+from callgate.sql.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
 from callgate.sql.tokens import Kind, Token, fold
 
 _SPACE = re.compile(r"[ \t\n\f\r]+")
@@ -29,12 +29,6 @@ _NAMED_VARIABLE = re.compile(
     r"(?:[A-Za-z0-9_$\x80-\U0010FFFF]|::)+(?:\([^ \t\n\f\r)]*\)?)?"
 )
 _CLOSING = {"'": "'", '"': '"', "`": "`", "[": "]"}
-# Categories of characters that a reader cannot see or that look like a blank.
-_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"})
-# In a comment only those that change where a reader sees it end, or cannot be sent to SQLite at all: C1
-# controls, line and paragraph separators, bidirectional overrides, half a surrogate pair. An emoji's joiner
-# or a no-break space is harmless there: SQLite and this lexer look for `\n` and `*/` alone.
-_DECEPTIVE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def lex(text: str) -> tuple[Token, ...]:
@@ -53,7 +47,7 @@ def _next(text: str, at: int) -> Token:
     if match := _SPACE.match(text, at):
         return Token(Kind.SPACE, match.group(), at)
     if text.startswith("--", at):
-        return _hidden_checked(Kind.COMMENT, _matched(_LINE_COMMENT, text, at), at)
+        return _comment(_matched(_LINE_COMMENT, text, at), at)
     if text.startswith("/*", at):
         return _block_comment(text, at)
     if char in _CLOSING:
@@ -77,10 +71,8 @@ def _matched(pattern: re.Pattern[str], text: str, at: int) -> str:
 
 
 def _word(whole: str, at: int) -> Token:
-    if not whole.isascii():
-        for char in whole:
-            if char > "\x7f" and unicodedata.category(char) in _INVISIBLE:
-                return Token(Kind.ILLEGAL, whole, at, fault=_invisible(char))
+    if fault := fault_in_name(whole):
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
     return Token(Kind.WORD, whole, at, name=fold(whole))
 
 
@@ -98,7 +90,7 @@ def _number_or_symbol(text: str, at: int) -> Token:
         return Token(Kind.OPERATOR, match.group(), at)
     char = text[at]
     if char < " " or char == "\x7f":
-        return Token(Kind.ILLEGAL, char, at, fault=_invisible(char))
+        return Token(Kind.ILLEGAL, char, at, fault=invisible(char))
     return Token(Kind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in SQLite's SQL")
 
 
@@ -106,7 +98,7 @@ def _block_comment(text: str, at: int) -> Token:
     end = text.find("*/", at + 2)
     if end < 0:
         return Token(Kind.ILLEGAL, text[at:], at, fault="a comment opened with /* is never closed")
-    return _hidden_checked(Kind.COMMENT, text[at : end + 2], at)
+    return _comment(text[at : end + 2], at)
 
 
 def _quoted(text: str, at: int) -> Token:
@@ -125,25 +117,12 @@ def _quoted(text: str, at: int) -> Token:
     whole = text[at : end + 1]
     inner = whole[1:-1] if closing == "]" else whole[1:-1].replace(closing * 2, closing)
     kind = Kind.STRING if opening == "'" else Kind.QUOTED
-    # NUL ends the text for SQLite's C strings, in quotes as well: nothing behind it may be trusted.
-    if "\0" in whole or any("\ud800" <= char <= "\udfff" for char in whole):
-        return Token(Kind.ILLEGAL, whole, at, fault="a quoted text holds NUL or half a surrogate pair")
+    if fault := fault_in_quotes(whole):
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
     return Token(kind, whole, at, name=fold(inner))
 
 
-def _hidden_checked(kind: Kind, whole: str, at: int) -> Token:
-    """Comments may hold any letters, but nothing that hides where they end."""
-    for char in whole:
-        if (char < " " and char not in "\t\n\f\r") or char == "\x7f":
-            return Token(Kind.ILLEGAL, whole, at, fault=_invisible(char))
-        # \r inside a `--` comment does not end it, though every editor shows a new line there.
-        if char == "\r" and whole.startswith("--") and not whole.endswith("\r"):
-            return Token(Kind.ILLEGAL, whole, at, fault="a carriage return hides inside a -- comment")
-        if _DECEPTIVE.match(char):
-            return Token(Kind.ILLEGAL, whole, at, fault=_invisible(char))
-    return Token(kind, whole, at)
-
-
-def _invisible(char: str) -> str:
-    name = unicodedata.name(char, "control character")
-    return f"the invisible character U+{ord(char):04X} ({name}) is not allowed outside quotes"
+def _comment(whole: str, at: int) -> Token:
+    if fault := fault_in_comment(whole):
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+    return Token(Kind.COMMENT, whole, at)

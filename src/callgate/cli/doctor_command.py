@@ -1,0 +1,90 @@
+"""`callgate doctor`: configuration, sources and servers, each with what to do about it.
+
+Exit codes: 3 when the configuration has problems, 5 when something cannot be reached, 0 otherwise; a
+warning (an account that may do more than its mode needs) is no failure.
+"""
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from callgate.app.doctor import Diagnosis, examine
+from callgate.app.loop import run_loop
+from callgate.app.sources import tool_problems
+from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.terminal import Exit, print_json, print_text
+from callgate.config.flags import Flags
+from callgate.config.load import Loaded, load_config
+from callgate.config.problem import ConfigProblems, Problem
+
+_MARKS = {"problem": "✗", "warning": "!", "note": "·"}
+
+
+def run_doctor(flags: Flags, as_json: bool) -> None:
+    log_to_stderr()
+    try:
+        loaded = _load(flags)
+    except ConfigProblems as found:
+        _show_problems(found, as_json)
+        sys.exit(Exit.CONFIG)
+    diagnoses = run_loop(examine(loaded.config))
+    if as_json:
+        print_json(_told(loaded, diagnoses))
+    else:
+        _show(loaded, diagnoses)
+    sys.exit(Exit.OK if all(one.reachable for one in diagnoses) else Exit.UNREACHABLE)
+
+
+def _load(flags: Flags) -> Loaded:
+    loaded = load_config(flags)
+    if problems := list(tool_problems(loaded.config)):
+        raise ConfigProblems(problems, loaded.origin)
+    return loaded
+
+
+def _show_problems(found: ConfigProblems, as_json: bool) -> None:
+    if as_json:
+        print_json({"ok": False, "config": {"problems": [_problem(one) for one in found.problems]}})
+        return
+    print_text(f"✗ configuration: {found.message}\n  {found.hint}")
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"key": problem.key_path, "message": problem.message, "hint": problem.hint}
+
+
+def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
+    return {
+        "ok": all(one.reachable for one in diagnoses),
+        "config": {
+            "file": loaded.origin and str(loaded.origin),
+            "problems": [],
+            "warnings": [_problem(warning) for warning in loaded.warnings],
+        },
+        "upstreams": [asdict(one) | {"settings": dict(one.settings)} for one in diagnoses],
+    }
+
+
+def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
+    print_text(f"✓ configuration: {loaded.origin or 'no file, all defaults'}")
+    for warning in loaded.warnings:
+        print_text(f"  ! {warning}")
+    if not diagnoses:
+        print_text("· no source and no server is configured: the read-only demo shop would be served")
+    for one in diagnoses:
+        _show_one(one)
+
+
+def _show_one(one: Diagnosis) -> None:
+    kind = "source" if one.kind == "sql" else "server"
+    about = ", ".join(filter(None, (one.version, one.mode, one.account, one.role)))
+    state = f"reachable ({about})" if one.reachable and about else "reachable" if one.reachable else "down"
+    print_text(f"{'✓' if one.reachable else '✗'} {kind} {one.name}: {state}")
+    if one.address:
+        print_text(f"  {one.address}")
+    if one.settings:
+        print_text("  " + ", ".join(f"{name} = {value}" for name, value in one.settings))
+    for finding in one.findings:
+        print_text(f"  {_MARKS[finding.severity]} {finding.text}")
+        if finding.advice:
+            print_text(f"    {finding.advice}")

@@ -1,0 +1,25 @@
+"""CatalogueQueries: the statements with which one engine answers the catalogue's questions.
+
+Parameters are `:database`, `:table` and `:like` (a LIKE pattern with | as its escape); where all databases
+may be meant, an empty `:database` means them. Columns come in the order of the shape's fields. System
+schemas are left out by the statements.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueQueries:
+    schemata: str  # name, character set, collation
+    table_counts: str  # database, count
+    table_names: str  # database, table; of :database
+    tables: str  # TableEntry's fields; of :database
+    table: str  # TableInfo's fields; of :database, :table
+    columns: str  # ColumnEntry's fields; is_nullable and column_key as the engine has them
+    indexes: str  # name, unique, column, type, comment, is_primary, (what to order by); a row for each column
+    foreign_keys: str  # name, column, database, table, column, on update, on delete; a row for each column
+    find_tables: str  # FoundTable's fields; :like, :database
+    find_columns: str  # FoundColumn's fields; :like, :database
+    # For an engine that keeps no estimate: a statement that counts the rows of one table, within reason.
+    count_rows: Callable[[str, str], str] | None = None

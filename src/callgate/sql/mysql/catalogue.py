@@ -1,0 +1,67 @@
+"""MySQL's and MariaDB's answers to the catalogue's questions, from INFORMATION_SCHEMA.
+
+The account's own rights decide what is listed there. A foreign key's rules are in REFERENTIAL_CONSTRAINTS
+(seed 003 looks for them in KEY_COLUMN_USAGE, which has none).
+"""
+
+# ruff: noqa: S608 - made of our own fragments only; values are bound
+
+from callgate.sql.catalogue.queries import CatalogueQueries
+
+_SYSTEM = "('information_schema', 'performance_schema', 'mysql', 'sys')"
+# SYSTEM VERSIONED tables are tables, and SEQUENCEs can be read like them.
+_KIND = "CASE WHEN t.TABLE_TYPE LIKE '%VIEW' THEN 'VIEW' ELSE 'BASE TABLE' END"
+# MariaDB says NULL for a default that is the word NULL and 'NULL' for one that is not there.
+_DEFAULT = "NULLIF(c.COLUMN_DEFAULT, 'NULL')"
+# Of a view the comment is the word VIEW.
+_COMMENT = "IF(t.TABLE_TYPE LIKE '%VIEW', '', t.TABLE_COMMENT)"
+_HERE = "t.TABLE_SCHEMA = :database AND t.TABLE_NAME = :table"
+_FOUND = f"t.TABLE_SCHEMA NOT IN {_SYSTEM} AND (:database = '' OR t.TABLE_SCHEMA = :database)"
+
+MYSQL_QUERIES = CatalogueQueries(
+    schemata=f"""
+        SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME
+        FROM INFORMATION_SCHEMA.SCHEMATA WHERE SCHEMA_NAME NOT IN {_SYSTEM} ORDER BY SCHEMA_NAME""",
+    table_counts=f"""
+        SELECT TABLE_SCHEMA, COUNT(*) FROM INFORMATION_SCHEMA.TABLES
+        WHERE TABLE_SCHEMA NOT IN {_SYSTEM} GROUP BY TABLE_SCHEMA""",
+    table_names=f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME FROM INFORMATION_SCHEMA.TABLES AS t
+        WHERE {_FOUND} ORDER BY t.TABLE_NAME""",
+    tables=f"""
+        SELECT t.TABLE_NAME, {_KIND}, t.ENGINE, t.TABLE_ROWS, t.DATA_LENGTH, t.INDEX_LENGTH, {_COMMENT}
+        FROM INFORMATION_SCHEMA.TABLES AS t WHERE t.TABLE_SCHEMA = :database ORDER BY t.TABLE_NAME""",
+    table=f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {_KIND}, t.ENGINE, t.ROW_FORMAT, t.TABLE_ROWS, t.AVG_ROW_LENGTH,
+               t.DATA_LENGTH, t.MAX_DATA_LENGTH, t.INDEX_LENGTH, t.AUTO_INCREMENT, t.CREATE_TIME,
+               t.UPDATE_TIME, {_COMMENT}
+        FROM INFORMATION_SCHEMA.TABLES AS t WHERE {_HERE}""",
+    columns=f"""
+        SELECT c.COLUMN_NAME, c.ORDINAL_POSITION, c.DATA_TYPE, c.COLUMN_TYPE, c.IS_NULLABLE, c.COLUMN_KEY,
+               {_DEFAULT}, c.EXTRA, c.COLUMN_COMMENT, c.CHARACTER_SET_NAME, c.COLLATION_NAME
+        FROM INFORMATION_SCHEMA.COLUMNS AS c
+        WHERE c.TABLE_SCHEMA = :database AND c.TABLE_NAME = :table ORDER BY c.ORDINAL_POSITION""",
+    indexes=f"""
+        SELECT t.INDEX_NAME, t.NON_UNIQUE = 0, t.COLUMN_NAME, t.INDEX_TYPE, t.INDEX_COMMENT,
+               t.INDEX_NAME = 'PRIMARY'
+        FROM INFORMATION_SCHEMA.STATISTICS AS t WHERE {_HERE}
+        ORDER BY t.INDEX_NAME <> 'PRIMARY', t.INDEX_NAME, t.SEQ_IN_INDEX""",
+    foreign_keys=f"""
+        SELECT t.CONSTRAINT_NAME, t.COLUMN_NAME, t.REFERENCED_TABLE_SCHEMA, t.REFERENCED_TABLE_NAME,
+               t.REFERENCED_COLUMN_NAME, r.UPDATE_RULE, r.DELETE_RULE
+        FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE AS t
+        JOIN INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS AS r
+          ON r.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = t.CONSTRAINT_NAME
+         AND r.TABLE_NAME = t.TABLE_NAME
+        WHERE {_HERE} AND t.REFERENCED_TABLE_NAME IS NOT NULL
+        ORDER BY t.CONSTRAINT_NAME, t.ORDINAL_POSITION""",
+    find_tables=f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {_KIND}, t.TABLE_ROWS, {_COMMENT}
+        FROM INFORMATION_SCHEMA.TABLES AS t
+        WHERE {_FOUND} AND t.TABLE_NAME LIKE :like ESCAPE '|' ORDER BY t.TABLE_SCHEMA, t.TABLE_NAME""",
+    find_columns=f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME, t.COLUMN_TYPE, t.IS_NULLABLE, t.COLUMN_COMMENT
+        FROM INFORMATION_SCHEMA.COLUMNS AS t
+        WHERE {_FOUND} AND t.COLUMN_NAME LIKE :like ESCAPE '|'
+        ORDER BY t.TABLE_SCHEMA, t.TABLE_NAME, t.ORDINAL_POSITION""",
+)

@@ -1,0 +1,95 @@
+"""MySqlEngine: MySQL and MariaDB for `network.driver`. Opens sessions that hold the policy."""
+
+import asyncio
+import ssl
+
+from callgate.model import error_codes as codes
+from callgate.model.errors import CallgateError, SourceError
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.mysql.connection import MySqlConnection
+from callgate.sql.mysql.failures import explain_failure, explain_login
+from callgate.sql.mysql.login import NeedsPrivacy, UnknownPlugin
+from callgate.sql.mysql.posture import examine
+from callgate.sql.mysql.session import PinFailed
+from callgate.sql.mysql.wire import NoTls, NotMySql, ServerError, connect
+from callgate.sql.network.driver import NetworkDriver
+from callgate.sql.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.network.unreachable import unreachable
+from callgate.sql.policy import Policy
+from callgate.sql.posture import Posture
+from callgate.sql.settings import ServerAddress
+
+
+class MySqlEngine:
+    display_name = "MySQL"
+
+    def __init__(self, address: ServerAddress, policy: Policy) -> None:
+        self._address = address
+        self._policy = policy
+
+    async def open(self) -> MySqlConnection:
+        try:
+            wire = await connect(self._address)
+        except ServerError as error:
+            raise explain_login(error.fault, self._address) from None
+        except (UnknownPlugin, NeedsPrivacy, NoTls, NotMySql) as error:
+            raise self._unwilling(error) from None
+        except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
+            raise unreachable(error, self._address) from None
+        connection = MySqlConnection(wire, self._address, self._policy)
+        try:
+            async with asyncio.timeout(self._address.connect_timeout_s):
+                await connection.pin()
+        except ServerError as error:
+            connection.close()
+            raise explain_login(error.fault, self._address) from None
+        except PinFailed as error:
+            connection.close()
+            raise self._unwilling(error) from None
+        except (TimeoutError, ConnectionLost, *OUT_OF_STEP) as error:
+            connection.close()
+            raise unreachable(error, self._address) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def placeholder(self, index: int) -> str:
+        return "?"
+
+    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError:
+        return await explain_failure(fault, statement, self._policy, ask)
+
+    async def examine(self, ask: Ask) -> Posture:
+        return await examine(ask, self._policy)
+
+    def _unwilling(self, error: Exception) -> OpenFailed:
+        """The server is there, and one of us cannot do what the other wants."""
+        if isinstance(error, UnknownPlugin):
+            what = f"the server wants the login method {error}, which is not spoken here."
+            hint = "Give the account mysql_native_password or caching_sha2_password."
+        elif isinstance(error, NeedsPrivacy):
+            what = "the server wants the password itself, and the connection is not encrypted."
+            hint = "Use TLS (leave ssl=off out of the DSN) or a Unix socket."
+        elif isinstance(error, NoTls):
+            what = "the server offers no TLS."
+            hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
+        elif isinstance(error, PinFailed):
+            what = f"the session's {error} could not be set; a proxy may stand in between."
+            hint = "Connect to the server itself."
+        else:
+            what = "what answers there is not a MySQL or MariaDB server of this century."
+            hint = "Check host and port."
+        told = SourceError(
+            codes.SOURCE_UNAVAILABLE,
+            "the gateway cannot open a session with the database.",
+            hint="The operator finds the reason in the gateway's status.",
+        )
+        return OpenFailed(told, f"{self._address.shown}: {what} {hint}")
+
+
+def mysql_driver(
+    source_id: str, address: ServerAddress, policy: Policy, pool_size: int
+) -> NetworkDriver[MySqlConnection]:
+    return NetworkDriver(source_id, MySqlEngine(address, policy), policy, pool_size)

@@ -1,0 +1,64 @@
+"""The statements of MySQL and MariaDB: verbs and transactions. Pure.
+
+Reads and writes: `checks` (tokens) and `spelling` (for the parser). SHOW, DESCRIBE, EXPLAIN: `show`. CREATE
+and ALTER: `definitions`.
+"""
+
+from types import MappingProxyType
+
+from callgate.sql.dialect import COMMON_VERBS, Grammar, Step, Tokens, VerbClass
+from callgate.sql.mysql import checks, definitions, show, spelling
+from callgate.sql.phrases import match_phrase
+from callgate.sql.tokens import word_set
+
+_NEVER = word_set(
+    """
+    backup binlog cache change check checksum clone deallocate declare delimiter do execute get handler
+    import install kill optimize prepare purge rename repair reset resignal restart shutdown signal source
+    stop system uninstall unlock xa
+    """
+)
+
+_BEGIN = (
+    "BEGIN [WORK]",
+    "START TRANSACTION [WITH CONSISTENT SNAPSHOT [, READ WRITE | , READ ONLY] | READ WRITE | READ ONLY]",
+)
+_END = ("COMMIT [WORK] [AND NO CHAIN] [NO RELEASE]", "ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE]")
+_INSIDE = ("SAVEPOINT name", "RELEASE SAVEPOINT name", "ROLLBACK [WORK] TO [SAVEPOINT] name")
+
+
+def transaction(tokens: Tokens) -> Step | None:
+    if match_phrase(_BEGIN, tokens):
+        return Step.BEGIN
+    if match_phrase(_INSIDE, tokens):
+        return Step.INSIDE
+    return Step.END if match_phrase(_END, tokens) else None
+
+
+GRAMMAR = Grammar(
+    verbs=MappingProxyType(
+        {
+            **COMMON_VERBS,
+            **dict.fromkeys((word.upper() for word in _NEVER), VerbClass.NEVER),
+            "TABLE": VerbClass.READ,
+            "REPLACE": VerbClass.WRITE,
+            "START": VerbClass.TRANSACTION,
+        }
+    ),
+    forms=MappingProxyType(
+        {
+            "SHOW": show.show,
+            "DESCRIBE": show.describe,
+            "DESC": show.describe,
+            "EXPLAIN": show.describe,
+            "ANALYZE": show.analyze,
+        }
+    ),
+    canonical=spelling.canonical,
+    transaction=transaction,
+    definition=definitions.definition,
+    check_tokens=checks.check_tokens,
+    called=checks.called,
+    names_columns=checks.names_columns,
+    locks_in_write_mode=True,
+)

@@ -1,0 +1,45 @@
+"""Why a server cannot be reached, told twice: with its address for the operator, without it for callers."""
+
+import socket
+import ssl
+
+from callgate.model import error_codes as codes
+from callgate.model.errors import SourceError
+from callgate.sql.network.server import OpenFailed
+from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.settings import ServerAddress
+
+_RETRIED = "It is tried again by itself: try again in a moment, and tell the operator if it stays so."
+
+
+def unreachable(error: BaseException, address: ServerAddress) -> OpenFailed:
+    reason, hint = _reason(error, address)
+    told = SourceError(codes.SOURCE_UNAVAILABLE, f"the database cannot be reached ({reason}).", hint=_RETRIED)
+    return OpenFailed(told, f"{address.shown} cannot be reached: {reason}. {hint}".strip())
+
+
+def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not trusted: {error.verify_message}",
+            "Name the authority with ssl_ca=/path/ca.pem, or write ssl=unverified to trust whoever answers.",
+        )
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {error.reason or 'no common ground'}", "Check the ssl options of the DSN."
+    if isinstance(error, TimeoutError):
+        limit = f"{address.connect_timeout_s:g} s"
+        return f"no answer within {limit}", "Check host, port and firewall."
+    if isinstance(error, ConnectionLost):
+        return "it closed the connection during the login", "Its own log may say why."
+    if isinstance(error, socket.gaierror):
+        return "its name is not known", "Check the host in the source's DSN."
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused", "Is the server running, and is the port right?"
+    if isinstance(error, (FileNotFoundError, PermissionError)):
+        name = "a file it needs" if address.socket is None else "its socket"
+        return f"{name} cannot be opened ({error.strerror})", "Check the paths in the source's DSN."
+    if isinstance(error, OUT_OF_STEP):
+        return "what answers there does not speak its protocol", "Check host and port in the source's DSN."
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__, "Check host and port in the source's DSN."
+    return "the login failed", ""

@@ -1,0 +1,1 @@
+"""PostgreSQL: its SQL as a `Dialect` (lexer, names, forms) and its `Driver`."""

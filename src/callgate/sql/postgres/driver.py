@@ -1,0 +1,99 @@
+"""PostgresEngine: PostgreSQL for `network.driver`. Opens sessions that hold the policy, words failures."""
+
+import asyncio
+import ssl
+
+from callgate.model import error_codes as codes
+from callgate.model.errors import CallgateError, SourceError
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.network.driver import NetworkDriver
+from callgate.sql.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.network.unreachable import unreachable
+from callgate.sql.policy import Policy
+from callgate.sql.postgres.connection import PostgresConnection
+from callgate.sql.postgres.failures import explain_failure, explain_login
+from callgate.sql.postgres.posture import examine
+from callgate.sql.postgres.scram import ScramFailed
+from callgate.sql.postgres.session import PinFailed, startup_parameters
+from callgate.sql.postgres.wire import NeedsPrivacy, NoTls, ServerError, UnknownMethod, connect
+from callgate.sql.posture import Posture
+from callgate.sql.settings import ServerAddress
+
+
+class PostgresEngine:
+    display_name = "PostgreSQL"
+
+    def __init__(self, address: ServerAddress, policy: Policy) -> None:
+        self._address = address
+        self._policy = policy
+        self._type_names: dict[int, str] = {}
+
+    async def open(self) -> PostgresConnection:
+        try:
+            wire = await connect(self._address, startup_parameters(self._address, self._policy))
+        except ServerError as error:
+            raise explain_login(error.fault, self._address) from None
+        except (UnknownMethod, NeedsPrivacy, NoTls, ScramFailed, UnicodeEncodeError) as error:
+            raise self._unwilling(error) from None
+        except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
+            raise unreachable(error, self._address) from None
+        connection = PostgresConnection(wire, self._address, self._policy, self._type_names)
+        try:
+            async with asyncio.timeout(self._address.connect_timeout_s):
+                await connection.pin()
+        except ServerError as error:
+            connection.close()
+            raise explain_login(error.fault, self._address) from None
+        except PinFailed as error:
+            connection.close()
+            raise self._unwilling(error) from None
+        except (TimeoutError, ConnectionLost, *OUT_OF_STEP) as error:
+            connection.close()
+            raise unreachable(error, self._address) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def placeholder(self, index: int) -> str:
+        return f"${index}"
+
+    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError:
+        return await explain_failure(fault, statement, self._policy, ask)
+
+    async def examine(self, ask: Ask) -> Posture:
+        return await examine(ask, self._policy)
+
+    def _unwilling(self, error: Exception) -> OpenFailed:
+        """The server is there, and one of us cannot do what the other wants."""
+        if isinstance(error, UnknownMethod):
+            what = "the server wants a login method that is not spoken here."
+            hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
+        elif isinstance(error, NeedsPrivacy):
+            what = "the server wants the password itself, and the connection is not encrypted."
+            hint = "Use TLS (leave ssl=off out of the DSN) or scram-sha-256."
+        elif isinstance(error, NoTls):
+            what = "the server offers no TLS."
+            hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
+        elif isinstance(error, PinFailed):
+            what = f"the session's {error} could not be set; a pooler may stand in between."
+            hint = "Connect to the server itself."
+        elif isinstance(error, UnicodeEncodeError):
+            what = "the user or database name cannot be written in UTF-8."
+            hint = "Check the DSN."
+        else:
+            what = "the server did not prove that it knows the password."
+            hint = "Somebody may stand in between; check host and TLS."
+        told = SourceError(
+            codes.SOURCE_UNAVAILABLE,
+            "the gateway cannot open a session with the database.",
+            hint="The operator finds the reason in the gateway's status.",
+        )
+        return OpenFailed(told, f"{self._address.shown}: {what} {hint}")
+
+
+def postgres_driver(
+    source_id: str, address: ServerAddress, policy: Policy, pool_size: int
+) -> NetworkDriver[PostgresConnection]:
+    return NetworkDriver(source_id, PostgresEngine(address, policy), policy, pool_size)

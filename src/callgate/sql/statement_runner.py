@@ -1,0 +1,106 @@
+"""StatementRunner: from a text to an answer, for every tool of one source: judge, run, say what it was.
+
+Owns the cache of verdicts and the thread for long texts. Must not know tools or their arguments.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+from callgate.model.errors import CallgateError, RefusedError
+from callgate.model.exchange import Hop, StatementFacts
+from callgate.model.verdict import Deny
+from callgate.sql.catalogue.like import like_exactly
+from callgate.sql.catalogue.reader import Catalogue
+from callgate.sql.driver import Driver
+from callgate.sql.guard.judge import judge
+from callgate.sql.guard.judgement import Judgement
+from callgate.sql.policy import Policy
+from callgate.sql.results.answer import answer_error, answer_results
+
+# A verdict depends on text and policy alone. 256 texts of 10,000 characters at most: under 10 MB.
+_REMEMBERED_VERDICTS = 256
+# The parser takes about 5 µs a character: longer texts would hold the event loop for milliseconds.
+_JUDGED_ON_LOOP_CHARS = 500
+_MAX_CANDIDATES = 3  # enough to recognise the right one by
+_UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Statements that were judged, and how their results are wanted."""
+
+    sql: str  # as the caller or the operator wrote it, for the record
+    judgement: Judgement
+    response_format: str
+
+
+class StatementRunner:
+    def __init__(self, source_id: str, policy: Policy, driver: Driver, catalogue: Catalogue) -> None:
+        self._source_id = source_id
+        self._catalogue = catalogue
+        self.policy = policy
+        self.driver = driver
+        self._judge = lru_cache(maxsize=_REMEMBERED_VERDICTS)(partial(judge, policy=policy))
+        # Importing the parser takes 95 ms: the first judgement always happens in this thread.
+        self._judge_thread = ThreadPoolExecutor(1, thread_name_prefix="callgate-judge")
+        self._parser_is_loaded = False
+
+    async def judged(self, sql: str) -> Judgement:
+        if self._parser_is_loaded and len(sql) <= _JUDGED_ON_LOOP_CHARS:
+            return self._judge(sql)
+        judgement = await asyncio.get_running_loop().run_in_executor(self._judge_thread, self._judge, sql)
+        self._parser_is_loaded = True
+        return judgement
+
+    async def answer(self, request: Request, hop: Hop) -> bytes:
+        """The tool's raw result. A refusal or a failure is an answer too, and teaches."""
+        judgement = request.judgement
+        hop.facts = facts = self._facts(request)
+        if isinstance(judgement.verdict, Deny):
+            deny = judgement.verdict
+            candidates = await self._candidates(judgement) if deny.rule == _UNQUALIFIED else ""
+            text = f"Query blocked: {deny.reason} {deny.hint} {candidates}".rstrip()
+            return answer_error(text, deny.code, deny.rule)
+        try:
+            results = await self.driver.run(judgement.statements)
+        except RefusedError as error:
+            # The guard let it through and the engine did not: the second wall, worth a rule of its own.
+            hop.facts = replace(facts, verdict="deny", rule="engine")
+            return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
+        except CallgateError as error:
+            return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
+        reply, fitted = answer_results(
+            results, request.response_format, self.policy, self.policy.note_on(judgement.tables)
+        )
+        is_cut = any(result.truncated for result in fitted)
+        hop.facts = replace(facts, rows=fitted[-1].row_count, truncated=is_cut)
+        return reply
+
+    async def _candidates(self, judgement: Judgement) -> str:
+        """Where tables of the names without a database are: the guard cannot know."""
+        bare = [table for table in judgement.statements[-1].tables if "." not in table]
+        found: list[str] = []
+        try:
+            for name in bare[:_MAX_CANDIDATES]:
+                tables = await self._catalogue.find_tables(like_exactly(name), "")
+                found += [f"{table.database}.{table.name}" for table in tables[:_MAX_CANDIDATES]]
+        except CallgateError:
+            return ""  # the refusal stands without them
+        return f"Did you mean {' or '.join(found)}?" if found else ""
+
+    def close(self) -> None:
+        self._judge_thread.shutdown(wait=True, cancel_futures=True)
+
+    def _facts(self, request: Request) -> StatementFacts:
+        judgement = request.judgement
+        return StatementFacts(
+            source_id=self._source_id,
+            sql=request.sql,
+            statement_type=judgement.statement_type,
+            mode=self.policy.mode.value,
+            verdict="allow" if judgement.allowed else "deny",
+            rule=judgement.rule,
+            tables=judgement.tables,
+        )

@@ -1,0 +1,148 @@
+"""A driver on a real MariaDB or PostgreSQL, and a witness: the server's own client, which is not ours.
+
+`either` runs a test on both engines; `maria` and `post` on one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import uvloop
+from databases.database import Database
+
+from callgate.sql.dialects import find_dialect
+from callgate.sql.driver import Cell, StatementResult
+from callgate.sql.guard.judgement import Bound, Statement
+from callgate.sql.mysql.driver import mysql_driver
+from callgate.sql.network.driver import NetworkDriver
+from callgate.sql.policy import Limits, Policy
+from callgate.sql.postgres.driver import postgres_driver
+from callgate.sql.settings import Mode, ServerAddress, Tls, TlsMode
+
+# Sockets and TLS are the event loop's work: what touches them is tested under both.
+_UNDER_BOTH_LOOPS = ("test_running.py", "test_stopping.py", "test_tls.py")
+
+_SLEEPS = {"mysql": "SELECT SLEEP(100)", "postgresql": "SELECT pg_sleep(100)"}
+_RUNNING = {
+    "mysql": "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%{mark}%'"
+    " AND id <> connection_id()",
+    "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%{mark}%' AND state = 'active'"
+    " AND pid <> pg_backend_pid()",
+}
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    if item.path.name in _UNDER_BOTH_LOOPS:
+        return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop}
+
+
+def address_of(database: Database) -> ServerAddress:
+    return ServerAddress(
+        database.host,
+        database.port,
+        database.user,
+        database.password,
+        database.database,
+        tls=Tls(TlsMode.PREFER),
+    )
+
+
+@dataclass
+class Source:
+    """What a test talks to: one driver, asked without any guard."""
+
+    driver: NetworkDriver[Any]
+    server: Database
+
+    @property
+    def is_mysql(self) -> bool:
+        return self.server.scheme == "mysql"
+
+    @property
+    def sleep(self) -> str:
+        return _SLEEPS[self.server.scheme]
+
+    async def run(self, sql: str, *values: Bound, is_write: bool = False) -> StatementResult:
+        return (await self.run_all(sql, values=values, is_write=is_write))[-1]
+
+    async def run_all(
+        self, *texts: str, values: tuple[Bound, ...] = (), is_write: bool = False
+    ) -> tuple[StatementResult, ...]:
+        return await self.driver.run(
+            tuple(
+                Statement(text, text.split()[0].upper(), is_write=is_write, parameters=values)
+                for text in texts
+            )
+        )
+
+    async def rows(self, sql: str, *values: Bound) -> list[tuple[Cell, ...]]:
+        return list((await self.run(sql, *values)).rows)
+
+    async def cell(self, sql: str, *values: Bound) -> Cell:
+        ((cell,),) = await self.rows(sql, *values)
+        return cell
+
+    def running(self, mark: str) -> int:
+        """How many sessions run a statement with this text, says the server."""
+        return int(self.server.run(_RUNNING[self.server.scheme].format(mark=mark)))
+
+    async def until_running(self, mark: str, count: int) -> None:
+        while await asyncio.to_thread(self.running, mark) != count:
+            await asyncio.sleep(0)
+
+    def table(self, name: str, columns: str = "id int PRIMARY KEY, name varchar(40)") -> str:
+        """A table of the test's own, made anew."""
+        self.server.run(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} ({columns});")
+        return name
+
+
+Opener = Callable[..., AbstractAsyncContextManager[Source]]
+
+
+@asynccontextmanager
+async def open_driver(
+    server: Database,
+    *,
+    pool_size: int = 4,
+    mode: Mode = Mode.READ_ONLY,
+    address: ServerAddress | None = None,
+    user: tuple[str, str] | None = None,
+    **limits: Any,
+) -> AsyncIterator[Source]:
+    dialect = find_dialect(server.scheme)
+    assert dialect is not None
+    policy = Policy(dialect, mode=mode, limits=Limits(**limits))
+    where = address or address_of(server)
+    if user is not None:
+        where = replace(where, user=user[0], password=user[1])
+    make = mysql_driver if server.scheme == "mysql" else postgres_driver
+    driver = make("test", where, policy, pool_size)
+    try:
+        yield Source(driver, server)
+    finally:
+        await driver.close()
+
+
+def _opener(server: Database) -> Opener:
+    return lambda **options: open_driver(server, **options)
+
+
+@pytest.fixture(params=["mariadb", "postgres"])
+def either(request: pytest.FixtureRequest) -> Opener:
+    return _opener(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def maria(mariadb: Database) -> Opener:
+    return _opener(mariadb)
+
+
+@pytest.fixture
+def post(postgres: Database) -> Opener:
+    return _opener(postgres)

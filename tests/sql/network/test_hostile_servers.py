@@ -1,0 +1,82 @@
+"""A server that does not keep to its protocol: no crash, no hang, no memory; the call ends with an error."""
+
+import asyncio
+import random
+import tracemalloc
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sql.network.peer import listening
+from sql.network.proxy import Proxy
+
+from callgate.model.errors import SourceError
+from callgate.sql.mysql.geometry import to_wkt
+
+
+class Liar(Proxy):
+    """A proxy that spoils what the server says, once told to."""
+
+    spoil = staticmethod(lambda data: data)
+
+    def change(self, data: bytes) -> bytes:
+        return self.spoil(data)
+
+
+@pytest.fixture
+async def liar(either):
+    async with either() as source:
+        address = source.driver._engine._address
+    proxy = Liar(address.host, address.port)
+    await proxy.mend()
+    yield proxy, replace(address, port=proxy.port, connect_timeout_s=1.0)
+    await proxy.cut()
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_spoilt_answers_end_in_an_error_or_an_answer(either, liar, seed: int):
+    proxy, address = liar
+    chance = random.Random(seed)
+
+    def spoil(data: bytes) -> bytes:
+        spoilt = bytearray(data)
+        for _ in range(chance.randint(1, 3)):
+            spoilt[chance.randrange(len(spoilt))] = chance.randrange(256)
+        return bytes(spoilt)
+
+    async with either(address=address, timeout_s=0.5, pool_size=1) as source:
+        await source.run("SELECT 1")
+        proxy.spoil = spoil
+        for _ in range(5):
+            with suppress(SourceError):
+                await source.run("SELECT 1, 'abc', NULL, 2.5")
+
+
+async def test_a_message_without_end_is_not_collected(post, postgres):
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(8)
+        writer.write(b"N")
+        await reader.read(4096)
+        writer.write(b"E\x7f\xff\xff\xff")
+        while True:
+            writer.write(b"x" * 65536)
+            await writer.drain()
+
+    async with post() as source:
+        address = source.driver._engine._address
+    async with listening(endless) as port:
+        tracemalloc.start()
+        try:
+            async with post(address=replace(address, port=port, connect_timeout_s=2.0)) as source:
+                with pytest.raises(SourceError):
+                    await source.run("SELECT 1")
+            assert tracemalloc.get_traced_memory()[1] < 10_000_000
+        finally:
+            tracemalloc.stop()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_geometry_or_none(data: bytes):
+    assert to_wkt(data) is None or isinstance(to_wkt(data), str)

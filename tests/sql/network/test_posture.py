@@ -1,0 +1,105 @@
+"""What an account may really do, held against what its mode needs; told once, as a warning."""
+
+import logging
+
+import pytest
+
+from callgate.sql.settings import Mode
+
+
+def warnings_of(posture) -> str:
+    return "\n".join(finding.text for finding in posture.warnings)
+
+
+@pytest.fixture
+def least(either):
+    """An account that may read one database, and nothing else."""
+
+    async def make(source) -> tuple[str, str]:
+        if source.is_mysql:
+            source.server.run(
+                "CREATE DATABASE IF NOT EXISTS looked_at; CREATE TABLE IF NOT EXISTS looked_at.t (a int);"
+                "DROP USER IF EXISTS least@'%'; CREATE USER least@'%' IDENTIFIED BY 'least';"
+                "GRANT SELECT, SHOW VIEW ON looked_at.* TO least@'%'; GRANT SELECT ON callgate.* TO least@'%'"
+            )
+        else:
+            source.server.run(
+                "SET client_min_messages = error; DROP SCHEMA IF EXISTS looked_at CASCADE;"
+                "DROP ROLE IF EXISTS least; CREATE ROLE least LOGIN PASSWORD 'least';"
+                "CREATE SCHEMA looked_at;"
+                "CREATE TABLE looked_at.t (a int); GRANT USAGE ON SCHEMA looked_at TO least;"
+                "GRANT SELECT ON looked_at.t TO least;"
+            )
+        return ("least", "least")
+
+    return make
+
+
+async def test_an_administrator_is_warned_about_once(either, caplog):
+    async with either() as source:
+        with caplog.at_level(logging.WARNING):
+            posture = await source.driver.posture()
+            assert await source.driver.posture() is posture
+        words = "all privileges" if source.is_mysql else "superuser"
+        assert words in warnings_of(posture)
+        assert len([record for record in caplog.records if words in record.getMessage()]) == 1
+        assert posture.version.startswith("MariaDB 1" if source.is_mysql else "PostgreSQL 1")
+        assert posture.account.startswith("callgate")
+        assert posture.role == "primary"
+        names = dict(posture.settings)
+        assert ("sql_mode" if source.is_mysql else "standard_conforming_strings") in names
+        assert source.server.password not in repr(posture)
+
+
+async def test_an_account_that_may_only_read_gives_no_warning(either, least):
+    async with either() as source:
+        account = await least(source)
+    async with either(user=account) as source:
+        posture = await source.driver.posture()
+        assert posture.warnings == ()
+        assert posture.account.startswith("least")
+
+
+async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(either, least):
+    async with either() as source:
+        account = await least(source)
+        source.server.run(
+            "GRANT INSERT, DELETE ON looked_at.* TO least@'%'"
+            if source.is_mysql
+            else "GRANT INSERT ON looked_at.t TO least; GRANT CREATE ON SCHEMA looked_at TO least"
+        )
+    async with either(user=account) as source:
+        warnings = warnings_of(await source.driver.posture())
+        assert "The source is read-only, and its" in warnings
+        assert ("DELETE, INSERT" if source.is_mysql else "may write to 1 tables") in warnings
+        assert source.is_mysql or "may create in the schemas looked_at" in warnings
+    async with either(user=account, mode=Mode.WRITE) as source:
+        assert (await source.driver.posture()).warnings == ()
+
+
+async def test_rights_beyond_the_data_are_a_warning_in_every_mode(either, least):
+    async with either() as source:
+        account = await least(source)
+        source.server.run(
+            "GRANT FILE, PROCESS ON *.* TO least@'%'"
+            if source.is_mysql
+            else "GRANT pg_read_server_files TO least; ALTER ROLE least CREATEROLE"
+        )
+    for mode in Mode:
+        async with either(user=account, mode=mode) as source:
+            warnings = warnings_of(await source.driver.posture())
+            for words in ("FILE", "PROCESS") if source.is_mysql else ("pg_read_server_files", "CREATEROLE"):
+                assert words in warnings
+
+
+async def test_routines_that_run_as_somebody_else_are_a_warning(either, least):
+    async with either() as source:
+        account = await least(source)
+        source.server.run(
+            "CREATE OR REPLACE FUNCTION looked_at.f() RETURNS int SQL SECURITY DEFINER RETURN 1;"
+            "GRANT EXECUTE ON looked_at.* TO least@'%'"
+            if source.is_mysql
+            else "CREATE FUNCTION looked_at.f() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'"
+        )
+    async with either(user=account) as source:
+        assert "definer" in warnings_of(await source.driver.posture()).lower()

@@ -1,0 +1,119 @@
+"""TLS towards a database: verified unless told otherwise, and never left out in silence."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from databases.database import Database
+from databases.mariadb import mariadb_server
+from databases.postgres import postgres_server
+from sql.network.certificates import Certificates, make_certificates
+from sql.network.conftest import address_of, open_driver
+
+from callgate.model.errors import SourceError
+from callgate.sql.settings import Tls, TlsMode
+
+
+@pytest.fixture(scope="module")
+def certificates() -> Iterator[Certificates]:
+    """Where the servers' own users can read them: pytest's folders are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="callgate-tls-"))
+    folder.chmod(0o755)
+    try:
+        yield make_certificates(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module", params=["mariadb", "postgres"])
+def server(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[Database]:
+    certificate, key = certificates.certificate, certificates.key
+    if request.param == "mariadb":
+        with mariadb_server(f"--ssl-cert={certificate}", f"--ssl-key={key}") as database:
+            yield database
+        return
+    if os.geteuid() == 0:
+        shutil.chown(key, "postgres")
+    with postgres_server("ssl=on", f"ssl_cert_file={certificate}", f"ssl_key_file={key}") as database:
+        yield database
+
+
+def with_tls(server: Database, mode: TlsMode, host: str = "localhost", ca: Path | None = None):
+    return open_driver(
+        server, address=replace(address_of(server), host=host, tls=Tls(mode, ca)), timeout_s=1.0
+    )
+
+
+async def is_encrypted(source) -> bool:
+    if source.is_mysql:
+        ((_, cipher),) = await source.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        return cipher != ""
+    return bool(await source.cell("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))
+
+
+async def test_a_certificate_of_the_named_authority_for_the_host_is_taken(server, certificates):
+    async with with_tls(server, TlsMode.VERIFY, ca=certificates.authority) as source:
+        assert await is_encrypted(source)
+        assert len(str(await source.cell("SELECT repeat('x', 300000)"))) > 8_000
+
+
+async def test_a_certificate_of_an_unknown_authority_is_refused_with_advice(server):
+    async with with_tls(server, TlsMode.VERIFY) as source:
+        with pytest.raises(SourceError) as caught:
+            await source.run("SELECT 1")
+        assert "certificate is not trusted" in caught.value.message
+        assert "ssl_ca" in str(source.driver.trouble())
+
+
+async def test_a_certificate_for_another_host_is_refused_unless_only_the_authority_counts(
+    server, certificates
+):
+    async with with_tls(server, TlsMode.VERIFY, "127.0.0.1", certificates.authority) as source:
+        with pytest.raises(SourceError):
+            await source.run("SELECT 1")
+    async with with_tls(server, TlsMode.VERIFY_CA, "127.0.0.1", certificates.authority) as source:
+        assert await is_encrypted(source)
+
+
+@pytest.mark.parametrize("mode", [TlsMode.UNVERIFIED, TlsMode.PREFER])
+async def test_unverified_is_encrypted_all_the_same(server, mode):
+    async with with_tls(server, mode) as source:
+        assert await is_encrypted(source)
+
+
+async def test_off_is_off(server):
+    async with with_tls(server, TlsMode.OFF) as source:
+        assert not await is_encrypted(source)
+
+
+async def test_a_time_out_ends_the_statement_at_the_server_through_tls_too(server, certificates):
+    async with with_tls(server, TlsMode.VERIFY, ca=certificates.authority) as source:
+        with pytest.raises(SourceError) as caught:
+            await source.run(f"{source.sleep} /* through-tls */")
+        assert caught.value.code.code == "source.timeout"
+        await source.until_running("through-tls", 0)
+
+
+@pytest.mark.parametrize("mode", [TlsMode.VERIFY, TlsMode.VERIFY_CA, TlsMode.UNVERIFIED])
+async def test_a_server_without_tls_is_not_spoken_to_in_the_clear(either, mode):
+    async with either() as source:
+        address = replace(source.driver._engine._address, tls=Tls(mode))
+        assert not await is_encrypted(source)
+    async with either(address=address) as source:
+        with pytest.raises(SourceError):
+            await source.run("SELECT 1")
+        assert "no TLS" in str(source.driver.trouble())
+
+
+async def test_a_file_that_is_not_there_is_told(either, tmp_path):
+    async with either() as source:
+        tls = Tls(TlsMode.VERIFY, tmp_path / "no-such-ca.pem")
+        address = replace(source.driver._engine._address, tls=tls)
+    async with either(address=address) as source:
+        with pytest.raises(SourceError):
+            await source.run("SELECT 1")
+        assert source.driver.trouble() is not None

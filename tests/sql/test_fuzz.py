@@ -1,0 +1,60 @@
+"""The fuzzer in short: what the guard lets through changes nothing on the live engine (see scripts/fuzz)."""
+
+import pytest
+from sql.fuzz.campaign import Campaign
+from sql.fuzz.engines.duckdb_engine import DuckdbEngine
+from sql.fuzz.engines.engine import differences
+from sql.fuzz.engines.mysql_engine import MySqlEngine
+from sql.fuzz.engines.postgres_engine import PostgresEngine
+from sql.fuzz.engines.sqlite_engine import SqliteEngine
+
+from callgate.sql.policy import Policy
+
+STATEMENTS = 1_500
+SEED = 20261115
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "mysql", "postgres"])
+def engine(request, tmp_path):
+    match request.param:
+        case "sqlite":
+            made = SqliteEngine(tmp_path)
+        case "duckdb":
+            made = DuckdbEngine(tmp_path)
+        case "mysql":
+            made = MySqlEngine(request.getfixturevalue("mariadb"))
+        case _:
+            made = PostgresEngine(request.getfixturevalue("postgres"))
+    yield made
+    made.close()
+
+
+def test_what_the_guard_allows_changes_nothing_and_nothing_makes_it_raise(engine):
+    summary = Campaign(engine, Policy(engine.dialect), STATEMENTS, SEED).run()
+    assert summary.is_clean, str(summary)
+    assert summary.ran > STATEMENTS / 50, "most of what is generated should be worth running"
+
+
+CHANGES = {
+    "sqlite": ("DELETE FROM orders WHERE id = 1", "PRAGMA foreign_keys = ON", "CREATE TEMP TABLE x (a)"),
+    "duckdb": ("SELECT nextval('order_numbers')", "SET VARIABLE x = 1", "COPY orders TO 'out.csv'"),
+    "mysql": ("SELECT corpus.f_write(50)", "SET @evil = 1", "SELECT GET_LOCK('x', 0)"),
+    "postgres": ("SELECT nextval('shop.ticket')", "SELECT pg_advisory_lock(1)", "LISTEN x"),
+}
+
+
+def test_what_does_change_something_is_noticed(engine):
+    for sql in CHANGES[engine.dialect.name]:
+        before = engine.state()
+        assert not differences(before, engine.state())
+        assert engine.run(sql) is None
+        assert differences(before, engine.state()), sql
+        engine.reset()
+
+
+def test_a_hole_in_the_guard_is_found_by_the_campaign(tmp_path):
+    engine = DuckdbEngine(tmp_path)
+    holed = Policy(engine.dialect, allow_functions=frozenset({"nextval"}))
+    summary = Campaign(engine, holed, STATEMENTS, SEED).run()
+    engine.close()
+    assert any("nextval" in change for change in summary.changes)
