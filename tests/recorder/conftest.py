@@ -4,18 +4,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from recorder.happenings import Open
-
-from callgate.recorder.recorder import Recorder
-from callgate.recorder.redact import Redactor
+from recorder.happenings import Open, Record
 
 
 @pytest.fixture
 async def open_recorder(tmp_path: Path) -> AsyncIterator[Open]:
-    opened: list[Recorder] = []
+    opened: list[Record] = []
 
-    def open_one(keeps_store: bool) -> Recorder:
-        opened.append(Recorder(tmp_path, Redactor(), keeps_store))
+    def open_one(keeps_store: bool) -> Record:
+        opened.append(Record(tmp_path, keeps_store))
         return opened[-1]
 
     yield open_one

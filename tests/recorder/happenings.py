@@ -1,6 +1,8 @@
 """Settled exchanges, as the relay would emit them."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from callgate.model.envelope import Envelope, Era
@@ -8,10 +10,45 @@ from callgate.model.events import ExchangeSettled, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
-from callgate.recorder.recorder import Recorder
+from callgate.ports.record_reader import SourceRequest
+from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.reader import Reader
+from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.redact import Redactor
 
 NOW_S = 1_780_000_000.0
-Open = Callable[[bool], Recorder]  # whether it keeps the store
+
+
+class Record:
+    """A recorder and who reads from it, as a gateway has them."""
+
+    def __init__(self, folder: Path, keeps_store: bool = True, **settings: Any) -> None:
+        self.recorder = Recorder(
+            RecorderSettings(folder, keeps_store, **settings),
+            RowBuilder(Redactor(), max_body_bytes=256 * 1024),
+        )
+        self.reader = Reader(self.recorder)
+        self.emit = self.recorder.emit
+        self.close = self.recorder.close
+        self.problem = self.reader.problem
+
+    async def source_requests(self, source_id: str | None = None) -> list[SourceRequest]:
+        return await self.reader.source_requests(source_id)
+
+
+def day_file(folder: Path) -> Path:
+    """The one file of the store in the record's folder."""
+    (found,) = (folder / "days").glob("*.duckdb")
+    return found
+
+
+def today_file(folder: Path) -> Path:
+    """Where it will be."""
+    (folder / "days").mkdir(exist_ok=True)
+    return folder / "days" / f"{datetime.now(UTC).date()}.duckdb"
+
+
+Open = Callable[[bool], Record]  # whether it keeps the store
 ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "probe", "1")
 
 
@@ -24,10 +61,13 @@ def opened(session: Session) -> SessionOpened:
 
 
 def settled(session: Session, at_s: float = NOW_S, **changed: Any) -> ExchangeSettled:
-    """A tools/call to the source `demo`; `changed`: params, reply, source_id, outcome, error, sql."""
+    """A tools/call to the source `demo`; `changed`: params, reply, source_id, outcome, error, sql, rpc_id,
+    server_version."""
     params: bytes = changed.get("params", b'{"name":"demo__query"}')
     reply: bytes = changed.get("reply", b'{"content":[]}')
-    arrival = Arrival("tools/call", b"1", params, ENVELOPE, LOCAL, "http", "probe/1", session)
+    arrival = Arrival(
+        "tools/call", changed.get("rpc_id", b"1"), params, ENVELOPE, LOCAL, "http", "probe/1", session
+    )
     exchange = Exchange(
         new_exchange_id(at_s), arrival, session, at_s, 10.0, server_name="demo", tool_name="demo__query"
     )
@@ -38,6 +78,7 @@ def settled(session: Session, at_s: float = NOW_S, **changed: Any) -> ExchangeSe
     exchange.hops.append(
         Hop("demo", "tools/call", params, 10.0, ended_mono=10.002, result=reply, facts=facts)
     )
+    exchange.hops[0].server_version = changed.get("server_version")
     outcome: Outcome = changed.get("outcome", Outcome.ANSWERED)
     exchange.settle(Settlement(outcome, EndedBy.UPSTREAM, reply, None, changed.get("error")), 10.0045)
     return ExchangeSettled(exchange)

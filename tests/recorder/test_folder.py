@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorder.happenings import Open, a_session, settled
+from recorder.happenings import Open, a_session, day_file, settled
 
 from callgate.recorder.folder import make_record_folder
 
@@ -29,10 +29,10 @@ async def test_nobody_else_can_look_into_the_record_or_any_of_its_files(
         recorder.emit(settled(a_session()))
         await recorder.source_requests(None)
         modes = {path.name: mode(path) for path in tmp_path.rglob("*") if path.is_file()}
-        assert {"record.duckdb", "record.duckdb.wal", "store.lock"} <= modes.keys()
+        assert {day_file(tmp_path).name, f"{day_file(tmp_path).name}.wal", "store.lock"} <= modes.keys()
         assert set(modes.values()) == {0o600}
     await recorder.close()
-    assert mode(tmp_path / "record.duckdb") == 0o600
+    assert mode(day_file(tmp_path)) == 0o600
 
 
 def test_a_folder_made_by_us_is_closed_from_the_start(tmp_path: Path) -> None:
@@ -62,7 +62,11 @@ def test_a_folder_that_others_use_stays_open_and_is_complained_of(
 
 
 async def test_files_of_an_earlier_version_are_closed_too(open_recorder: Open, tmp_path: Path) -> None:
-    await open_recorder(True).close()
-    (tmp_path / "record.duckdb").chmod(0o644)
-    await open_recorder(True).close()
-    assert mode(tmp_path / "record.duckdb") == 0o600
+    first = open_recorder(True)
+    await first.source_requests(None)
+    await first.close()
+    day_file(tmp_path).chmod(0o644)
+    second = open_recorder(True)
+    await second.source_requests(None)
+    await second.close()
+    assert mode(day_file(tmp_path)) == 0o600

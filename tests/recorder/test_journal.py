@@ -1,5 +1,6 @@
 """The journal: what was written whole is read back, whatever happens to the end of the file."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,26 +9,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorder.full_disk import files_end_at
-from recorder.happenings import a_session, settled
 
 from callgate.recorder.journal import (
+    EVENTS,
+    Frame,
     JournalWriter,
-    encode_row,
+    frame,
     is_abandoned,
     is_read_to_its_end,
     read_frames,
     segments,
+    writer_of,
 )
-from callgate.recorder.redact import Redactor
-from callgate.recorder.rows import EventRow, GapRow, event_row
 
 
 def row(number: int) -> bytes:
-    return encode_row(event_row(settled(a_session(), sql=f"SELECT {number}").exchange, Redactor()))
+    return frame(EVENTS, b'[{"sql":"SELECT %d","id":"%b"}]' % (number, b"x" * 300))
 
 
-def statements(path: Path) -> list[str | None]:
-    return [frame.sql for frame, _ in read_frames(path, 0) if isinstance(frame, EventRow)]
+def statements(path: Path) -> list[str]:
+    return [json.loads(found.rows_json)[0]["sql"] for found in read_frames(path, 0)]
 
 
 @pytest.fixture
@@ -41,15 +42,14 @@ def journal(tmp_path: Path) -> Path:
 def test_rows_come_back_as_they_were_and_from_any_offset(journal: Path) -> None:
     frames = list(read_frames(journal, 0))
     assert statements(journal) == [f"SELECT {n}" for n in range(5)]
-    _, after_third = frames[2]
-    assert len(list(read_frames(journal, after_third))) == 2
+    assert len(list(read_frames(journal, frames[2].end))) == 2
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(share=st.floats(0, 1))
 def test_a_cut_loses_only_the_frames_it_cuts(journal: Path, share: float) -> None:
     whole = journal.read_bytes()
-    ends = [end for _, end in read_frames(journal, 0)]
+    ends = [found.end for found in read_frames(journal, 0)]
     cut = int(len(whole) * share)
     copy = journal.with_suffix(".cut")
     copy.write_bytes(whole[:cut])
@@ -63,8 +63,8 @@ def test_a_flipped_byte_never_yields_a_wrong_row(journal: Path, share: float) ->
     whole[int(len(whole) * share)] ^= 0xFF
     copy = journal.with_suffix(".flipped")
     copy.write_bytes(whole)
-    good = [frame for frame, _ in read_frames(journal, 0)]
-    assert [frame for frame, _ in read_frames(copy, 0)] == good[: len(list(read_frames(copy, 0)))]
+    found: list[Frame] = list(read_frames(copy, 0))
+    assert found == list(read_frames(journal, 0))[: len(found)]
 
 
 def test_a_segment_is_abandoned_once_its_writer_is_gone(tmp_path: Path) -> None:
@@ -81,6 +81,7 @@ def test_a_full_segment_is_followed_by_a_new_one(tmp_path: Path, monkeypatch: py
         writer.append([row(number)])
     writer.close()
     assert len(segments(tmp_path)) > 1
+    assert {writer_of(path) for path in segments(tmp_path)} == {writer.writer_id}
     assert sum(len(list(read_frames(path, 0))) for path in segments(tmp_path)) == 10
 
 
@@ -92,7 +93,7 @@ def test_a_write_that_fails_half_way_hides_nothing_that_follows(tmp_path: Path) 
     writer.append([row(3)])
     writer.close()
     assert statements(writer.path) == ["SELECT 0", "SELECT 3"]
-    assert is_read_to_its_end(writer.path, list(read_frames(writer.path, 0))[-1][1])
+    assert is_read_to_its_end(writer.path, list(read_frames(writer.path, 0))[-1].end)
 
 
 def test_a_segment_that_cannot_be_begun_leaves_nothing_and_the_old_one_goes_on(
@@ -142,11 +143,3 @@ assert not abandoned, abandoned
 def test_a_new_segment_is_never_seen_without_its_lock(tmp_path: Path) -> None:
     seen = subprocess.run([sys.executable, "-c", _ONLOOKER, str(tmp_path)], capture_output=True, text=True)
     assert (seen.returncode, seen.stderr) == (0, "")
-
-
-def test_a_row_of_another_version_counts_as_a_gap_and_hides_nothing(tmp_path: Path) -> None:
-    writer = JournalWriter(tmp_path)
-    writer.append([row(0), b"\x81\xa4type\xa6future", row(1)])
-    writer.close()
-    frames = [frame for frame, _ in read_frames(writer.path, 0)]
-    assert [type(frame) for frame in frames] == [EventRow, GapRow, EventRow]

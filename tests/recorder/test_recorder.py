@@ -1,21 +1,22 @@
 """The recorder with a real DuckDB file: nothing settled is missing, nothing is doubled."""
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from recorder.happenings import NOW_S, Open, a_session, opened, settled
+from recorder.happenings import NOW_S, Open, Record, a_session, day_file, opened, settled
 
 from callgate.model.errors import SetupError
-from callgate.model.events import SessionClosed
+from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.model.exchange import Outcome
-from callgate.recorder.recorder import Recorder
-from callgate.recorder.redact import Redactor
+from callgate.ports.record_reader import EventFilter
 
 
 def rows(folder: Path, sql: str) -> list[Any]:
-    with duckdb.connect(str(folder / "record.duckdb"), read_only=True) as connection:
+    with duckdb.connect(str(day_file(folder)), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
 
@@ -130,5 +131,65 @@ async def test_a_folder_that_cannot_be_written_is_a_setup_error(tmp_path: Path) 
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     with pytest.raises(SetupError) as caught:
-        Recorder(blocked / "record", Redactor(), True)
+        Record(blocked / "record")
     assert caught.value.code.code == "setup.state_folder"
+
+
+async def test_a_reply_waits_until_its_call_is_in_the_journal(tmp_path: Path) -> None:
+    record = Record(tmp_path)
+    for number in range(5):
+        event = settled(a_session(), NOW_S + number)
+        record.emit(event)
+        written = record.recorder.written()
+        assert written is not None
+        await written
+        journal = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
+        assert event.exchange.exchange_id.encode() in journal
+    await record.close()
+
+
+async def test_with_an_interval_no_reply_waits(tmp_path: Path) -> None:
+    record = Record(tmp_path, waits_for_journal=False)
+    record.emit(settled(a_session()))
+    assert record.recorder.written() is None
+    assert len(await record.source_requests()) == 1
+    await record.close()
+
+
+async def test_a_client_that_left_while_it_waited_troubles_nobody(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    record.emit(settled(a_session()))
+    left, stayed = record.recorder.written(), record.recorder.written()
+    assert isinstance(left, asyncio.Future)
+    assert stayed is not None
+    left.cancel()
+    await stayed
+    assert len(await record.source_requests()) == 1
+
+
+async def test_a_call_that_lasts_is_in_the_record_before_it_ends_and_once_afterwards(
+    open_recorder: Open, tmp_path: Path
+) -> None:
+    record = open_recorder(True)
+    event = settled(a_session())
+    exchange, settlement = event.exchange, event.exchange.settlement
+    assert settlement is not None
+    exchange.settlement, exchange.opened_mono = None, time.monotonic() - 1
+    record.emit(ExchangeOpened(exchange))
+    (found,) = (await record.reader.events(EventFilter(), 10)).rows
+    assert (found["outcome"], found["ok"], found["id"]) == (None, None, exchange.exchange_id)
+    assert await record.source_requests() == [], "it is not settled"
+    exchange.settlement = settlement
+    record.emit(event)
+    (found,) = (await record.reader.events(EventFilter(), 10)).rows
+    assert (found["outcome"], found["id"]) == ("answered", exchange.exchange_id)
+
+
+async def test_bodies_are_cut_at_their_limit_and_say_so(tmp_path: Path) -> None:
+    record = Record(tmp_path)
+    record.emit(settled(a_session(), reply=b'"%b"' % (b"x" * 300_000)))
+    (listed,) = (await record.reader.events(EventFilter(), 10)).rows
+    found = await record.reader.event(listed["id"])
+    assert found is not None
+    assert (len(found["response_json"]), found["response_bytes"], found["is_cut"]) == (262_144, 300_002, True)
+    await record.close()

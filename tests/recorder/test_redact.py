@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorder.happenings import a_session, settled
 
+from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.redact import DEFAULT_KEYS, Redactor
+
+HELD = b'{"ssn":"078-05-1120","who":"EMP-42"}'
 
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 keys = st.text(max_size=8) | st.sampled_from([*DEFAULT_KEYS, "Password", "API_KEY", "ssn"])
@@ -146,3 +150,29 @@ def test_what_our_parser_does_not_take_is_masked(raw: bytes) -> None:
 def test_redaction_never_raises(noise: bytes) -> None:
     for raw in (noise, b'{"token": ' + noise, b'{"token": "%b"}' % noise):
         assert Redactor().json(raw) is not None or not raw
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"EMP-\d{6}", "^EMP-[0-9]+$", r"\bEMP-\d+", "EMP.[0-9]+", "[^A-Z]*EMP-[0-9]+"]
+)
+@pytest.mark.parametrize("around", ["{}", "a\n{}\tb", '"{}"', "\\{}/"])
+def test_a_pattern_of_the_operator_is_masked_wherever_it_is_found(pattern: str, around: str) -> None:
+    if pattern.startswith("^") and around != "{}":
+        pytest.skip("it asks for the whole text")
+    text = around.replace("{}", "EMP-123456")
+    redactor = Redactor(extra_patterns=[pattern])
+    assert "EMP-123456" not in redactor.text(text)
+    redacted = redactor.json(json.dumps({"note": text, "nested": json.dumps([text])}).encode())
+    assert redacted is not None
+    assert "EMP-123456" not in redacted
+
+
+def test_rules_of_one_server_are_for_that_server_only() -> None:
+    builder = RowBuilder(Redactor(), 1000, {"demo": Redactor(["ssn"], ["EMP-[0-9]+"])})
+    ours, others = settled(a_session(), params=HELD), settled(a_session(), params=HELD)
+    others.exchange.server_name = "other"
+    (row, other), missing = builder.event_rows([ours.exchange, others.exchange])
+    assert missing == 0
+    assert row.request_json == '{"ssn":"***","who":"***"}'
+    assert other.request_json == HELD.decode()
+    assert (row.is_redacted, other.is_redacted) == (True, False)

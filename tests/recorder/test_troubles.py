@@ -8,22 +8,21 @@ from pathlib import Path
 import duckdb
 import pytest
 from recorder.full_disk import files_end_at
-from recorder.happenings import NOW_S, Open, a_session, settled
+from recorder.happenings import NOW_S, Open, Record, a_session, day_file, settled, today_file
 
-from callgate.model.errors import SetupError
-from callgate.recorder.recorder import Recorder
+from callgate.model.errors import RefusedError, SetupError
 
 
 @pytest.fixture
-async def recorder(open_recorder: Open) -> Recorder:
+async def recorder(open_recorder: Open) -> Record:
     return open_recorder(True)
 
 
-async def statements(recorder: Recorder) -> list[str]:
+async def statements(recorder: Record) -> list[str]:
     return [entry.sql for entry in reversed(await recorder.source_requests(None))]
 
 
-async def refusal(recorder: Recorder) -> SetupError:
+async def refusal(recorder: Record) -> SetupError:
     with pytest.raises(SetupError) as caught:
         await recorder.source_requests(None)
     return caught.value
@@ -34,7 +33,7 @@ def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("depth", [600, 5_000])
-async def test_deep_nesting_keeps_no_call_out_of_the_record(recorder: Recorder, depth: int) -> None:
+async def test_deep_nesting_keeps_no_call_out_of_the_record(recorder: Record, depth: int) -> None:
     nested = b'{"token":1,"a":' + b"[" * depth + b"]" * depth + b"}"
     recorder.emit(settled(a_session(), NOW_S, sql="before"))
     recorder.emit(settled(a_session(), NOW_S + 1, sql="nested", params=nested, reply=nested))
@@ -42,7 +41,7 @@ async def test_deep_nesting_keeps_no_call_out_of_the_record(recorder: Recorder, 
     assert await statements(recorder) == ["before", "nested", "after"]
 
 
-async def test_an_event_that_cannot_be_recorded_as_it_is_costs_only_its_bodies(recorder: Recorder) -> None:
+async def test_an_event_that_cannot_be_recorded_as_it_is_costs_only_its_bodies(recorder: Record) -> None:
     bad = settled(a_session(), NOW_S + 1, sql="SELECT 1")
     bad.exchange.tool_name = "\ud800"
     recorder.emit(settled(a_session(), NOW_S, sql="before"))
@@ -51,14 +50,14 @@ async def test_an_event_that_cannot_be_recorded_as_it_is_costs_only_its_bodies(r
     assert await statements(recorder) == ["before", "***", "after"]
 
 
-async def test_an_event_of_which_no_row_can_be_made_is_a_gap(recorder: Recorder, tmp_path: Path) -> None:
+async def test_an_event_of_which_no_row_can_be_made_is_a_gap(recorder: Record, tmp_path: Path) -> None:
     bad = settled(a_session())
     bad.exchange.settlement = None
     recorder.emit(bad)
     recorder.emit(settled(a_session(), sql="after"))
     assert await statements(recorder) == ["after"]
     await recorder.close()
-    with duckdb.connect(str(tmp_path / "record.duckdb"), read_only=True) as connection:
+    with duckdb.connect(str(day_file(tmp_path)), read_only=True) as connection:
         assert connection.execute("SELECT count, reason FROM gaps").fetchall() == [
             (1, "not recorded: no row could be made of it")
         ]
@@ -66,7 +65,7 @@ async def test_an_event_of_which_no_row_can_be_made_is_a_gap(recorder: Recorder,
 
 @pytest.mark.parametrize("store_is_there", [True, False])
 async def test_a_full_disk_loses_nothing_and_is_told_of_once(
-    recorder: Recorder, tmp_path: Path, caplog: pytest.LogCaptureFixture, store_is_there: bool
+    recorder: Record, tmp_path: Path, caplog: pytest.LogCaptureFixture, store_is_there: bool
 ) -> None:
     if store_is_there:
         recorder.emit(settled(a_session(), NOW_S, sql="0"))
@@ -91,13 +90,13 @@ async def test_rows_that_never_found_room_are_told_of_at_the_end(
     with files_end_at(100):
         recorder.emit(settled(a_session()))
         await recorder.close()
-    assert "1 rows could not be recorded before the end" in complaints(caplog)
+    assert "1 events could not be recorded before the end" in complaints(caplog)
 
 
 async def test_a_broken_store_is_named_once_and_journalling_goes_on(
     open_recorder: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = tmp_path / "record.duckdb"
+    store = today_file(tmp_path)
     store.write_bytes(b"not a database" * 1000)
     recorder = open_recorder(True)
     for number in range(3):
@@ -118,31 +117,35 @@ async def test_a_broken_store_is_named_once_and_journalling_goes_on(
 async def test_a_log_left_behind_by_a_store_moved_away_is_no_obstacle(
     open_recorder: Open, tmp_path: Path
 ) -> None:
-    (tmp_path / "record.duckdb.wal").write_bytes(b"of another file")
+    today_file(tmp_path).with_suffix(".duckdb.wal").write_bytes(b"of another file")
     recorder = open_recorder(True)
     assert await statements(recorder) == []
     await recorder.close()
-    assert (tmp_path / "record.duckdb.wal.left").read_bytes() == b"of another file"
+    assert today_file(tmp_path).with_suffix(".duckdb.wal.left").read_bytes() == b"of another file"
 
 
-async def test_no_stale_rows_after_the_store_could_not_be_brought_up_to_date(recorder: Recorder) -> None:
+async def test_no_stale_rows_after_the_store_could_not_be_brought_up_to_date(
+    recorder: Record, tmp_path: Path
+) -> None:
     recorder.emit(settled(a_session(), NOW_S, sql="old"))
     assert await statements(recorder) == ["old"]
-    assert recorder._store is not None
-    recorder._store.cursor().execute("ALTER TABLE rpc_event_upstreams DROP COLUMN cached")
+    assert recorder.recorder.keeper.store is not None
+    recorder.recorder.keeper.store.cursor().execute(
+        f'ALTER TABLE "{day_file(tmp_path).stem}".rpc_event_upstreams DROP COLUMN cached'
+    )
     recorder.emit(settled(a_session(), NOW_S + 1, sql="new"))
     for _ in range(2):
         assert "cannot be brought up to date" in (await refusal(recorder)).message
-    assert recorder._store is None
-    with duckdb.connect(str(recorder._store_path)) as connection:
+    assert recorder.recorder.keeper.store is None
+    with duckdb.connect(str(day_file(tmp_path))) as connection:
         connection.execute("ALTER TABLE rpc_event_upstreams ADD COLUMN cached BOOLEAN")
     assert await statements(recorder) == ["old", "new"], "neither lost nor doubled"
 
 
-async def test_a_store_that_cannot_be_read_is_no_bug_of_ours(recorder: Recorder) -> None:
+async def test_a_store_that_cannot_be_read_is_no_bug_of_ours(recorder: Record) -> None:
     assert await statements(recorder) == []
-    assert recorder._store is not None
-    recorder._store.cursor().execute("ALTER TABLE rpc_events DROP COLUMN client")
+    assert recorder.recorder.keeper.store is not None
+    recorder.recorder.keeper.store.cursor().execute("DROP VIEW rpc_events")
     assert "cannot be read" in (await refusal(recorder)).message
 
 
@@ -153,7 +156,7 @@ async def test_a_store_that_another_program_has_open_is_not_called_damaged(
     script = (
         "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     )
-    command = [sys.executable, "-c", script, str(tmp_path / "record.duckdb")]
+    command = [sys.executable, "-c", script, str(day_file(tmp_path))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"open\n"
@@ -163,3 +166,33 @@ async def test_a_store_that_another_program_has_open_is_not_called_damaged(
         other.communicate()
     assert await statements(recorder) == []
     await recorder.close()
+
+
+async def test_calls_are_refused_while_they_cannot_be_recorded_if_the_operator_says_so(
+    tmp_path: Path,
+) -> None:
+    strict, lenient = Record(tmp_path / "a", refuses_unrecorded=True), Record(tmp_path / "b")
+    for record in (strict, lenient):
+        record.recorder.admit()
+    with files_end_at(10):
+        for record in (strict, lenient):
+            record.emit(settled(a_session()))
+            await refusal(record)
+        with pytest.raises(RefusedError) as caught:
+            strict.recorder.admit()
+        assert caught.value.code.code == "refused.unrecorded"
+        assert str(tmp_path) not in f"{caught.value.message} {caught.value.hint}"
+        lenient.recorder.admit()
+    for record in (strict, lenient):
+        assert len(await record.source_requests()) == 1
+        record.recorder.admit()
+        await record.close()
+
+
+async def test_a_reply_does_not_wait_for_a_disk_that_is_full(recorder: Record) -> None:
+    with files_end_at(10):
+        recorder.emit(settled(a_session()))
+        written = recorder.recorder.written()
+        assert written is not None
+        await written
+    assert len(await recorder.source_requests()) == 1

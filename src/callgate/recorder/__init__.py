@@ -1,6 +1,10 @@
 """The flight recorder: events become redacted rows, rows become the record.
 
-    emit (event loop: append, no I/O) > redact > journal (a file per process) > store (DuckDB, one holder)
+    emit (event loop: append, no I/O)                     intake
+      > redact a group, journal it, let replies go        build_rows, group_rows, redact, journal, recorder
+          > whoever listens                               feed
+      > store: a DuckDB file a day, one holder            keeper, drain, write_batch, store, sweep, retention
+    read (drains first)                                   reader, read_*, judge_query
 
 Must not know who emits. Only redacted rows leave this room's first step: what is not redacted before the
 first write is never gone, since DuckDB keeps overwritten bytes in its file.

@@ -3,15 +3,19 @@
 import fcntl
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from callgate.recorder.journal import is_abandoned, is_read_to_its_end, read_frames, segments
-from callgate.recorder.store import Batch, Store
+from callgate.recorder.journal import is_abandoned, is_read_to_its_end, read_frames, segments, writer_of
+from callgate.recorder.store import Store
+from callgate.recorder.tokens import TokenCounter
+from callgate.recorder.write_batch import Batch
 
 _log = logging.getLogger(__name__)
 
-# Bounds the memory and the length of one transaction; the next batch follows at once.
-_BATCH_EVENTS = 4096
+# Bounds the memory and the length of one transaction; the next batch follows at once. DuckDB needs about
+# eight times as much while it parses.
+_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class StoreLock:
@@ -44,19 +48,39 @@ def has_work(folder: Path) -> bool:
     return any(not is_read_to_its_end(segment, 0) or is_abandoned(segment) for segment in segments(folder))
 
 
-def drain(folder: Path, store: Store) -> int:
-    """Everything journalled so far, in every segment; returns the number of events stored."""
+def journalled_bytes(folder: Path) -> int:
+    """In all segments together, stored or not."""
+    size = 0
+    for segment in segments(folder):
+        with suppress(FileNotFoundError):  # somebody else may have put it away
+            size += segment.stat().st_size
+    return size
+
+
+def behind_bytes(folder: Path, store: Store) -> int:
+    """What is journalled and not stored yet."""
+    marks = store.watermarks()
+    return sum(max(0, path.stat().st_size - marks.get(path.name, 0)) for path in segments(folder))
+
+
+def drain(folder: Path, store: Store, tokens: TokenCounter) -> bool:
+    """Everything journalled so far, in every segment; whether a segment came to its end."""
     watermarks = store.watermarks()
-    stored = 0
+    ended = False
     for segment in segments(folder):
         # Asked before reading: a segment that ends in between is drained to its end the next time.
         finished = is_abandoned(segment)
-        events, reached = _drain_segment(segment, watermarks.get(segment.name, 0), store)
-        stored += events
+        reached = _drain_segment(segment, watermarks.get(segment.name, 0), store, tokens)
         if finished:
             _put_away(segment, reached)
             store.forget_watermark(segment.name)
-    return stored
+            ended = True
+    return ended
+
+
+def living_writers(folder: Path) -> set[str]:
+    """Who may still write, or has written what is not drained yet."""
+    return {writer_of(segment) for segment in segments(folder)}
 
 
 def _put_away(segment: Path, reached: int) -> None:
@@ -70,16 +94,17 @@ def _put_away(segment: Path, reached: int) -> None:
     )
 
 
-def _drain_segment(segment: Path, offset: int, store: Store) -> tuple[int, int]:
-    """Events stored, and the offset that was reached."""
-    batch, stored = Batch(segment.name, offset), 0
-    for row, end in read_frames(segment, offset):
-        batch.add(row)
-        offset = batch.byte_offset = end
-        if len(batch.events) >= _BATCH_EVENTS:
+def _drain_segment(segment: Path, offset: int, store: Store, tokens: TokenCounter) -> int:
+    """The offset that was reached."""
+    if is_read_to_its_end(segment, offset):
+        return offset
+    batch = Batch(segment.name, offset)
+    for frame in read_frames(segment, offset):
+        batch.add(frame)
+        if batch.size_bytes >= _BATCH_BYTES:
             store.write(batch)
-            stored += len(batch.events)
-            batch = Batch(segment.name, offset)
+            batch = Batch(segment.name, frame.end)
     if not batch.is_empty:
+        tokens.fill_in(batch)
         store.write(batch)
-    return stored + len(batch.events), offset
+    return batch.byte_offset

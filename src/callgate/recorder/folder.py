@@ -7,9 +7,13 @@ from pathlib import Path
 _log = logging.getLogger(__name__)
 
 
+def journals_in(folder: Path) -> Path:
+    return folder / "journal"
+
+
 def make_record_folder(folder: Path) -> Path:
     """Made if need be, closed to others; returns the journals' folder in it. Raises OSError."""
-    journal = folder / "journal"
+    journal = journals_in(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(exist_ok=True, mode=0o700)
     found = folder.stat()

@@ -1,7 +1,8 @@
 """Each process's own append-only file of redacted rows: what survives us, and what the store is fed from.
 
-A segment is a magic line, then frames: length (4 bytes), crc32 (4 bytes), msgpack row. The writer holds a
-lock on its segment while it lives, so the drainer can tell a finished segment from one that still grows.
+A segment is a magic line, then frames: length (4 bytes), crc32 (4 bytes), a letter for the kind of row, and a
+JSON array of rows. The writer holds a lock on its segment while it lives, so the drainer can tell a finished
+segment from one that still grows.
 
 1. A segment appears under its final name only when it is locked and begun: who finds one without a lock
    may take it for finished. (A crash before that leaves a few bytes under another name, and no row.)
@@ -12,46 +13,52 @@ lock on its segment while it lives, so the drainer can tell a finished segment f
 import fcntl
 import os
 import struct
+import threading
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
-from callgate.recorder.rows import GapRow, Row, moment
-
-_MAGIC = b"callgate-journal-1\n"
+_MAGIC = b"callgate-journal-2\n"
 _HEAD = struct.Struct("<II")
 _SUFFIX = ".journal"
 # A segment that has been drained can only be dropped whole: small enough to go soon.
-SEGMENT_BYTES = 8 * 1024 * 1024
+SEGMENT_BYTES = 16 * 1024 * 1024
 # A length beyond this is taken for damage. Who writes must keep to it: a larger frame would end its segment.
-MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+_READ_BYTES = 1024 * 1024
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Row)
-
-
-def encode_row(row: Row) -> bytes:
-    return _encoder.encode(row)
+SESSIONS, OPENED, EVENTS, GAPS = b"s", b"o", b"e", b"g"
 
 
-def decode_row(payload: bytes) -> Row:
-    return _decoder.decode(payload)
+@dataclass(frozen=True, slots=True)
+class Frame:
+    kind: bytes
+    rows_json: bytes
+    end: int  # the offset after it
+
+
+def frame(kind: bytes, rows_json: bytes) -> bytes:
+    payload = kind + rows_json
+    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 class JournalWriter:
-    """Appends with plain write(2), many rows a call; used from one thread only."""
+    """Appends with plain write(2), many rows a call; used from one thread, but for `sync`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.writer_id = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self._segments = 0
         self._fd: int | None = None
+        self._fd_lock = threading.Lock()  # between `sync` and whoever closes the file
+        self._unsynced = False
         self._begin_segment()
 
-    def append(self, payloads: Sequence[bytes]) -> None:
+    def append(self, frames: Sequence[bytes]) -> None:
         """All of them or, with an OSError, none."""
-        data = b"".join(map(_frame, payloads))
+        data = b"".join(frames)
         is_full = self._size_bytes > len(_MAGIC) and self._size_bytes + len(data) > SEGMENT_BYTES
         if self._fd is None or is_full:
             self._begin_segment()
@@ -62,15 +69,30 @@ class JournalWriter:
             self._take_back()
             raise
         self._size_bytes += len(data)
+        self._unsynced = True
+
+    def sync(self) -> None:
+        """To the disk itself: write(2) survives a process that dies, not a machine."""
+        if not self._unsynced:
+            return
+        with self._fd_lock:
+            fd = None if self._fd is None else os.dup(self._fd)
+        if fd is None:
+            return
+        self._unsynced = False
+        try:
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
 
     def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        with self._fd_lock:
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
 
     def _begin_segment(self) -> None:
-        # uuid1-like order is not needed: rows carry their own time.
-        path = self._folder / f"{os.getpid()}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+        path = self._folder / f"{self.writer_id}.{self._segments:06}{_SUFFIX}"
         unseen = path.with_suffix(f"{_SUFFIX}.new")
         fd = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         try:
@@ -82,6 +104,7 @@ class JournalWriter:
             unseen.unlink(missing_ok=True)
             raise
         self.close()  # the one before, only now that there is another to write to
+        self._segments += 1
         self._fd, self.path, self._size_bytes = fd, path, len(_MAGIC)
 
     def _take_back(self) -> None:
@@ -99,12 +122,12 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _frame(payload: bytes) -> bytes:
-    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
-
-
 def segments(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*{_SUFFIX}"))
+
+
+def writer_of(segment: Path) -> str:
+    return segment.name.partition(".")[0]
 
 
 def is_abandoned(path: Path) -> bool:
@@ -125,25 +148,19 @@ def is_read_to_its_end(path: Path, offset: int) -> bool:
     return path.stat().st_size <= max(offset, len(_MAGIC))
 
 
-def read_frames(path: Path, offset: int) -> Iterator[tuple[Row, int]]:
-    """Rows from `offset` on (0 is the start), each with the offset after it; stops at an unfinished frame."""
-    with path.open("rb") as file:
+def read_frames(path: Path, offset: int) -> Iterator[Frame]:
+    """From `offset` on (0 is the start); stops at an unfinished frame."""
+    with path.open("rb", buffering=_READ_BYTES) as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             return
-        file.seek(max(offset, len(_MAGIC)))
+        at = max(offset, len(_MAGIC))
+        file.seek(at)
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             size, checksum = _HEAD.unpack(head)
-            if size > MAX_PAYLOAD_BYTES:
+            if not 0 < size <= MAX_FRAME_BYTES:
                 return
             payload = file.read(size)
             if len(payload) < size or zlib.crc32(payload) != checksum:
                 return
-            yield _row(payload, path), file.tell()
-
-
-def _row(payload: bytes, path: Path) -> Row:
-    try:
-        return decode_row(payload)
-    except msgspec.DecodeError:  # whole, but not of this version: it must not hide what follows
-        written_at = moment(path.stat().st_mtime)
-        return GapRow(written_at, written_at, 1, "a journalled row could not be read")
+            at += _HEAD.size + size
+            yield Frame(payload[:1], payload[1:], at)

@@ -1,6 +1,7 @@
 """What is wrong with the record at the moment, in words for the operator."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -26,6 +27,18 @@ class Trouble:
             _log.error("%s", describe(error), exc_info=bug)
         elif error is None and before is not None:
             _log.warning("No longer: %s", before.message)
+
+
+def attempt(step: Callable[[], None], trouble: Trouble) -> None:
+    """What goes wrong is kept as the trouble it is: nothing ends the recording for good."""
+    try:
+        step()
+    except SetupError as error:
+        trouble.note(error)
+    except Exception as bug:  # noqa: BLE001 - see above
+        trouble.note(unforeseen(bug), bug=bug)
+    else:
+        trouble.note(None)
 
 
 def describe(error: SetupError) -> str:

@@ -1,0 +1,162 @@
+"""What recording costs: the relay with it off, "interval" and "reply"; and how fast rows are stored."""
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from _load import Sample, measure, median_of
+from _processes import Cores, end_on_sigterm
+from _targets import Target, build_tools, callgate, echo
+from gateway import machine, ratio
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.events import ExchangeSettled
+from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
+from callgate.model.identity import LOCAL, new_exchange_id
+from callgate.model.session import Session
+from callgate.ports.record_reader import Query
+from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.reader import Reader
+from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.redact import Redactor
+
+_ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "bench", "1")
+_WORDS = ("alpha", "order", "customer", "select", "result", "value", "price", "shipment", "warehouse")
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+# ---- the relay
+
+
+def relay(options: argparse.Namespace) -> None:
+    build_tools()
+    for free in (False, True):
+        cores = Cores()
+        where = str(cores)
+        if free:  # the second core is the load's too, but whatever it leaves is the recorder's
+            cores.on_target = list  # type: ignore[method-assign]
+            where = "the gateway on any core, load and upstream on core " + str(cores.load)
+        with ExitStack() as stack:
+            upstream = stack.enter_context(echo(cores))
+            state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callgate-bench-")))
+
+            def gateway(
+                name: str, sync: str | None, *, stack: ExitStack = stack, cores: Cores = cores,
+                upstream: Target = upstream, state: Path = state,
+            ) -> Target:  # fmt: skip
+                running = stack.enter_context(
+                    callgate(
+                        cores, upstream, state / name, recording=sync is not None, sync=sync, with_child=False
+                    )
+                )
+                return running.over_http(name)
+
+            targets = [gateway("off", None), gateway("interval", "interval"), gateway("reply", "reply")]
+            samples: dict[str, list[Sample]] = {target.name: [] for target in targets}
+            for _ in range(options.rounds):
+                for target in targets:
+                    samples[target.name].append(measure(target, options.connections, options.seconds, cores))
+        print(f"\nThe relay at {options.connections} connections; {where}")
+        print("| recording | req/s | of off | CPU µs/req | p50 ms | p99 ms |\n|---|---|---|---|---|---|")
+        for name, found in samples.items():
+            middle, part = median_of(found), ratio(found, samples["off"])
+            print(
+                f"| {name} | {middle.rps:,.0f} | {part:.2f} | {middle.cpu_us:.0f}"
+                f" | {middle.p50_ms:.2f} | {middle.p99_ms:.2f} |"
+            )
+
+
+# ---- the store
+
+
+def a_call(session: Session, body_bytes: int, chance: random.Random) -> ExchangeSettled:
+    def body(size: int) -> bytes:
+        words = " ".join(f"{chance.choice(_WORDS)}{chance.randrange(1000)}" for _ in range(size // 9))
+        return b'{"content":[{"type":"text","text":"%b"}]}' % words.encode()
+
+    params, reply = body(body_bytes // 4), body(body_bytes - body_bytes // 4)
+    now_s, now = time.time(), time.monotonic()
+    arrival = Arrival("tools/call", b"1", params, _ENVELOPE, LOCAL, "http", "bench/1", session)
+    exchange = Exchange(
+        new_exchange_id(now_s), arrival, session, now_s, now, server_name="echo", tool_name="echo"
+    )
+    exchange.hops.append(Hop("echo", "tools/call", params, now, ended_mono=now, result=reply))
+    exchange.settle(Settlement(Outcome.ANSWERED, EndedBy.UPSTREAM, reply), now)
+    return ExchangeSettled(exchange)
+
+
+def cpu_us() -> dict[str, float]:
+    """Of the threads that live as long as the recorder; the rest is the store's, whose own come and go."""
+    used: dict[str, float] = {}
+    for thread in threading.enumerate():
+        stat = Path(f"/proc/self/task/{thread.native_id}/stat").read_text().rpartition(")")[2].split()
+        used[thread.name] = (int(stat[11]) + int(stat[12])) * _TICK_S * 1e6
+    lasting = used.get("MainThread", 0.0) + used.get("recorder", 0.0) + used.get("journal sync", 0.0)
+    return {
+        "loop": used.get("MainThread", 0.0),
+        "recorder": used.get("recorder", 0.0) + used.get("journal sync", 0.0),
+        "store": time.process_time() * 1e6 - lasting,
+    }
+
+
+async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
+    """As fast as the store takes them: it is never out of work, and rows on disk are what counts."""
+    chance = random.Random(1)
+    session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
+    calls = [a_call(session, body_bytes, chance) for _ in range(options.events)]
+    with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
+        settings = RecorderSettings(Path(name) / "record", keeps_store=True, waits_for_journal=False)
+        recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
+        reader = Reader(recorder)
+        await reader.query(Query("SELECT 1"))  # the store is open
+        before, begun = cpu_us(), time.monotonic()
+        for start in range(0, len(calls), 500):
+            for call in calls[start : start + 500]:
+                recorder.emit(call)
+            while recorder.waiting_bytes > 16 * 1024 * 1024:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.001)
+        table = await reader.query(Query("SELECT count(*) FROM rpc_events"))
+        took_s, after = time.monotonic() - begun, cpu_us()
+        size = sum(day.size_bytes for day in recorder.keeper.store.days) if recorder.keeper.store else 0
+        await recorder.close()
+    assert table.rows[0][0] == len(calls), table.rows
+    used = {name: (after[name] - before.get(name, 0)) / len(calls) for name in after}
+    spent = ", ".join(f"{name} {us:.1f}" for name, us in used.items() if us >= 0.1)
+    print(
+        f"{len(calls):,} calls of {body_bytes:,} bytes: {len(calls) / took_s:,.0f} a second on disk;"
+        f" CPU µs a call: {spent}; {size / len(calls):,.0f} bytes a call on disk"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/bench record", description=__doc__)
+    parser.add_argument("parts", nargs="*", help="relay, ingest; both if none is named")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--events", type=int, default=20_000)
+    options = parser.parse_args()
+    end_on_sigterm()
+    print(machine(), f"load {os.getloadavg()[0]:.1f}")
+    if "ingest" in (options.parts or ["ingest"]):
+        cores = Cores()
+        if cores.pinned:
+            os.sched_setaffinity(0, {cores.target})
+            print(f"ingest: everything on core {cores.target}")
+        for body_bytes in (200, 2700):
+            asyncio.run(ingest(options, body_bytes))
+        os.sched_setaffinity(0, {cores.load, cores.target})
+    if "relay" in (options.parts or ["relay"]):
+        relay(options)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

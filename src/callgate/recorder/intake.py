@@ -1,0 +1,120 @@
+"""What the event loop hands over: a queue bounded by bytes, and what becomes of the rest when it is full.
+
+1. `put` never blocks. Past the first limit an exchange goes without its bodies, past the second it is only
+   counted: the record itself says what it does not hold.
+2. What was put is taken in its order.
+"""
+
+import dataclasses
+import threading
+import time
+from collections import deque
+
+import msgspec
+
+from callgate.model.events import Event, ExchangeOpened, ExchangeSettled
+from callgate.model.exchange import Exchange
+from callgate.recorder.losses import Losses
+
+# Some minutes of a busy gateway with a full disk; more would endanger the gateway itself.
+BODIES_UNTIL_BYTES = 48 * 1024 * 1024
+ROWS_UNTIL_BYTES = 64 * 1024 * 1024
+# What an exchange weighs beside its bodies, roughly: its objects.
+OBJECT_BYTES = 3000
+
+
+class Bodiless(msgspec.Struct, frozen=True):
+    """A settled exchange whose bodies were dropped; how long they were is still known."""
+
+    exchange: Exchange
+    request_bytes: int
+    response_bytes: int
+
+
+Taken = Event | Bodiless
+
+
+class Intake:
+    """`put` from the loop's thread, `take` from the recorder's."""
+
+    def __init__(
+        self, bodies_until_bytes: int = BODIES_UNTIL_BYTES, rows_until_bytes: int = ROWS_UNTIL_BYTES
+    ) -> None:
+        self._bodies_until = bodies_until_bytes
+        self._rows_until = rows_until_bytes
+        self._queue: deque[tuple[Taken, int]] = deque()
+        # Each is written by one thread only; their difference is what waits.
+        self._put_bytes = 0
+        self._taken_bytes = 0
+        self._losses = Losses()
+        self._losses_lock = threading.Lock()
+        self.reason = "events came faster than they could be written"
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._put_bytes - self._taken_bytes
+
+    def put(self, event: Event) -> None:
+        size = OBJECT_BYTES
+        if isinstance(event, ExchangeSettled):
+            exchange = event.exchange
+            settlement = exchange.settlement
+            # Twice: what an upstream was sent and what it sent may differ from what the client saw.
+            size += 2 * len(exchange.arrival.params)
+            if settlement is not None and settlement.reply is not None:
+                size += 2 * len(settlement.reply)
+        if self._put_bytes - self._taken_bytes + size > self._bodies_until:
+            self._squeeze_in(event)
+            return
+        self._put_bytes += size
+        self._queue.append((event, size))
+
+    def take(self, max_events: int, max_bytes: int) -> list[Taken]:
+        taken: list[Taken] = []
+        total = 0
+        queue = self._queue
+        for _ in range(min(len(queue), max_events)):
+            event, size = queue.popleft()
+            taken.append(event)
+            total += size
+            if total >= max_bytes:
+                break
+        self._taken_bytes += total
+        return taken
+
+    def take_losses(self) -> Losses:
+        with self._losses_lock:
+            taken, self._losses = self._losses, Losses()
+        return taken
+
+    def _squeeze_in(self, event: Event) -> None:
+        if isinstance(event, ExchangeOpened):
+            return  # its end will tell
+        is_exchange = isinstance(event, ExchangeSettled)
+        at_s = event.exchange.opened_at if is_exchange else time.time()
+        if self.size_bytes + OBJECT_BYTES > self._rows_until:
+            with self._losses_lock:
+                self._losses.missing.add(at_s, self.reason)
+            return
+        if is_exchange:
+            with self._losses_lock:
+                self._losses.bodiless.add(at_s, self.reason)
+        self._put_bytes += OBJECT_BYTES
+        self._queue.append((_without_bodies(event.exchange) if is_exchange else event, OBJECT_BYTES))
+
+
+def _without_bodies(exchange: Exchange) -> Bodiless:
+    """The statement stays, it is what an audit asks for."""
+    arrival, settlement = exchange.arrival, exchange.settlement
+    reply = settlement.reply if settlement is not None else None
+    bare = dataclasses.replace(
+        exchange,
+        arrival=msgspec.structs.replace(arrival, params=b"", headers=None),
+        settlement=settlement and msgspec.structs.replace(settlement, reply=None),
+        hops=[dataclasses.replace(hop, params=b"", result=None) for hop in exchange.hops],
+        annotations=None,
+    )
+    return Bodiless(bare, len(arrival.params), len(reply or b""))

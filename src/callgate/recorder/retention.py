@@ -1,0 +1,28 @@
+"""Which days of the record go: those that are too old, then the oldest until the rest is small enough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from callgate.recorder.day_files import Day
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    keep_s: float = 30 * 86400.0
+    max_size_bytes: int = 2 * 1024**3
+
+    def overdue(self, days: Sequence[Day], today: date) -> list[Day]:
+        """`days`: newest first. The newest stays in any case: it is the one that is written to."""
+        oldest_kept = today - timedelta(seconds=self.keep_s)
+        gone: list[Day] = []
+        total = sum(day.size_bytes for day in days)
+        for day in reversed(days[1:]):
+            if day.day < oldest_kept or total > self.max_size_bytes:
+                gone.append(day)
+                total -= day.size_bytes
+        return gone
+
+    def is_too_large(self, day: Day) -> bool:
+        """So large that a part of it should be able to go by itself."""
+        return day.size_bytes > self.max_size_bytes // 4

@@ -1,0 +1,98 @@
+"""The record as an operator finds it: every call in it, once, whatever became of the gateways."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from end_to_end.gateway_process import running_gateway
+from end_to_end.raw_clients import LegacyClient
+from end_to_end.upstream_stage import Actor, say, staged, text_of
+
+FINE = {"answer": "fine"}
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    (day,) = (folder / "record" / "days").glob("*.duckdb")
+    with duckdb.connect(str(day), read_only=True) as store:
+        return store.execute(sql).fetchall()
+
+
+async def test_a_handshake_a_list_and_a_call_are_one_session_and_three_events(tmp_path: Path) -> None:
+    async with staged(Actor("one", tmp_path), Actor("two", tmp_path)) as stage, stage.client() as client:
+        await client.request("tools/list")
+        assert text_of(await client.play("two__play", FINE)) == "fine"
+        await stage.stop()
+        sums = "SELECT era, transport, tool_call_count, error_count, client_name IS NOT NULL FROM sessions"
+        assert rows(stage.folder, sums) == [("legacy", "http", 1, 0, True)]
+        assert rows(
+            stage.folder,
+            "SELECT method, server_name, outcome, kind, sender, rpc_id IS NOT NULL, tool_name,"
+            " request_tokens > 0 FROM rpc_events ORDER BY ts",
+        ) == [
+            ("initialize", None, "answered", "request", "client", True, None, True),
+            ("tools/list", "aggregate", "answered", "request", "client", True, None, True),
+            ("tools/call", "two", "answered", "request", "client", True, "two__play", True),
+        ]
+        assert rows(
+            stage.folder,
+            "SELECT method, list(u.server_name ORDER BY u.server_name) FROM rpc_events e"
+            " JOIN rpc_event_upstreams u ON e.id = u.event_id GROUP BY method ORDER BY method",
+        ) == [("tools/call", ["two"]), ("tools/list", ["one", "two"])]
+
+
+async def test_what_a_server_says_during_a_call_is_recorded_too(tmp_path: Path) -> None:
+    async with staged(Actor("one", tmp_path)) as stage, stage.client() as client:
+        told = say("notifications/message", {"level": "info", "data": "half way"})
+        assert text_of(await client.play("one__play", told, FINE)) == "fine"
+        await client.notify("notifications/roots/list_changed")
+        await stage.stop()
+        assert rows(
+            stage.folder,
+            "SELECT method, sender, server_name, ok FROM rpc_events WHERE kind = 'notification' ORDER BY ts",
+        ) == [
+            ("notifications/message", "server", "one", True),
+            ("notifications/roots/list_changed", "client", "one", True),
+        ]
+
+
+async def test_a_call_that_the_gateway_did_not_survive_is_lost_in_the_record(tmp_path: Path) -> None:
+    async with staged(Actor("one", tmp_path)) as stage, stage.client() as client:
+        calling = asyncio.create_task(client.play("one__play", {"wait_file": str(tmp_path / "never")}, FINE))
+        journal = stage.folder / "record" / "journal"
+        async with asyncio.timeout(20):
+            while not any(b"tools/call" in path.read_bytes() for path in journal.glob("*.journal")):
+                await asyncio.sleep(0.02)
+        stage.process.send_signal(signal.SIGKILL)
+        await stage.process.wait()
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+        async with running_gateway(stage.folder) as gateway:
+            await gateway.requests()  # a read brings the store up to date
+        assert rows(
+            stage.folder, "SELECT outcome, ended_by, ok FROM rpc_events WHERE method = 'tools/call'"
+        ) == [("lost", "gateway", False)]
+        assert rows(stage.folder, "SELECT count(*) FROM sessions WHERE ended_at IS NULL") == [(0,)]
+
+
+async def test_three_gateways_on_one_folder_killed_in_turn_leave_one_record(tmp_path: Path) -> None:
+    """Every answered call is in it once: the first holds the store, the others' journals come later."""
+    calls = 0
+    async with AsyncExitStack() as stack:
+        gateways = [await stack.enter_async_context(running_gateway(tmp_path)) for _ in range(3)]
+        for number, gateway in enumerate(gateways):
+            for one in gateways[number:]:
+                port = int(one.announced["url"].rpartition(":")[2])
+                async with LegacyClient(port, "/mcp") as client:
+                    for _ in range(5):
+                        answered = await client.call("demo__query", {"sql": "SELECT 1"})
+                        assert "result" in answered
+                        calls += 1
+            gateway.process.send_signal(signal.SIGKILL)
+            await gateway.process.wait()
+    async with running_gateway(tmp_path) as last:
+        await last.requests()
+    found = rows(tmp_path, "SELECT count(*), count(DISTINCT id) FROM rpc_events WHERE method = 'tools/call'")
+    assert found == [(calls, calls)]

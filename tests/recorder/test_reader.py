@@ -1,0 +1,230 @@
+"""Reading the record: filters, pages, one call with its legs, sums, SQL of users, export."""
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from recorder.happenings import NOW_S, Record, a_session, opened, settled
+
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Outcome
+from callgate.model.identity import Principal
+from callgate.ports.record_reader import TOOL_CALLS, EventFilter, Query
+from callgate.recorder.reader import Reader
+
+MOMENT = datetime.fromtimestamp(NOW_S, UTC).replace(tzinfo=None)
+EVERYTHING = EventFilter()
+FAILED = {"outcome": Outcome.TOOL_ERROR, "error": "No such Table"}
+
+
+@pytest.fixture
+async def reader(tmp_path: Path) -> AsyncIterator[Reader]:
+    """Two sessions of two principals: seven calls of one, the last a failure, and three of the other."""
+    record = Record(tmp_path)
+    mine, theirs = a_session("mine"), a_session("theirs")
+    theirs.principal = Principal("somebody else")
+    for session in (mine, theirs):
+        record.emit(opened(session))
+    for number in range(7):
+        failed: dict[str, Any] = (
+            {"outcome": Outcome.TOOL_ERROR, "error": "No such Table"} if number == 6 else {}
+        )
+        record.emit(settled(mine, NOW_S + number, sql=f"SELECT {number}", **failed))
+    for number in range(3):
+        record.emit(settled(theirs, NOW_S + 60 + number, sql="SELECT 'Needle'", source_id="other"))
+    yield record.reader
+    await record.close()
+
+
+def statements(rows: Any) -> list[str]:
+    return [row["sql"] for row in rows]
+
+
+async def test_pages_follow_one_another_without_gap_or_overlap(reader: Reader) -> None:
+    seen: list[str] = []
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        page = await reader.events(EventFilter(session_id="mine"), 3, cursor)
+        assert page.total == 7
+        seen += statements(page.rows)
+        cursor, pages = page.next_cursor, pages + 1
+    assert seen == [f"SELECT {number}" for number in range(6, -1, -1)]
+    assert pages == 3
+
+
+@pytest.mark.parametrize(
+    ("which", "found"),
+    [
+        (TOOL_CALLS, 10),
+        (EventFilter(session_id="theirs"), 3),
+        (EventFilter(server="demo", tool="demo__query", method="tools/call"), 10),
+        (EventFilter(tool="unknown"), 0),
+        (EventFilter(outcome="tool_error"), 1),
+        (EventFilter(since=MOMENT + timedelta(seconds=5)), 5),
+        (EventFilter(until=MOMENT + timedelta(seconds=5)), 5),
+        (EventFilter(text="needle"), 3),
+        (EventFilter(text="no such table"), 1),
+        (EventFilter(text="%"), 0),
+        (EventFilter(principal="somebody else"), 3),
+        (EventFilter(session_id="'; DROP TABLE rpc_events --"), 0),
+    ],
+)
+async def test_a_filter_finds_what_it_says(reader: Reader, which: EventFilter, found: int) -> None:
+    page = await reader.events(which, 100)
+    assert (len(page.rows), page.total, page.next_cursor) == (found, found, None)
+
+
+@pytest.mark.parametrize("cursor", ["", "nonsense", "AAAA", "MTIzIG5vdC1hLXV1aWQ"])
+async def test_a_made_up_cursor_is_refused(reader: Reader, cursor: str) -> None:
+    with pytest.raises(CallerError):
+        await reader.events(EVERYTHING, 3, cursor)
+
+
+async def test_one_call_has_its_bodies_and_its_legs(reader: Reader) -> None:
+    (newest, *_) = (await reader.events(EVERYTHING, 1)).rows
+    call = await reader.event(newest["id"])
+    assert call is not None
+    assert (call["request_json"], call["response_json"]) == ('{"name":"demo__query"}', '{"content":[]}')
+    (hop,) = call["hops"]
+    assert (hop["server_name"], hop["request_json"], hop["response_json"]) == (
+        "demo",
+        '{"name":"demo__query"}',
+        '{"content":[]}',
+    )
+    assert call["tokens_by"] == "o200k"
+    for unknown in ("01890000-0000-7000-8000-000000000003", "not an id"):
+        assert await reader.event(unknown) is None
+
+
+async def test_sessions_are_newest_first_with_their_sums(reader: Reader) -> None:
+    page = await reader.sessions(10, 0)
+    assert [(row["session_id"], row["tool_call_count"], row["error_count"]) for row in page.rows] == [
+        ("theirs", 3, 0),
+        ("mine", 7, 1),
+    ]
+    assert (await reader.sessions(1, 1)).rows[0]["session_id"] == "mine"
+    assert (await reader.sessions(10, 0, principal="local")).total == 1
+    assert await reader.session("mine") == page.rows[1]
+    assert page.rows[1]["total_tokens"] == sum(
+        row["request_tokens"] + row["response_tokens"]
+        for row in (await reader.events(EventFilter(session_id="mine"), 10)).rows
+    )
+    assert await reader.session("unknown") is None
+
+
+async def test_stats_sum_up_a_stretch(reader: Reader) -> None:
+    stats = await reader.stats(MOMENT, MOMENT + timedelta(seconds=60))
+    assert (stats.totals["calls"], stats.totals["errors"], stats.totals["sessions"]) == (7, 1, 1)
+    assert [(row["tool_name"], row["calls"]) for row in stats.by_tool] == [("demo__query", 7)]
+    both = await reader.stats(MOMENT, MOMENT + timedelta(hours=1))
+    assert [row["calls"] for row in both.by_minute] == [7, 3]
+    assert (await reader.stats(MOMENT - timedelta(days=1), MOMENT)).totals["calls"] == 0
+
+
+async def test_a_stream_goes_on_after_the_row_it_knows(reader: Reader) -> None:
+    everything = await reader.events_after(0, 100)
+    assert [row["seq"] for row in everything] == sorted(row["seq"] for row in everything)
+    assert await reader.events_after(everything[3]["seq"], 100) == everything[4:]
+    assert await reader.events_after(everything[-1]["seq"], 100) == []
+
+
+# ---- SQL of users
+
+
+async def test_a_query_answers_with_columns_and_is_cut_at_its_limit(reader: Reader) -> None:
+    table = await reader.query(Query("SELECT sql AS s, 1 AS one FROM rpc_events ORDER BY ts", max_rows=2))
+    assert (table.columns, table.rows, table.truncated) == (
+        ["s", "one"],
+        [("SELECT 0", 1), ("SELECT 1", 1)],
+        True,
+    )
+    with_cte = "WITH calls AS (FROM rpc_events) SELECT count(*) FROM calls, range(2)"
+    assert (await reader.query(Query(with_cte))).rows == [(20,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM rpc_events",
+        "DROP VIEW rpc_events",
+        "CREATE TABLE x (a INT)",
+        "INSERT INTO gaps VALUES (now(), now(), 1, 'x')",
+        "COPY rpc_events TO 'x.csv'",
+        "ATTACH 'x.duckdb'",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP VIEW gaps",
+        "SELECT * FROM read_text('*')",
+        "SELECT * FROM read_blob('/etc/passwd')",
+        "SELECT * FROM glob('*')",
+        "FROM 'x.csv'",
+        'WITH a AS (WITH "x.csv" AS (SELECT 1) SELECT 1) SELECT * FROM "x.csv"',
+        "SELECT * FROM memory.main.rpc_events",
+        "SELECT * FROM main.rpc_events",
+        "SELECT * FROM duckdb_settings()",
+        "SELECT * FROM information_schema.tables",
+        "SELECT * FROM sqlite_master",
+        "SELECT * FROM query('SELECT 1')",
+        "SELECT * FROM query_table('rpc_events')",
+        "SELECT current_setting('allowed_directories')",
+        "DESCRIBE rpc_events",
+        "SHOW ALL TABLES",
+        "PRAGMA database_list",
+        "EXPLAIN ANALYZE SELECT 1",
+        "CALL pragma_version()",
+        "SET threads = 8",
+        "SELECT nonsense FROM rpc_events",
+        "not sql at all",
+        "",
+        "SELECT " + "(" * 5000 + "1" + ")" * 5000,
+        "x" * 200_000,
+    ],
+)
+async def test_anything_but_one_select_over_the_record_is_refused(reader: Reader, sql: str) -> None:
+    with pytest.raises(CallerError):
+        await reader.query(Query(sql))
+    assert (await reader.query(Query("SELECT count(*) FROM rpc_events"))).rows == [(10,)]
+
+
+async def test_a_query_that_takes_too_long_is_stopped(reader: Reader) -> None:
+    endless = "SELECT sum(range) FROM range(1000000000000)"
+    with pytest.raises(CallerError, match="took longer"):
+        await reader.query(Query(endless, timeout_s=0.2))
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT count(*) FROM rpc_events", 3),
+        ("SELECT count(*) FROM sessions", 1),
+        ("SELECT count(*) FROM rpc_event_upstreams", 3),
+        ("SELECT count(*) FROM rpc_events WHERE session_id = 'mine' OR true", 3),
+    ],
+)
+async def test_a_principal_sees_its_own_sessions_only(reader: Reader, sql: str, found: int) -> None:
+    assert (await reader.query(Query(sql, principal="somebody else"))).rows == [(found,)]
+    nobody = await reader.query(Query(sql, principal="x' OR '1'='1"))
+    assert nobody.rows == [(0,)]
+
+
+# ---- export
+
+
+async def exported(reader: Reader, kind: Any, which: EventFilter = EVERYTHING) -> bytes:
+    return b"".join([chunk async for chunk in reader.export(kind, which)])
+
+
+async def test_export_holds_the_rows_asked_for_oldest_first(reader: Reader, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (await exported(reader, "jsonl", TOOL_CALLS)).splitlines()]
+    assert statements(lines) == [*(f"SELECT {number}" for number in range(7)), *["SELECT 'Needle'"] * 3]
+    text = (await exported(reader, "csv", EventFilter(session_id="mine"))).decode()
+    assert statements(csv.DictReader(io.StringIO(text))) == [f"SELECT {number}" for number in range(7)]
+    (tmp_path / "out.parquet").write_bytes(await exported(reader, "parquet", EventFilter(text="needle")))
+    found = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}'").fetchall()
+    assert found == [(3,)]
+    assert not list((tmp_path / "days").glob("export-*"))
