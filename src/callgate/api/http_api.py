@@ -1,13 +1,13 @@
-"""The API's routes.
+"""The HTTP API behind the gateway's one listener: health, metrics, and the operations of its rooms.
 
-`GET /api/requests` answers exactly in the shape of seed 000 (DBHub), with optional fields of our own beside.
+The gate (Host, Origin, token) is edge's, before a request comes here; who passed it may read everything
+(docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
-from collections.abc import Mapping
-from datetime import UTC
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,12 +15,24 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import callgate
+from callgate.api.analysis_api import AnalysisApi
+from callgate.api.calling_api import CallingApi
+from callgate.api.dbhub import DbhubApi
+from callgate.api.events_api import EventsApi
+from callgate.api.metrics import METRICS_TYPE, CallMeter, record_lines, status_lines
+from callgate.api.openapi import openapi_document
+from callgate.api.operation import Operation, json_response
+from callgate.api.record_api import RecordApi
+from callgate.api.servers_api import ServersApi, health_of
+from callgate.api.told_tools import ToolTeller
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
-from callgate.model.health import Health, State
+from callgate.model.health import State
+from callgate.ports.caller import Caller
 from callgate.ports.http_app import HttpApp
-from callgate.ports.record_reader import RecordReader, SourceRequest
-from callgate.ports.status import Status
+from callgate.ports.record_reader import RecordReader
+from callgate.ports.row_feed import RowFeed
+from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
 _WELCOME = f"""Callgate {callgate.__version__}
@@ -28,21 +40,51 @@ _WELCOME = f"""Callgate {callgate.__version__}
   MCP endpoint      /mcp                    (point your client here)
   one server alone  /servers/<name>/mcp
   recent requests   /api/requests
-  health            /healthz
+  the API           /api/v1/openapi.json
+  health, metrics   /healthz, /metrics
 """
 
 
+@dataclass(frozen=True, slots=True)
+class ApiParts:
+    """What the API asks: each is somebody else's, known by its port."""
+
+    status: Status
+    caller: Caller
+    record: RecordReader | None = None  # None: nothing is recorded
+    feed: RowFeed | None = None
+    meter: CallMeter | None = None
+    sources: Sequence[SourceFacts] = ()
+    count_tokens: Callable[[str], int] = len
+    redact: Callable[[str], str] = str
+
+
 class HttpApi:
-    def __init__(self, record: RecordReader | None, status: Status) -> None:
-        self._record = record
-        self._status = status
+    def __init__(self, parts: ApiParts) -> None:
+        self._record = parts.record
+        self._status = parts.status
+        self._meter = parts.meter
+        self._redact = parts.redact
+        self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
+        rooms = (
+            DbhubApi(parts.record, parts.status, parts.sources),
+            RecordApi(parts.record),
+            AnalysisApi(parts.record),
+            ServersApi(parts.status, ToolTeller(parts.count_tokens), parts.redact),
+            CallingApi(parts.record, parts.status, parts.caller),
+            self._events,
+        )
+        self.operations: list[Operation] = [one for room in rooms for one in room.operations()]
+        self._openapi = openapi_document(self.operations)
 
     def app(self) -> HttpApp:
         return Starlette(
             routes=[
                 Route("/", self.welcome),
                 Route("/healthz", self.healthz),
-                Route("/api/requests", self.requests),
+                Route("/metrics", self.metrics),
+                Route("/api/v1/openapi.json", self.openapi),
+                *(operation.route() for operation in self.operations),
             ],
             exception_handlers={
                 CallgateError: _on_error,
@@ -51,8 +93,15 @@ class HttpApi:
             },
         )
 
+    def retire(self) -> None:
+        """Before the listener closes: what would stream for ever ends."""
+        self._events.retire()
+
     async def welcome(self, request: Request) -> Response:
         return PlainTextResponse(_WELCOME)
+
+    async def openapi(self, request: Request) -> Response:
+        return json_response(self._openapi)
 
     async def healthz(self, request: Request) -> Response:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
@@ -61,42 +110,18 @@ class HttpApi:
         degraded = record_problem is not None or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
         if request.state.principal is not None:  # names and reasons are for those who may call
-            body["servers"] = [_health(entry) for entry in health]
+            body["servers"] = [health_of(entry, self._redact) for entry in health]
             if record_problem is not None:
                 body["record"] = record_problem
-        return _json(body)
+        return json_response(body)
 
-    async def requests(self, request: Request) -> Response:
-        source_id = request.query_params.get("source_id")
-        found = await self._record.source_requests(source_id) if self._record is not None else []
-        return _json({"requests": [_source_request(entry) for entry in found], "total": len(found)})
-
-
-def _health(entry: Health) -> dict[str, Any]:
-    body = {"name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": entry.detail}
-    return body if entry.error_code is None else {**body, "code": entry.error_code}
-
-
-def _source_request(entry: SourceRequest) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "id": entry.event_id,
-        "timestamp": entry.ts.replace(tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "sourceId": entry.source_id,
-        "toolName": entry.tool_name,
-        "sql": entry.sql,
-        "durationMs": round(entry.duration_ms, 3),
-        "client": entry.client,
-        "success": entry.success,
-    }
-    if entry.error is not None:
-        body["error"] = entry.error
-    if entry.error_code is not None:
-        body["errorCode"] = entry.error_code
-    return body
-
-
-def _json(body: Mapping[str, Any]) -> Response:
-    return Response(msgspec.json.encode(body), media_type="application/json")
+    async def metrics(self, request: Request) -> Response:
+        lines = [*status_lines(self._status)]
+        if self._meter is not None:
+            lines += self._meter.lines()
+        if self._record is not None:
+            lines += await record_lines(self._record)
+        return Response("\n".join(lines) + "\n", media_type=METRICS_TYPE)
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

@@ -1,6 +1,5 @@
 """`callgate call`: one tool call from the terminal, recorded like any other."""
 
-import difflib
 import json
 import sys
 from contextlib import AbstractAsyncContextManager
@@ -16,6 +15,7 @@ from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError
+from callgate.model.near_miss import did_you_mean_one_of
 from callgate.wire.revisions import META_CODE
 
 _Json = dict[str, Any]
@@ -42,7 +42,7 @@ def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> No
         else:
             say_error(fault.message, data.get("hint") or "", code)
         sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
-    _show(result, as_json)
+    show_result(result, as_json)
 
 
 async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
@@ -72,8 +72,7 @@ def _show_progress(progress: _Json) -> None:
 
 
 def _unknown_tool(tool: str, known: list[str]) -> CallerError:
-    near = difflib.get_close_matches(tool, known, n=3, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"Offered: {', '.join(known) or 'none'}"
+    hint = did_you_mean_one_of(tool, known) or f"Offered: {', '.join(known) or 'none'}"
     return CallerError(CALLER_UNKNOWN_TOOL, f"There is no tool {tool}", hint=hint)
 
 
@@ -103,7 +102,8 @@ def _bad_argument(what: str, problem: str, hint: str) -> CallerError:
     return CallerError(CALLER_BAD_ARGUMENTS, f"Argument {what!r} {problem}", hint=hint)
 
 
-def _show(result: _Json, as_json: bool) -> None:
+def show_result(result: _Json, as_json: bool) -> None:
+    """What the tool said; ends the program when it said that it failed."""
     failed = result.get("isError") is True
     if as_json:
         print_json(result)

@@ -23,7 +23,12 @@ def _load(config: ConfigOption) -> "Loaded":
 @config_app.command()
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Say every problem at once; exit 3 when there is one."""
+    from callgate.app.sources import tool_problems
+    from callgate.config.problem import ConfigProblems
+
     loaded = _load(config)
+    if problems := list(tool_problems(loaded.config)):
+        raise ConfigProblems(problems, loaded.origin)
     warnings = [str(warning) for warning in loaded.warnings]
     if as_json:
         print_json({"ok": True, "file": loaded.origin and str(loaded.origin), "warnings": warnings})

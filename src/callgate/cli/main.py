@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import callgate
+from callgate.cli import record_app
 from callgate.cli.config_commands import config_app
 from callgate.cli.options import ConfigOption, HostOption, JsonOption, PortOption, StateOption
 from callgate.cli.terminal import Exit, exit_code_of, report, say_error
@@ -92,6 +93,47 @@ def call(
 
     through = Through(Flags(config=config, state_dir=state_dir), upstream, timeout_s)
     run_call(tool, arguments or [], through, as_json)
+
+
+@app.command()
+def guard(
+    sql: Annotated[str | None, typer.Argument(help="The statement; - reads it from stdin.")] = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="mysql, mariadb, postgres, sqlite or duckdb.")
+    ] = None,
+    mode: Annotated[str, typer.Option("--mode", help="read_only or write.")] = "read_only",
+    require_qualified: Annotated[
+        bool, typer.Option("--require-qualified", help="Also refuse table names without their database.")
+    ] = False,
+    allow_ddl: Annotated[bool, typer.Option("--allow-ddl", help="As allow_ddl of a source.")] = False,
+    allow_function: Annotated[
+        list[str] | None, typer.Option("--allow-function", help="As allow_functions of a source; repeatable.")
+    ] = None,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Judge lines of stdin: {id, dialect, sql, mode}, one answer each.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a statement would be let through, and why. Nothing is run."""
+    from callgate.cli.guard_command import GuardOptions, run_guard, run_guard_lines
+
+    options = GuardOptions(dialect, mode, require_qualified, allow_ddl, tuple(allow_function or ()))
+    if jsonl:
+        run_guard_lines(options)
+    else:
+        run_guard(sql, options, as_json)
+
+
+@app.command()
+def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Check the configuration, every source and every server, and say what to do."""
+    from callgate.cli.doctor_command import run_doctor
+    from callgate.config.flags import Flags
+
+    run_doctor(Flags(config=config), as_json)
+
+
+record_app.add_to(app)
 
 
 def main() -> None:

@@ -1,0 +1,95 @@
+"""Try a tool, or make a recorded call again. Each is a call like any client's: judged and recorded."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from callgate.api.operation import Asked, Operation
+from callgate.api.record_api import find_call
+from callgate.api.shapes import CallAnswer, Json
+from callgate.api.told_rows import recorded_arguments
+from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
+from callgate.model.errors import CallerError
+from callgate.ports.caller import Caller, ToolCall
+from callgate.ports.record_reader import RecordReader, Row
+from callgate.ports.status import Status
+
+_CLIENT = "callgate-api"
+
+
+class CallBody(msgspec.Struct, forbid_unknown_fields=True):
+    tool: Annotated[str, Meta(min_length=1, max_length=500, description="A public name, of /api/v1/tools.")]
+    arguments: dict[str, Any] = {}
+
+
+class ReplayBody(msgspec.Struct, forbid_unknown_fields=True):
+    arguments: (
+        Annotated[dict[str, Any], Meta(description="Instead of those of the recorded call.")] | UnsetType
+    ) = UNSET
+
+
+class CallingApi:
+    def __init__(self, record: RecordReader | None, status: Status, caller: Caller) -> None:
+        self._record = record
+        self._status = status
+        self._caller = caller
+
+    def operations(self) -> list[Operation]:
+        return [
+            Operation(
+                "/api/v1/call", "callTool", "Call a tool, recorded", self.call, CallAnswer, takes=CallBody
+            ),
+            Operation(
+                "/api/v1/tool-calls/{call_id}/replay",
+                "replayToolCall",
+                "Make a recorded call again, with its own arguments or with others",
+                self.replay,
+                CallAnswer,
+                takes=ReplayBody,
+                errors=(CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE),
+            ),
+        ]
+
+    async def call(self, asked: Asked[None, CallBody]) -> CallAnswer:
+        body = asked.body
+        return await self._call(ToolCall(body.tool, body.arguments, asked.principal, _client(asked)))
+
+    async def replay(self, asked: Asked[None, ReplayBody]) -> CallAnswer:
+        row = await find_call(self._record, asked.path["call_id"])
+        arguments = asked.body.arguments
+        if isinstance(arguments, UnsetType):
+            arguments = _recorded(row)
+        tool = row["tool_name"]
+        if tool is None:
+            raise CallerError(CALLER_NOT_REPLAYABLE, "The recorded call named no tool that exists")
+        # A call through /servers/<name>/mcp has the server's own name for the tool.
+        public = {offer.public_name for offer in await self._status.tools()}
+        server = None if tool in public else row["server_name"]
+        return await self._call(ToolCall(tool, arguments, asked.principal, _client(asked), server))
+
+    async def _call(self, call: ToolCall) -> CallAnswer:
+        called = await self._caller.call(call)
+        return CallAnswer(called.exchange_id, _object(called.result), _object(called.error))
+
+
+def _recorded(row: Row) -> Json:
+    arguments = recorded_arguments(row)
+    if arguments is None:
+        raise CallerError(
+            CALLER_NOT_REPLAYABLE,
+            "Secrets were taken out of the recorded arguments, or they were too long to be kept",
+            hint='Send the arguments anew: {"arguments": {…}}',
+        )
+    return arguments
+
+
+def _client(asked: Asked[Any, Any]) -> str:
+    """As a client's name is found elsewhere: its own word, then its program."""
+    headers = asked.headers
+    named = headers.get("x-callgate-client-id") or headers.get("user-agent") or asked.peer
+    return (named or _CLIENT)[:200]
+
+
+def _object(raw: bytes | None) -> Json | None:
+    return None if raw is None else msgspec.json.decode(raw, type=Json)

@@ -1,0 +1,130 @@
+"""One operation of the API: where it is, what it takes and gives, and who answers.
+
+The same declaration reads a request, checks it, and describes itself in the OpenAPI document, so that these
+cannot disagree. Counterpart: `openapi`. Must not know what any operation is about.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from callgate.model.error_codes import (
+    CALLER_BAD_JSON,
+    CALLER_BAD_PARAMS,
+    CALLER_WRONG_CONTENT_TYPE,
+    ErrorCode,
+)
+from callgate.model.errors import CallerError
+from callgate.model.identity import LOCAL, Principal
+from callgate.model.near_miss import did_you_mean
+
+_Query = TypeVar("_Query")
+_Body = TypeVar("_Body")
+
+JSON_TYPE = "application/json"
+
+
+class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[_Query, _Body]):
+    query: _Query
+    body: _Body
+    path: Mapping[str, str]
+    headers: Mapping[str, str]
+    principal: Principal
+    peer: str | None
+
+
+Handler = Callable[[Asked[Any, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    path: str
+    name: str  # operationId
+    summary: str
+    handler: Handler  # gives a value of `gives`, or a whole Response
+    gives: Any  # a type that msgspec can encode
+    query: type[msgspec.Struct] = NoQuery
+    takes: type[msgspec.Struct] | None = None  # the body's type; None: a GET
+    media: tuple[str, ...] = (JSON_TYPE,)
+    errors: tuple[ErrorCode, ...] = ()  # beside those that any operation may have
+    not_found: type[msgspec.Struct] | None = None  # a 404 that is no problem body of ours
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.takes is None else "POST"
+
+    def route(self) -> Route:
+        route = Route(self.path, self._answer, methods=[self.method])
+        if self.media != (JSON_TYPE,) and route.methods is not None:
+            route.methods.discard("HEAD")  # all the work, or an endless stream, for an answer without a body
+        return route
+
+    async def _answer(self, request: Request) -> Response:
+        asked = Asked(
+            query=_read_query(request, self.query),
+            body=None if self.takes is None else await _read_body(request, self.takes),
+            path=request.path_params,
+            headers=request.headers,
+            principal=request.state.principal or LOCAL,
+            peer=request.client and request.client.host,
+        )
+        answer = await self.handler(asked)
+        return answer if isinstance(answer, Response) else json_response(answer)
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type=JSON_TYPE)
+
+
+def _read_query(request: Request, shape: type[_Query]) -> _Query:
+    """Every parameter once, and none that we do not know: a misspelt filter must not show everything.
+
+    (DBHub's own addresses take anything.)
+    """
+    given: dict[str, str] = {}
+    known = [field.encode_name for field in msgspec.structs.fields(cast(Any, shape))]
+    is_strict = cast(Any, shape).__struct_config__.forbid_unknown_fields
+    for name, value in request.query_params.multi_items():
+        if name in given and is_strict:
+            raise bad_params(f"{name[:100]!r} is given twice")
+        if name not in known and is_strict:
+            hint = did_you_mean(name, known) or f"There are: {', '.join(known) or 'none'}"
+            raise bad_params(f"There is no parameter {name[:100]!r} here", hint)
+        given[name] = value
+    try:
+        return msgspec.convert(given, shape, strict=False)
+    except (msgspec.ValidationError, ValueError, OverflowError) as problem:
+        raise bad_params(_sentence(problem)) from problem
+
+
+async def _read_body(request: Request, shape: type[_Body]) -> _Body:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON_TYPE:
+        # Also what keeps a foreign page's form from reaching us without the browser asking first.
+        raise CallerError(CALLER_WRONG_CONTENT_TYPE, "The body must be application/json")
+    try:
+        return msgspec.json.decode(await request.body(), type=shape)
+    except msgspec.ValidationError as problem:
+        raise bad_params(_sentence(problem)) from problem
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise CallerError(CALLER_BAD_JSON, f"The body is not valid JSON: {problem}"[:300]) from problem
+
+
+def bad_params(message: str, hint: str = "") -> CallerError:
+    return CallerError(CALLER_BAD_PARAMS, message, hint=hint)
+
+
+def _sentence(problem: Exception) -> str:
+    """msgspec ends with the place: "Expected `int`, got `str` - at `$.limit`"."""
+    text, _, place = str(problem).partition(" - at `$")
+    return f"{place.strip('.`') or 'The request'}: {text}"[:300]

@@ -1,0 +1,57 @@
+"""The api's calls, made as a client's are: through the relay. Implements `ports.Caller`."""
+
+import time
+from contextlib import aclosing
+
+import msgspec
+
+import callgate
+from callgate.model.envelope import Envelope, Era
+from callgate.model.exchange import Arrival
+from callgate.model.identity import new_exchange_id
+from callgate.model.reply import Reply
+from callgate.ports.answerer import Answerer
+from callgate.ports.caller import CalledTool, ToolCall
+from callgate.wire.era_params import with_envelope
+from callgate.wire.json_rpc import encode_reply
+from callgate.wire.revisions import MODERN_REVISIONS
+
+_NAME = "callgate-api"
+# No capabilities: nobody is there to answer a server's question.
+_ENVELOPE = Envelope(
+    Era.MODERN,
+    MODERN_REVISIONS[0],
+    _NAME,
+    callgate.__version__,
+    msgspec.json.encode({"name": _NAME, "version": callgate.__version__}),
+)
+_answer_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class RelayCaller:
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+
+    async def call(self, call: ToolCall) -> CalledTool:
+        exchange_id = new_exchange_id(time.time())
+        params = msgspec.json.encode({"name": call.tool, "arguments": call.arguments})
+        arrival = Arrival(
+            method="tools/call",
+            rpc_id=b"1",
+            params=with_envelope(params, _ENVELOPE),
+            envelope=_ENVELOPE,
+            principal=call.principal,
+            transport="http",
+            client=call.client,
+            target=call.server,
+            exchange_id=exchange_id,
+        )
+        reply = Reply()
+        async with aclosing(self._answerer.answer(arrival)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    reply = item
+        if reply.fault is None:
+            return CalledTool(exchange_id, reply.result or b"{}", None)
+        answer = _answer_decoder.decode(encode_reply(b"1", reply))
+        return CalledTool(exchange_id, None, bytes(answer["error"]))

@@ -1,0 +1,104 @@
+"""`callgate tail` and `callgate export`: what does not come in one piece."""
+
+import json
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import IO, Any
+
+from callgate.app.loop import run_loop
+from callgate.app.record_access import live_api, not_running, record_api
+from callgate.cli.record_commands import CallFilter
+from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.tables import milliseconds, moment
+from callgate.cli.terminal import stderr
+from callgate.config.flags import Flags
+from callgate.config.load import load_config
+from callgate.model.error_codes import CALLER_BAD_PARAMS
+from callgate.model.errors import CallerError
+from callgate.wire.sse import SseDecoder
+
+_Json = dict[str, Any]
+_ARGUMENTS_CHARS = 100
+_STYLES = {"answered": "green", "tool_error": "yellow", "refused": "magenta", "failed": "red", "lost": "red"}
+
+
+def run_tail(flags: Flags, server: str | None, tool: str | None, as_json: bool) -> None:
+    """Until interrupted; raises SetupError when the gateway ends."""
+
+    async def follow() -> None:
+        async with live_api(load_config(flags)) as api:
+            decoder = SseDecoder()
+            async with aclosing(api.stream("events")) as pieces:
+                async for piece in pieces:
+                    for event in decoder.feed(piece):
+                        if event.data:
+                            _show_event(json.loads(event.data), server, tool, as_json)
+        raise not_running()
+
+    log_to_stderr()
+    run_loop(follow())
+
+
+def _show_event(event: _Json, server: str | None, tool: str | None, as_json: bool) -> None:
+    kind, data = event["type"], event["data"]
+    if kind == "events.missed":
+        stderr().print(f"… {data['count']} more than this terminal could take", style="dim")
+    if (
+        kind != "tool_calls.settled"
+        or server not in (None, data["server"])
+        or tool not in (None, data["tool"])
+    ):
+        return
+    if as_json:
+        sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    said = (data["sql"] or data["arguments"] or "")[:_ARGUMENTS_CHARS]
+    line = Text(moment(data["timestamp"]) + " ")
+    line.append(f"{data['outcome']:10}", style=_STYLES.get(data["outcome"], ""))
+    line.append(f" {milliseconds(data['duration_ms']):>7} ms  {data['tool']}  ")
+    line.append("".join(c if c.isprintable() else " " for c in said), style="dim")
+    Console(highlight=False).print(line, soft_wrap=not sys.stdout.isatty(), no_wrap=True, overflow="ellipsis")
+
+
+def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path | None) -> None:
+    if output is None and file_format == "parquet" and sys.stdout.isatty():
+        raise CallerError(
+            CALLER_BAD_PARAMS, "Parquet is nothing for a terminal", hint="Name a file with --output"
+        )
+
+    async def copy(file: IO[bytes]) -> None:
+        from rich.progress import (
+            DownloadColumn,
+            Progress,
+            SpinnerColumn,
+            TimeElapsedColumn,
+            TransferSpeedColumn,
+        )
+
+        columns = (SpinnerColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
+        async with record_api(load_config(flags)) as api:
+            with Progress(*columns, console=stderr(), transient=True, disable=not sys.stderr.isatty()) as bar:
+                task = bar.add_task("export", total=None)
+                async with aclosing(api.stream("export", format=file_format, **which.query())) as pieces:
+                    async for piece in pieces:
+                        file.write(piece)
+                        bar.advance(task, len(piece))
+
+    log_to_stderr()
+    if output is None:
+        run_loop(copy(sys.stdout.buffer))
+        sys.stdout.buffer.flush()
+        return
+    draft = output.with_name(output.name + ".part")  # whole, or not there
+    try:
+        with draft.open("wb") as file:
+            run_loop(copy(file))
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
+    stderr().print(f"{output}: {output.stat().st_size:,} bytes", style="dim", markup=False)

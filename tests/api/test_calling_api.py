@@ -1,0 +1,87 @@
+"""Trying a tool, and making a recorded call again."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from api.conftest import Stage
+from end_to_end.gateway_process import running_gateway
+from recorder.happenings import settled
+
+PARAMS = b'{"name":"demo__query","arguments":{"query":"SELECT 1"}}'
+
+
+async def test_a_tool_is_called_in_the_name_of_who_asked(stage: Stage) -> None:
+    answered = await stage.ask(
+        "/api/v1/call", {"tool": "demo__query", "arguments": {"query": "SELECT 1"}}, user_agent="page"
+    )
+    (call,) = stage.caller.called
+    assert answered.json["result"] == {"content": []}
+    assert (call.tool, call.arguments, call.principal.name, call.client) == (
+        "demo__query", {"query": "SELECT 1"}, "local", "page",
+    )  # fmt: skip
+
+
+async def test_a_recorded_call_is_made_again_as_it_was_or_edited(stage: Stage) -> None:
+    event = settled(stage.session, params=PARAMS)
+    stage.emit(event)
+    target = f"/api/v1/tool-calls/{event.exchange.exchange_id}/replay"
+    await stage.ask(target, {})
+    await stage.ask(target, {"arguments": {"query": "SELECT 2"}})
+    assert [(call.tool, call.arguments["query"], call.server) for call in stage.caller.called] == [
+        ("demo__query", "SELECT 1", None),
+        ("demo__query", "SELECT 2", None),
+    ]
+
+
+async def test_a_call_through_one_servers_own_endpoint_goes_there_again(stage: Stage) -> None:
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.tool_name = "query"  # the server's own name, which is no public one
+    stage.emit(event)
+    await stage.ask(f"/api/v1/tool-calls/{event.exchange.exchange_id}/replay", {})
+    assert [(call.tool, call.server) for call in stage.caller.called] == [("query", "demo")]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        b'{"name":"demo__query","arguments":{"password":"hunter2"}}',
+        b'{"name":"demo__query","arguments":{"query":"%b"}}' % (b"x" * 300_000),
+    ],
+    ids=["redacted", "cut"],
+)
+async def test_what_is_not_all_in_the_record_can_only_be_edited(stage: Stage, params: bytes) -> None:
+    event = settled(stage.session, params=params)
+    stage.emit(event)
+    target = f"/api/v1/tool-calls/{event.exchange.exchange_id}"
+    assert (await stage.get(target))["replayable"] is False
+    refused = await stage.ask(f"{target}/replay", {})
+    assert (refused.status, refused.json["code"]) == (409, "caller.not_replayable")
+    assert not stage.caller.called
+    assert (await stage.ask(f"{target}/replay", {"arguments": {"query": "1"}})).status == 200
+
+
+async def test_only_what_is_in_the_record_can_be_made_again(stage: Stage) -> None:
+    assert (await stage.ask("/api/v1/tool-calls/nothing/replay", {})).status == 404
+
+
+async def test_at_a_running_gateway_the_answer_names_its_place_in_the_record(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path) as gateway:
+        body = {"tool": "demo__query", "arguments": {"query": "SELECT 11"}}
+        called = await asyncio.to_thread(post_json, f"{gateway.announced['url']}/api/v1/call", body)
+        recorded = await gateway.get(f"/api/v1/tool-calls/{called['id']}")
+        unknown = await asyncio.to_thread(
+            post_json, f"{gateway.announced['url']}/api/v1/call", {"tool": "demo__nothing"}
+        )
+    assert called["result"]["structuredContent"]["rows"] == [[11]]
+    assert (recorded["sql"], recorded["outcome"], recorded["client"]) == ("SELECT 11", "answered", "probe")
+    assert unknown["error"]["data"]["code"] == "caller.unknown_tool"
+
+
+def post_json(url: str, body: object) -> Any:
+    headers = {"content-type": "application/json", "user-agent": "probe"}
+    with urlopen(Request(url, json.dumps(body).encode(), headers), timeout=30) as answer:
+        return json.load(answer)

@@ -1,0 +1,119 @@
+"""Sessions, tool calls and exchanges: what is in the record is found, page by page."""
+
+import json
+from typing import Any
+
+import pytest
+from api.conftest import Stage
+from recorder.happenings import NOW_S, a_session, opened, settled
+
+from callgate.model.exchange import Outcome
+
+
+async def test_a_tool_call_carries_its_arguments_and_its_annotations(stage: Stage) -> None:
+    event = settled(stage.session, params=b'{"name":"demo__query","arguments":{"query":"SELECT 1"}}')
+    event.exchange.annotations = b'{"readOnlyHint":true}'
+    stage.emit(event)
+    (call,) = (await stage.get("/api/v1/tool-calls"))["tool_calls"]
+    assert json.loads(call["arguments"]) == {"query": "SELECT 1"}
+    assert call["annotations"] == {"readOnlyHint": True}
+    assert (call["tool"], call["server"], call["outcome"]) == ("demo__query", "demo", "answered")
+
+
+async def test_one_call_shows_both_payloads_its_hops_its_sql_and_the_verdict(stage: Stage) -> None:
+    event = settled(stage.session, sql="SELECT 2")
+    stage.emit(event)
+    call = await stage.get(f"/api/v1/tool-calls/{event.exchange.exchange_id}")
+    assert json.loads(call["request_json"]) == {"name": "demo__query"}
+    assert json.loads(call["response_json"]) == {"content": []}
+    assert (call["sql"], call["verdict"], call["replayable"]) == ("SELECT 2", "allow", True)
+    assert [hop["server"] for hop in call["hops"]] == ["demo"]
+    assert json.loads(call["hops"][0]["response_json"]) == {"content": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("outcome=refused", ["b"]),
+        ("q=SECOND", ["b"]),
+        ("q=nowhere", []),
+        ("server=demo&tool=demo__query", ["c", "b", "a"]),
+        ("server=other", []),
+        ("session_id=s-2", ["c"]),
+        ("method=tools/list", []),
+        ("since=2026-05-28T20:26:41Z", ["c", "b"]),
+        ("until=2026-05-28T22:26:41%2B02:00", ["a"]),
+    ],
+)
+async def test_filters_narrow_the_list_down(stage: Stage, query: str, found: list[str]) -> None:
+    other = a_session("s-2")
+    stage.emit(opened(other))
+    stage.emit(settled(stage.session, NOW_S, sql="a"))
+    stage.emit(settled(stage.session, NOW_S + 1, sql="b", outcome=Outcome.REFUSED, error="the second"))
+    stage.emit(settled(other, NOW_S + 2, sql="c"))
+    page = await stage.get(f"/api/v1/tool-calls?{query}")
+    assert [call["sql"] for call in page["tool_calls"]] == found
+    assert page["total"] == len(found)
+
+
+@pytest.mark.parametrize("kind", ["tool-calls", "exchanges", "sessions"])
+async def test_pages_follow_one_another_while_newer_rows_come_in(stage: Stage, kind: str) -> None:
+    member = kind.replace("-", "_")
+
+    def add(number: int) -> None:
+        session = a_session(f"n-{number}")
+        session.created_at = session.last_seen_at = NOW_S + number
+        stage.emit(opened(session))
+        stage.emit(settled(session, NOW_S + number))
+
+    for number in range(1, 6):
+        add(number)
+    seen: list[str] = []
+    cursor, asked = "", 0
+    while asked < 10:
+        page: Any = await stage.get(f"/api/v1/{kind}?limit=2{cursor}")
+        seen += [row["session_id"] for row in page[member]]
+        if page["next_cursor"] is None:
+            break
+        cursor, asked = f"&cursor={page['next_cursor']}", asked + 1
+        add(100 + asked)
+    mine = [session_id for session_id in seen if session_id != "s-1"]
+    assert mine == ["n-5", "n-4", "n-3", "n-2", "n-1"]
+
+
+async def test_a_session_tells_its_sums_and_its_calls(stage: Stage) -> None:
+    stage.emit(settled(stage.session, NOW_S))
+    stage.emit(settled(stage.session, NOW_S + 1, outcome=Outcome.FAILED, error="no"))
+    session = await stage.get("/api/v1/sessions/s-1")
+    assert (session["tool_call_count"], session["error_count"], session["status"]) == (2, 1, "open")
+    assert session["total_tokens"] > 0
+    calls = await stage.get("/api/v1/sessions/s-1/tool-calls?limit=1")
+    assert (len(calls["tool_calls"]), calls["total"], calls["next_cursor"] is None) == (1, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "code"),
+    [
+        ("/api/v1/sessions/nobody", 404, "caller.unknown_session"),
+        ("/api/v1/sessions/nobody/tool-calls", 404, "caller.unknown_session"),
+        ("/api/v1/tool-calls/nothing", 404, "caller.not_found"),
+        ("/api/v1/tool-calls?limit=0", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?limit=1001", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?limit=1&limit=2", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?cursor=bogus", 400, "caller.bad_params"),
+        ("/api/v1/sessions?cursor=bogus", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?since=0001-01-01T00:00:00%2B14:00", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?outcom=failed", 400, "caller.bad_params"),
+        ("/api/v1/nowhere", 404, "caller.not_found"),
+    ],
+)
+async def test_what_is_wrong_is_a_problem_with_a_code_of_ours(
+    stage: Stage, target: str, status: int, code: str
+) -> None:
+    answered = await stage.ask(target)
+    assert (answered.status, answered.json["code"]) == (status, code)
+    assert answered.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_misspelt_filter_is_met_with_the_right_spelling(stage: Stage) -> None:
+    assert "outcome" in (await stage.ask("/api/v1/tool-calls?outcom=failed")).json["hint"]
