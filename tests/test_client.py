@@ -129,6 +129,37 @@ async def test_a_legacy_servers_question_is_answered() -> None:
     assert asked == ["elicitation/create"]
 
 
+MODERN_ASKING = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request: continue
+    params = request.get("params", {})
+    result = {"resultType": "complete", "got": params.get("inputResponses")}
+    result["state"] = params.get("requestState")
+    if request["method"] == "server/discover":
+        result = {"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                  "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}
+    elif "requestState" not in params:
+        asked = {"method": "elicitation/create", "params": {"message": "how many?", "requestedSchema": {}}}
+        result = {"resultType": "input_required", "inputRequests": {"n": asked}, "requestState": "once"}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+
+
+async def test_a_modern_servers_question_is_answered_by_asking_again() -> None:
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        assert (method, params["message"]) == ("elicitation/create", "how many?")
+        return {"action": "accept", "content": {"n": 1}}
+
+    target = f"stdio:{sys.executable} -u -c {shlex.quote(MODERN_ASKING)}"
+    async with connect(target, capabilities={"elicitation": {}}, on_request=answer) as server:
+        assert server.era == "modern"
+        result = await server.call_tool("x")
+        assert result["got"] == {"n": {"action": "accept", "content": {"n": 1}}}
+        assert result["state"] == "once"
+
+
 async def test_a_program_that_does_not_exist_says_so() -> None:
     with pytest.raises(UpstreamError) as caught:
         async with connect("stdio:no-such-program-anywhere"):

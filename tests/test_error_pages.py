@@ -38,7 +38,7 @@ def test_an_error_cannot_carry_a_code_of_another_family() -> None:
 
 
 def test_no_code_of_ours_sits_where_the_specification_reserves() -> None:
-    standard = {-32700, -32600, -32601, -32602, -32603, -32020, -32022}
+    standard = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022}
     for code in ALL.values():
         assert code.rpc_code in standard or not -32768 <= code.rpc_code <= -32000
 

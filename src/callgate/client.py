@@ -22,10 +22,11 @@ import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind
-from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Unasked, Withdrawn
+from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Unasked, Withdrawn
+from callgate.relay.rounds import ask_in_rounds
 from callgate.upstreams.call import Call
 from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.handshake import Introduction, with_envelope
+from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.link import Link, LinkPlan
@@ -33,6 +34,8 @@ from callgate.upstreams.openers import child_opener, http_opener, sse_opener, un
 from callgate.upstreams.transport import Opened, Opener, Receiver
 from callgate.upstreams.unix_socket import UnixSocketTransport
 from callgate.upstreams.warden import Warden
+from callgate.wire.era_params import with_envelope
+from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 __all__ = ["Server", "ServerFault", "UpstreamError", "connect"]
@@ -45,6 +48,8 @@ OnNotice = Callable[[str, Json], None]
 OnRequest = Callable[[str, Json], Json]
 
 _DEFAULT_TIMEOUT_S = 30.0
+# `on_request` may ask a person.
+_ANSWER_TIMEOUT_S = 600.0
 # A paginator that never ends must not hang a list.
 _MAX_PAGES = 100
 
@@ -140,8 +145,15 @@ class Server:
         if self._introduction.era is Era.MODERN:
             raw = with_envelope(raw, self._client)
         named = params.get("name") if "name" in params else params.get("uri")
-        call = Call(named if isinstance(named, str) else None)
-        async with aclosing(self._link.ask(method, raw, call, timeout_s or self._timeout_s)) as items:
+        name = named if isinstance(named, str) else None
+
+        def leg(params: bytes) -> AsyncGenerator[Item]:
+            return self._link.ask(method, params, Call(name), timeout_s or self._timeout_s)
+
+        asked = leg(raw)
+        if self._introduction.era is Era.MODERN and method in ROUND_TRIP_METHODS:
+            asked = ask_in_rounds(leg, raw, self._client, _ANSWER_TIMEOUT_S)
+        async with aclosing(asked) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     if item.fault is not None:

@@ -1,7 +1,8 @@
 """scripts/conformance: the official suite directly and through the gateway, and what was lost between.
 
 Prints checks kept of those that succeed directly, per leg and upstream, and each lost one. Ends with 1 if
-there is any, or if the suite could not run.
+there is any, or if the suite could not run. `bridge` runs each era's legs against upstreams of the other era;
+there a loss may have its reason in `bridge_losses.py`, which is printed beside it.
 """
 
 import argparse
@@ -11,15 +12,25 @@ import signal
 import sys
 from contextlib import suppress
 
-from conformance.stage import standing_stage
+from conformance.bridge_losses import ON_A_PIPE, REASONS
+from conformance.stage import BOTH_ERAS, ONE_ERA, Reference, standing_stage
 from conformance.suite import CACHE, LEGS, Leg, SuiteError, install
 
 RESULTS = CACHE / "results"
-UPSTREAMS = {"ref": "HTTP", "refio": "stdio"}
+BRIDGE = "bridge"
+Runs = list[tuple[Leg, tuple[Reference, ...]]]
 
 
-async def run(legs: list[Leg]) -> bool:
-    """Whether nothing was lost."""
+def runs_of(names: list[str]) -> Runs:
+    """Which leg against which upstreams: its own era's, or, over the bridge, the other's."""
+    if BRIDGE not in names:
+        return [(LEGS[name], BOTH_ERAS) for name in names or LEGS]
+    legs = [LEGS[name] for name in names if name != BRIDGE] or list(LEGS.values())
+    return [(leg, tuple(each for each in ONE_ERA if each.era != leg.era)) for leg in legs]
+
+
+async def run(runs: Runs) -> bool:
+    """Whether nothing was lost without a reason."""
     suite = install()
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
@@ -28,17 +39,20 @@ async def run(legs: list[Leg]) -> bool:
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     whole = True
-    async with standing_stage(suite, RESULTS) as stage:
-        for leg in legs:
+    upstreams = list(dict.fromkeys(each for _, through in runs for each in through))
+    async with standing_stage(suite, RESULTS, upstreams) as stage:
+        for leg, through in runs:
             failing = [
                 f"{check.scenario} {check.check_id}"
                 for check, verdict in (await stage.direct(leg)).items()
                 if verdict.status == "FAILURE"
             ]
-            for upstream, transport in UPSTREAMS.items():
-                comparison = await stage.compare(leg, upstream)
-                whole = whole and comparison.is_whole
-                print(f"{leg.name:9} {transport:6} {comparison}", flush=True)
+            for upstream in through:
+                comparison = await stage.compare(leg, upstream.name)
+                on_a_pipe = ON_A_PIPE[upstream.era] if upstream.transport == "stdio" else {}
+                reasons = {**REASONS[upstream.era], **on_a_pipe}
+                whole = whole and comparison.total > 0 and all(lost in reasons for lost in comparison.lost)
+                print(f"{leg.name:9} {upstream.transport:6} {comparison.told(reasons)}", flush=True)
             for check in failing:
                 print(f"    fails directly, so it is not counted: {check}", flush=True)
     return whole
@@ -46,10 +60,12 @@ async def run(legs: list[Leg]) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/conformance", description=__doc__)
-    parser.add_argument("legs", nargs="*", metavar="LEG", help=f"{', '.join(LEGS)}; all of them by default")
+    parser.add_argument(
+        "legs", nargs="*", metavar="LEG", help=f"{', '.join(LEGS)}; all of them by default; bridge: see above"
+    )
     parser.add_argument("--setup", action="store_true", help="only install the suite")
     words = parser.parse_args()
-    unknown = [name for name in words.legs if name not in LEGS]
+    unknown = [name for name in words.legs if name not in LEGS and name != BRIDGE]
     if unknown:
         parser.error(f"no leg is called {', '.join(unknown)}; there are {', '.join(LEGS)}")
     try:
@@ -57,8 +73,9 @@ def main() -> int:
             install()
             return 0
         with suppress(KeyboardInterrupt, asyncio.CancelledError):
-            whole = asyncio.run(run([LEGS[name] for name in words.legs or LEGS]))
-            print(f"{'Nothing lost' if whole else 'NOT whole'}; every verdict is below {RESULTS}")
+            whole = asyncio.run(run(runs_of(words.legs)))
+            good = "Nothing lost without a reason" if BRIDGE in words.legs else "Nothing lost"
+            print(f"{good if whole else 'NOT whole'}; every verdict is below {RESULTS}")
             return 0 if whole else 1
     except SuiteError as problem:
         print(f"scripts/conformance: {problem}", file=sys.stderr)

@@ -6,6 +6,7 @@ suite (@modelcontextprotocol/conformance 0.1.16 and 0.2.0-alpha.12) looks for.
     python refserver.py http  --port 3901      Streamable HTTP at /mcp
     python refserver.py stdio                  stdio
     python refserver.py sse   --port 3901      legacy HTTP+SSE at /sse + /messages/
+    … --era modern | legacy                    as a server that speaks that one only
 """
 
 import argparse
@@ -19,8 +20,9 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
-from refserver_shapes import MODERN, PNG, STR, answer, elicit, fresh, need, res, text
-from refserver_tools import bus, call_tool, list_tools
+from refserver_era import ERAS, one_era_app, run_streams
+from refserver_shapes import MODERN, PNG, STR, elicit, fresh, res, text
+from refserver_tools import InputNeededError, bus, call_tool, inputs, list_tools, remember_legacy
 
 # Logging, sampling and roots are deprecated in 2026-07-28 but still tested on 2025-11-25.
 warnings.simplefilter("ignore")
@@ -101,8 +103,8 @@ async def get_prompt(ctx, params):
     elif n == "test_prompt_with_image":
         c = [{"type": "image", "data": PNG, "mimeType": "image/png"}, text("Please analyze the image above.")]
     elif n == "test_input_required_result_prompt":
-        if (r := answer(dict(ctx.params or {}), "user_context")) is None:
-            return need({"user_context": elicit("What context should the prompt use?", context=STR)})
+        wanted = {"user_context": elicit("What context should the prompt use?", context=STR)}
+        r = (await inputs(ctx, dict(ctx.params or {}), wanted))["user_context"]
         c = [text(f"Use the following context: {(r.get('content') or {}).get('context', '?')}")]
     else:
         raise MCPError(t.INVALID_PARAMS, f"Unknown prompt: {n}")
@@ -121,30 +123,37 @@ def era(handler):
     """2026-07-28 results must carry `resultType`; the SDK only fills it for typed results."""
 
     async def f(ctx, params):
-        r = await handler(ctx, params)
+        try:
+            r = await handler(ctx, params)
+        except InputNeededError as needed:
+            return needed.result
         return {"resultType": "complete", **r} if ctx.protocol_version == MODERN else r
 
     return f
 
 
-def build() -> Server:
-    return Server(
-        "refserver",
-        version="1.0.0",
-        instructions="conformance reference upstream",
-        on_list_tools=era(list_tools),
-        on_call_tool=era(call_tool),
-        on_list_resources=era(list_resources),
-        on_list_resource_templates=era(list_templates),
-        on_read_resource=era(read_resource),
-        on_subscribe_resource=empty,
-        on_unsubscribe_resource=empty,
-        on_list_prompts=era(list_prompts),
-        on_get_prompt=era(get_prompt),
-        on_completion=era(complete),
-        on_set_logging_level=empty,
-        on_subscriptions_listen=ListenHandler(bus),
-    )
+HANDLERS = {
+    "on_list_tools": era(list_tools),
+    "on_call_tool": era(call_tool),
+    "on_list_resources": era(list_resources),
+    "on_list_resource_templates": era(list_templates),
+    "on_read_resource": era(read_resource),
+    "on_subscribe_resource": empty,
+    "on_unsubscribe_resource": empty,
+    "on_list_prompts": era(list_prompts),
+    "on_get_prompt": era(get_prompt),
+    "on_completion": era(complete),
+    "on_set_logging_level": empty,
+    "on_subscriptions_listen": ListenHandler(bus),
+}
+
+
+def build(**instead: Any) -> Server:
+    """`instead` takes the place of handlers: tests/bridge serves its own features beside these."""
+    about = {"version": "1.0.0", "instructions": "conformance reference upstream"}
+    server = Server("refserver", **about, **{**HANDLERS, **instead})
+    server.middleware.append(remember_legacy)
+    return server
 
 
 class Events(EventStore):
@@ -169,26 +178,37 @@ class Events(EventStore):
 
 
 def main() -> None:
+    serve(build(), parser().parse_args())
+
+
+def parser() -> argparse.ArgumentParser:
     ap = argparse.ArgumentParser()
     ap.add_argument("transport", choices=["http", "stdio", "sse"])
     ap.add_argument("--port", type=int, default=3901)
     ap.add_argument(
         "--json", action="store_true", help="answer with application/json instead of SSE where possible"
     )
-    o = ap.parse_args()
-    srv = build()
+    ap.add_argument("--era", choices=ERAS, default="both")
+    return ap
+
+
+def serve(srv: Server, o: argparse.Namespace) -> None:
+    """With port 0 it takes a free one and prints it."""
     opts = srv.create_initialization_options(NotificationOptions(True, True, True))
     if o.transport == "stdio":
         from mcp.server.stdio import stdio_server
 
         async def run() -> None:
             async with stdio_server() as (r, w):
-                await srv.run(r, w, opts)
+                await run_streams(srv, o.era, r, w, opts)
 
         anyio.run(run)
         return
+    import socket
+
     import uvicorn
 
+    srv.create_initialization_options = lambda *_, **__: opts  # over HTTP the SDK would leave listChanged out
     if o.transport == "http":
         app: Any = srv.streamable_http_app(event_store=Events(), retry_interval=100, json_response=o.json)
     else:
@@ -205,7 +225,11 @@ def main() -> None:
             return Response()
 
         app = Starlette(routes=[Route("/sse", handle), Mount("/messages/", app=sse.handle_post_message)])
-    uvicorn.run(app, host="127.0.0.1", port=o.port, log_level="warning")
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", o.port))
+    print(listener.getsockname()[1], flush=True)
+    uvicorn.Server(uvicorn.Config(one_era_app(app, o.era), log_level="warning")).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """The tools of the reference server: one for each that the official suite calls by name.
 
 A tool gets the request's context, its arguments and the whole params (`inputResponses`, `requestState`).
+What it wants of the client it gets by `inputs`, in either era.
 """
 
 import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -12,6 +15,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged
 from mcp.shared.exceptions import MCPError
 from refserver_shapes import (
     BOOL,
+    MODERN,
     PNG,
     STR,
     WAV,
@@ -28,11 +32,43 @@ from refserver_shapes import (
 )
 
 bus = InMemorySubscriptionBus()
+legacy_sessions: dict[int, Any] = {}  # by connection: a change is told to each
+
+
+async def remember_legacy(ctx: Any, call_next: Any) -> Any:
+    if ctx.protocol_version != MODERN:
+        legacy_sessions[id(ctx.session._connection)] = ctx.session
+    return await call_next(ctx)
+
+
+class InputNeededError(Exception):
+    """Modern: the call ends with `input_required`, and comes again with the answers."""
+
+    def __init__(self, requests: dict[str, Any], state: str | None = None) -> None:
+        self.result = need(requests, state)
 
 
 async def ask_client(ctx: Any, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Server-initiated request on the originating request's stream (handshake era only)."""
     return await ctx.session._request_outbound.send_raw_request(method, params, None)
+
+
+async def inputs(ctx: Any, p: Any, requests: dict[str, Any], state: str | None = None) -> dict[str, Any]:
+    """The client's answers by key: those it sent along; in the handshake era they are asked for now."""
+    if ctx.protocol_version == MODERN:
+        answers = {key: answer(p, key) for key in requests}
+        if not all(answers.values()) or (state is not None and unseal(p.get("requestState")) != state):
+            raise InputNeededError(requests, state)
+        return answers
+    asked: dict[str, Any] = {}
+
+    async def ask(key: str, request: dict[str, Any]) -> None:
+        asked[key] = await ask_client(ctx, request["method"], request.get("params", {}))
+
+    async with anyio.create_task_group() as questions:
+        for key, request in requests.items():
+            questions.start_soon(ask, key, request)
+    return asked
 
 
 async def log(ctx: Any, msg: str) -> None:
@@ -54,43 +90,34 @@ async def t_progress(ctx, a, p):
 
 
 async def t_sampling(ctx, a, p):
-    r = await ask_client(ctx, "sampling/createMessage", sample(a["prompt"], 100)["params"])
+    r = (await inputs(ctx, p, {"reply": sample(a["prompt"], 100)}))["reply"]
     return ok(text(f"LLM response: {r['content']['text']}"))
 
 
+def form(message: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "method": "elicitation/create",
+        "params": {"mode": "form", "message": message, "requestedSchema": schema},
+    }
+
+
 async def t_elicit(ctx, a, p):
-    r = await ask_client(
-        ctx,
-        "elicitation/create",
-        {
-            "mode": "form",
-            "message": a["message"],
-            "requestedSchema": obj(
-                {"response": {**STR, "description": "User's response"}}, required=["response"]
-            ),
-        },
-    )
+    schema = obj({"response": {**STR, "description": "User's response"}}, required=["response"])
+    r = (await inputs(ctx, p, {"reply": form(a["message"], schema)}))["reply"]
     return ok(text(f"User response: action={r['action']}, content={json.dumps(r.get('content') or {})}"))
 
 
 async def t_elicit_defaults(ctx, a, p):
-    r = await ask_client(
-        ctx,
-        "elicitation/create",
+    schema = obj(
         {
-            "mode": "form",
-            "message": "Review",
-            "requestedSchema": obj(
-                {
-                    "name": {**STR, "default": "John Doe"},
-                    "age": {"type": "integer", "default": 30},
-                    "score": {"type": "number", "default": 95.5},
-                    "status": {**STR, "enum": ["active", "inactive", "pending"], "default": "active"},
-                    "verified": {**BOOL, "default": True},
-                }
-            ),
-        },
+            "name": {**STR, "default": "John Doe"},
+            "age": {"type": "integer", "default": 30},
+            "score": {"type": "number", "default": 95.5},
+            "status": {**STR, "enum": ["active", "inactive", "pending"], "default": "active"},
+            "verified": {**BOOL, "default": True},
+        }
     )
+    r = (await inputs(ctx, p, {"reply": form("Review", schema)}))["reply"]
     return ok(text(f"Elicitation result: action={r['action']}, content={json.dumps(r.get('content') or {})}"))
 
 
@@ -99,38 +126,18 @@ def _const(*pairs: tuple[str, str]) -> list[dict[str, str]]:
 
 
 async def t_elicit_enums(ctx, a, p):
-    r = await ask_client(
-        ctx,
-        "elicitation/create",
+    titled = _const(("value1", "First"), ("value2", "Second"), ("value3", "Third"))
+    options = ["option1", "option2", "option3"]
+    schema = obj(
         {
-            "mode": "form",
-            "message": "Pick",
-            "requestedSchema": obj(
-                {
-                    "untitledSingle": {**STR, "enum": ["option1", "option2", "option3"]},
-                    "titledSingle": {
-                        **STR,
-                        "oneOf": _const(("value1", "First"), ("value2", "Second"), ("value3", "Third")),
-                    },
-                    "legacyEnum": {
-                        **STR,
-                        "enum": ["opt1", "opt2", "opt3"],
-                        "enumNames": ["One", "Two", "Three"],
-                    },
-                    "untitledMulti": {
-                        "type": "array",
-                        "items": {**STR, "enum": ["option1", "option2", "option3"]},
-                    },
-                    "titledMulti": {
-                        "type": "array",
-                        "items": {
-                            "anyOf": _const(("value1", "First"), ("value2", "Second"), ("value3", "Third"))
-                        },
-                    },
-                }
-            ),
-        },
+            "untitledSingle": {**STR, "enum": options},
+            "titledSingle": {**STR, "oneOf": titled},
+            "legacyEnum": {**STR, "enum": ["opt1", "opt2", "opt3"], "enumNames": ["One", "Two", "Three"]},
+            "untitledMulti": {"type": "array", "items": {**STR, "enum": options}},
+            "titledMulti": {"type": "array", "items": {"anyOf": titled}},
+        }
     )
+    r = (await inputs(ctx, p, {"reply": form("Pick", schema)}))["reply"]
     return ok(
         text(f"Elicitation completed: action={r['action']}, content={json.dumps(r.get('content') or {})}")
     )
@@ -157,58 +164,55 @@ async def t_missing_cap(ctx, a, p):
 
 
 async def t_ir_elicit(ctx, a, p):
-    if (r := answer(p, "user_name")) is not None:
-        return ok(text(f"Hello, {(r.get('content') or {}).get('name', '?')}!"))
-    return need({"user_name": elicit("What is your name?", name=STR)})
+    r = (await inputs(ctx, p, {"user_name": elicit("What is your name?", name=STR)}))["user_name"]
+    return ok(text(f"Hello, {(r.get('content') or {}).get('name', '?')}!"))
 
 
 async def t_ir_sampling(ctx, a, p):
-    if (r := answer(p, "capital_question")) is not None:
-        return ok(text(f"Model said: {(r.get('content') or {}).get('text', '?')}"))
-    return need({"capital_question": sample("What is the capital of France?", 100)})
+    r = await inputs(ctx, p, {"capital_question": sample("What is the capital of France?", 100)})
+    return ok(text(f"Model said: {(r['capital_question'].get('content') or {}).get('text', '?')}"))
 
 
 async def t_ir_roots(ctx, a, p):
-    if (r := answer(p, "client_roots")) is not None:
-        return ok(text(f"Client exposed {len(r.get('roots') or [])} root(s)."))
-    return need({"client_roots": {"method": "roots/list"}})
+    r = (await inputs(ctx, p, {"client_roots": {"method": "roots/list"}}))["client_roots"]
+    return ok(text(f"Client exposed {len(r.get('roots') or [])} root(s)."))
 
 
 async def t_ir_state(ctx, a, p):
-    if answer(p, "confirm") and unseal(p.get("requestState")) == "nonce":
-        return ok(text("state-ok: confirmation received"))
-    return need({"confirm": elicit("Please confirm", ok=BOOL)}, "nonce")
+    await inputs(ctx, p, {"confirm": elicit("Please confirm", ok=BOOL)}, "nonce")
+    return ok(text("state-ok: confirmation received"))
 
 
 async def t_ir_multi_inputs(ctx, a, p):
-    if all(answer(p, k) for k in ("user_name", "greeting", "client_roots")):
-        return ok(text("All inputs received."))
-    return need(
-        {
-            "user_name": elicit("What is your name?", name=STR),
-            "greeting": sample("Generate a greeting", 50),
-            "client_roots": {"method": "roots/list"},
-        },
-        "multi",
-    )
+    wanted = {
+        "user_name": elicit("What is your name?", name=STR),
+        "greeting": sample("Generate a greeting", 50),
+        "client_roots": {"method": "roots/list"},
+    }
+    await inputs(ctx, p, wanted, "multi")
+    return ok(text("All inputs received."))
 
 
 async def t_ir_rounds(ctx, a, p):
+    first, second = (
+        {"step1": elicit("Step 1: What is your name?", name=STR)},
+        {"step2": elicit("Step 2: favourite colour?", color=STR)},
+    )
+    if ctx.protocol_version != MODERN:
+        named, coloured = await inputs(ctx, p, first), await inputs(ctx, p, second)
+        name = (named["step1"].get("content") or {}).get("name")
+        return ok(text(f"{name} likes {(coloured['step2'].get('content') or {}).get('color')}."))
     st = json.loads(unseal(p.get("requestState")) or '{"round":0}')
     if st["round"] == 1 and (r := answer(p, "step1")):
-        return need(
-            {"step2": elicit("Step 2: favourite colour?", color=STR)},
-            json.dumps({"round": 2, "name": (r.get("content") or {}).get("name")}),
-        )
+        raise InputNeededError(second, json.dumps({"round": 2, "name": (r.get("content") or {}).get("name")}))
     if st["round"] == 2 and (r := answer(p, "step2")):
         return ok(text(f"{st.get('name')} likes {(r.get('content') or {}).get('color')}."))
-    return need({"step1": elicit("Step 1: What is your name?", name=STR)}, '{"round": 1}')
+    raise InputNeededError(first, '{"round": 1}')
 
 
 async def t_ir_tampered(ctx, a, p):
-    if (st := unseal(p.get("requestState"))) is None:
-        return need({"confirm": elicit("Please confirm", ok=BOOL)}, "round-1")
-    return ok(text(f"state-ok: {st}"))
+    await inputs(ctx, p, {"confirm": elicit("Please confirm", ok=BOOL)}, "round-1")
+    return ok(text("state-ok: round-1"))
 
 
 async def t_ir_caps(ctx, a, p):
@@ -217,7 +221,8 @@ async def t_ir_caps(ctx, a, p):
         reqs["sample"] = sample("Say hello", 50)
     if caps is None or caps.elicitation is not None:
         reqs["ask"] = elicit("What is your name?", name=STR)
-    return need(reqs, "caps")
+    await inputs(ctx, p, reqs, "caps")
+    return ok(text("asked what was declared"))
 
 
 async def t_stream_elicit(ctx, a, p):
@@ -225,13 +230,21 @@ async def t_stream_elicit(ctx, a, p):
     return await t_ir_elicit(ctx, a, p)
 
 
+async def tell_legacy(tell: Callable[[Any], Awaitable[None]]) -> None:
+    for session in list(legacy_sessions.values()):
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # it has ended
+            await tell(session)
+
+
 async def t_tools_changed(ctx, a, p):
     await bus.publish(ToolsListChanged())
+    await tell_legacy(lambda session: session.send_tool_list_changed())
     return ok(text("tool list changed"))
 
 
 async def t_prompts_changed(ctx, a, p):
     await bus.publish(PromptsListChanged())
+    await tell_legacy(lambda session: session.send_prompt_list_changed())
     return ok(text("prompt list changed"))
 
 

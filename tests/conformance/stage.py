@@ -1,4 +1,4 @@
-"""What the suite is run against: the reference server by itself, and through a gateway as two upstreams.
+"""What the suite is run against: the reference server by itself, and through a gateway as several upstreams.
 
 Every part is a real process on a free port of this machine, and ends with the stage. Addresses say
 `localhost`: the suite checks what a server does with Host and Origin, and expects that name to be allowed.
@@ -9,7 +9,7 @@ import json
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,12 +23,31 @@ POLL_S = 0.05
 STOP_TIMEOUT_S = 5.0  # the server waits for open streams, and a client that was killed may have left some
 
 
+@dataclass(frozen=True)
+class Reference:
+    """The reference server as an upstream: over which transport, and restricted to which era."""
+
+    name: str
+    transport: str
+    era: str = "both"
+
+
+BOTH_ERAS = (Reference("ref", "HTTP"), Reference("refio", "stdio"))
+ONE_ERA = (
+    Reference("old", "HTTP", "legacy"),
+    Reference("oldio", "stdio", "legacy"),
+    Reference("new", "HTTP", "modern"),
+    Reference("newio", "stdio", "modern"),
+)
+
+
 @dataclass
 class Stage:
     suite: Suite
     folder: Path
     direct_url: str
     gateway_url: str
+    upstreams: dict[str, Reference]
     _direct: dict[tuple[str, ...], dict[Check, Verdict]] = field(default_factory=dict)
 
     async def direct(self, leg: Leg, scenarios: Sequence[str] = ()) -> dict[Check, Verdict]:
@@ -38,10 +57,13 @@ class Stage:
         return self._direct[key]
 
     async def compare(self, leg: Leg, upstream: str, scenarios: Sequence[str] = ()) -> Comparison:
-        """`upstream` is `ref` (over HTTP) or `refio` (over stdio)."""
         url = f"{self.gateway_url}/servers/{upstream}/mcp"
         through = await self._verdicts(upstream, leg, url, scenarios)
-        return compare(await self.direct(leg, scenarios), through, info_is_kept=upstream == "refio")
+        return compare(
+            await self.direct(leg, scenarios),
+            through,
+            info_is_kept=self.upstreams[upstream].transport == "stdio",
+        )
 
     async def _verdicts(
         self, label: str, leg: Leg, url: str, scenarios: Sequence[str]
@@ -52,39 +74,43 @@ class Stage:
 
 
 @asynccontextmanager
-async def standing_stage(suite: Suite, folder: Path) -> AsyncIterator[Stage]:
+async def standing_stage(
+    suite: Suite, folder: Path, upstreams: Sequence[Reference] = BOTH_ERAS
+) -> AsyncIterator[Stage]:
     """`folder` gets what the suite found and what the processes said."""
-    port = _free_port()
-    async with _refserver(port, folder / "refserver.txt"):
-        direct_url = f"http://localhost:{port}/mcp"
+    async with AsyncExitStack() as stack:
+        urls: dict[str, str] = {}
+        for era in {"both", *(each.era for each in upstreams if each.transport == "HTTP")}:
+            port = _free_port()
+            await stack.enter_async_context(_refserver(port, era, folder / f"refserver-{era}.txt"))
+            urls[era] = f"http://localhost:{port}/mcp"
         state = folder / "gateway"
         state.mkdir()
         config = state / "callgate.toml"
-        config.write_text(_config(direct_url))
-        async with running_gateway(state, "--port", "0", "--config", str(config)) as gateway:
-            await _until("The gateway's upstreams", lambda: _all_up(gateway))
-            gateway_url = gateway.announced["url"].replace("127.0.0.1", "localhost")
-            yield Stage(suite, folder, direct_url, gateway_url)
+        config.write_text("version = 1\n" + "".join(_entry(each, urls) for each in upstreams))
+        gateway = await stack.enter_async_context(
+            running_gateway(state, "--port", "0", "--config", str(config))
+        )
+        await _until("The gateway's upstreams", lambda: _all_up(gateway))
+        gateway_url = gateway.announced["url"].replace("127.0.0.1", "localhost")
+        yield Stage(suite, folder, urls["both"], gateway_url, {each.name: each for each in upstreams})
 
 
-def _config(direct_url: str) -> str:
+def _entry(upstream: Reference, urls: dict[str, str]) -> str:
     """JSON strings and lists are TOML ones too."""
-    return f"""version = 1
-
-[mcpServers.ref]
-url = {json.dumps(direct_url)}
-
-[mcpServers.refio]
-command = {json.dumps(sys.executable)}
-args = {json.dumps([str(REFSERVER), "stdio"])}
-"""
+    if upstream.transport == "HTTP":
+        how = f"url = {json.dumps(urls[upstream.era])}"
+    else:
+        words = [str(REFSERVER), "stdio", "--era", upstream.era]
+        how = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(words)}"
+    return f"\n[mcpServers.{upstream.name}]\n{how}\n"
 
 
 @asynccontextmanager
-async def _refserver(port: int, said: Path) -> AsyncIterator[None]:
+async def _refserver(port: int, era: str, said: Path) -> AsyncIterator[None]:
     with said.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, REFSERVER, "http", "--port", str(port),
+            sys.executable, REFSERVER, "http", "--port", str(port), "--era", era,
             stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
     try:

@@ -5,19 +5,17 @@ Knows npm and the suite's command line; where its target comes from is `stage.py
 """
 
 import asyncio
-import hashlib
 import platform
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from locked_packages import InstallError, node_modules
+
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".cache" / "conformance"
 
-INSTALL_TIMEOUT_S = 600.0  # 60 MB of Node over a slow line
 RUN_TIMEOUT_S = 600.0  # the slowest leg takes half a minute; each scenario has its own, shorter limits
 
 
@@ -28,6 +26,7 @@ class SuiteError(Exception):
 @dataclass(frozen=True)
 class Leg:
     name: str
+    era: str
     package: str  # the alias in package.json
     arguments: tuple[str, ...]
 
@@ -35,9 +34,9 @@ class Leg:
 LEGS = {
     leg.name: leg
     for leg in (
-        Leg("016-all", "conformance-016", ()),
-        Leg("020-2025", "conformance-020", ("--spec-version", "2025-11-25")),
-        Leg("020-2026", "conformance-020", ("--spec-version", "2026-07-28")),
+        Leg("016-all", "legacy", "conformance-016", ()),
+        Leg("020-2025", "legacy", "conformance-020", ("--spec-version", "2025-11-25")),
+        Leg("020-2026", "modern", "conformance-020", ("--spec-version", "2026-07-28")),
     )
 }
 
@@ -82,44 +81,10 @@ class Suite:
 
 def install() -> Suite:
     """The suite and its Node below .cache, once for each state of the lock file."""
-    lock = HERE / "package-lock.json"
-    folder = CACHE / f"suite-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
-    if not folder.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        # Renamed into place when it is whole: an interrupted or a second installation does no harm.
-        with tempfile.TemporaryDirectory(dir=CACHE, prefix="installing-") as unfinished:
-            made = Path(unfinished) / "suite"
-            made.mkdir()
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(HERE / name, made)
-            _npm_ci(made)
-            if not folder.exists():
-                made.rename(folder)
-    return Suite(folder / "node_modules")
-
-
-def _npm_ci(folder: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise SuiteError("The conformance suite comes from npm, and there is no npm here: install Node.js")
-    command = [
-        npm,
-        "ci",
-        "--no-fund",
-        "--no-audit",
-        "--ignore-scripts",
-        "--fetch-retries=1",
-        "--loglevel=error",
-    ]
     try:
-        done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=INSTALL_TIMEOUT_S,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise SuiteError(f"npm did not install the conformance suite in {INSTALL_TIMEOUT_S:.0f} s") from None
-    if done.returncode != 0:
-        said = done.stderr[-2000:]
-        raise SuiteError(f"npm could not install the conformance suite; is its registry reachable?\n{said}")
-    if not any(folder.glob("node_modules/node-linux-*/bin/node")):
+        suite = Suite(node_modules(HERE, CACHE.name))
+    except InstallError as problem:
+        raise SuiteError(f"The conformance suite could not be installed: {problem}") from problem
+    if not any(suite.modules.glob("node-linux-*/bin/node")):
         raise SuiteError(f"There is no Node for {platform.system()} {platform.machine()} in package.json")
+    return suite

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from conformance.stage import Stage, standing_stage
+from conformance.bridge_losses import REASONS
+from conformance.stage import BOTH_ERAS, ONE_ERA, Stage, standing_stage
 from conformance.suite import LEGS, SuiteError, install
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -22,7 +23,9 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         suite = install()
     except SuiteError as problem:
         pytest.fail(str(problem), pytrace=False)  # never a skip: what was not run has not passed
-    async with standing_stage(suite, tmp_path_factory.mktemp("conformance")) as stage:
+    one_era = [each for each in ONE_ERA if each.transport == "HTTP"]
+    folder = tmp_path_factory.mktemp("conformance")
+    async with standing_stage(suite, folder, [*BOTH_ERAS, *one_era]) as stage:
         yield stage
 
 
@@ -39,3 +42,14 @@ async def test_an_upstream_over_stdio_loses_no_check_of_the_modern_era(stage: St
 async def test_a_legacy_child_reaches_its_client_with_questions_and_progress(stage: Stage) -> None:
     comparison = await stage.compare(LEGS["020-2025"], "refio", ASKS_AND_TELLS)
     assert comparison.is_whole, str(comparison)
+
+
+@pytest.mark.parametrize(
+    ("leg", "upstream", "era"), [("020-2026", "old", "legacy"), ("020-2025", "new", "modern")]
+)
+async def test_across_the_eras_exactly_the_checks_are_lost_that_have_a_reason(
+    stage: Stage, leg: str, upstream: str, era: str
+) -> None:
+    comparison = await stage.compare(LEGS[leg], upstream)
+    assert comparison.total > 0
+    assert set(comparison.lost) == set(REASONS[era]), str(comparison)

@@ -41,11 +41,15 @@ class Comparison:
         return self.total > 0 and not self.lost
 
     def __str__(self) -> str:
+        return self.told({})
+
+    def told(self, reasons: Mapping[Check, str]) -> str:
+        """With the reason beside each loss that has one."""
         lines = [f"{self.kept}/{self.total}"]
-        lines += [
-            f"    lost: {check.scenario} {check.check_id}: {verdict.status} {verdict.message}".rstrip()
-            for check, verdict in self.lost.items()
-        ]
+        for check, verdict in self.lost.items():
+            why = reasons.get(check)
+            said = f"{verdict.status} {verdict.message}" if why is None else f"({verdict.status}) {why}"
+            lines.append(f"    lost: {check.scenario} {check.check_id}: {said}".rstrip())
         return "\n".join(lines)
 
 

@@ -53,11 +53,11 @@ def get_json(url: str) -> Any:
 
 @asynccontextmanager
 async def running_gateway(
-    state: Path, *arguments: str, cwd: Path | None = None
+    state: Path, *arguments: str, cwd: Path | None = None, **extra_environment: str
 ) -> AsyncIterator[GatewayProcess]:
     process = await asyncio.create_subprocess_exec(
         *CALLGATE, "serve", "--json", *(arguments or ("--port", "0")),
-        stdout=asyncio.subprocess.PIPE, env=clean_environment(state), cwd=cwd or state,
+        stdout=asyncio.subprocess.PIPE, env=clean_environment(state, **extra_environment), cwd=cwd or state,
     )  # fmt: skip
     assert process.stdout is not None
     try:

@@ -200,9 +200,9 @@ async def test_an_updated_resource_is_told_to_its_subscribers_only_under_the_uri
         assert (await subscriber.request("resources/subscribe", {"uri": public}))["result"] == {}
         assert (await direct.request("resources/subscribe", {"uri": "file:///same.txt"}))["result"] == {}
         assert not one.heard("resources/subscribe")
-        assert [heard["params"]["uri"] for heard in two.heard("resources/subscribe")] == [
-            "file:///same.txt"
-        ] * 2
+        # Once on the connection that both share, whoever else wants to hear of it.
+        subscribed = [heard["params"]["uri"] for heard in two.heard("resources/subscribe")]
+        assert subscribed == ["file:///same.txt"]
         steps = [
             announce("notifications/resources/updated", {"uri": "file:///same.txt", "x-own": 1}),
             announce("notifications/prompts/list_changed", {"end": True}),

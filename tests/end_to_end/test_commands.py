@@ -121,15 +121,17 @@ async def test_config_commands_answer(tmp_path: Path) -> None:
     assert json.loads(places.stdout)["state"] == str(tmp_path)
 
 
-async def test_a_source_that_this_version_cannot_serve_is_shown_as_down(tmp_path: Path) -> None:
+async def test_a_database_that_is_down_does_not_stop_the_start_and_is_shown_as_down(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(
-        'version = 1\n[[sources]]\nid = "shop"\ndsn = "mysql://me@localhost/shop"\n'
+        'version = 1\n[[sources]]\nid = "shop"\ndsn = "mysql://me@127.0.0.1:1/shop"\n'
     )
     async with running_gateway(tmp_path) as gateway:
+        asked = await run_callgate(tmp_path, "call", "shop__query", "query=SELECT 1")
+        assert (asked.exit_code, "cannot be reached" in asked.stderr) == (5, True)
         health = await gateway.get("/healthz")
         assert health["status"] == "degraded"
         assert [(entry["name"], entry["state"], entry["code"]) for entry in health["servers"]] == [
-            ("shop", "down", "setup.engine")
+            ("shop", "down", "source.unavailable")
         ]
 
 

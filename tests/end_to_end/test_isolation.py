@@ -301,7 +301,6 @@ async def test_the_child_of_a_session_ends_with_it(tmp_path: Path, how: str) -> 
         if how == "delete":
             async with stage.client(capabilities={"roots": {}}) as client:
                 assert text_of(await client.play("one__play", FINE)) == "fine"
-                assert await_two(one)
                 await client.end()
         else:
 
@@ -311,15 +310,44 @@ async def test_the_child_of_a_session_ends_with_it(tmp_path: Path, how: str) -> 
             server = stdio_server(stage.folder)
             async with Client(server, mode="legacy", elicitation_callback=answer) as sdk:
                 await sdk.call_tool("one__play", {"steps": [FINE]})
-                assert await_two(one)
-        shared, own = one.pids()
+        shared, own = one.pids()[0], one.heard("tools/call")[0]["pid"]
+        assert own != shared
         await until(lambda: not is_alive(own))
         assert is_alive(shared)
         assert any(line.get("end") == "stdin" and line["pid"] == own for line in one.lines())
 
 
-def await_two(one: Actor) -> bool:
-    return len(one.pids()) == 2
+@pytest.mark.parametrize("end", ["stop", "kill"])
+async def test_the_next_client_that_needs_its_own_child_gets_one_that_is_there_already(
+    tmp_path: Path, end: str
+) -> None:
+    one = Actor("one", tmp_path)
+    async with staged(one) as stage:
+        async with (
+            stage.client(capabilities={"roots": {}}) as client,
+            stage.client(capabilities={"roots": {}}) as other,
+        ):
+            assert text_of(await client.play("one__play", FINE)) == "fine"
+            await until(lambda: len(one.pids()) == 3)
+            own = one.heard("tools/call")[0]["pid"]
+            (spare,) = set(one.pids()[1:]) - {own}
+            assert spare not in {line["pid"] for line in one.lines() if line["raw"]}, "nobody spoke to it"
+            assert text_of(await other.play("one__play", FINE)) == "fine"
+            assert [call["pid"] for call in one.heard("tools/call")] == [own, spare]
+            await until(lambda: len(one.pids()) == 4)
+            assert all(map(is_alive, one.pids()))
+        if end == "kill":
+            stage.process.kill()
+            await stage.process.wait()
+    await until(lambda: not any(map(is_alive, one.pids())))
+
+
+async def test_a_server_whose_clients_all_share_a_child_has_no_other(tmp_path: Path) -> None:
+    one = Actor("one", tmp_path)
+    async with staged(one) as stage, stage.client() as client, stage.client() as other:
+        for each in (client, other):
+            assert text_of(await each.play("one__play", FINE)) == "fine"
+    assert len(one.pids()) == 1
 
 
 async def test_an_http_session_of_a_client_ends_with_it(tmp_path: Path) -> None:

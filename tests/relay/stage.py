@@ -15,9 +15,11 @@ from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
+from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 
 LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
+BRIDGE = BridgeSettings(answer_timeout_s=60, state_key=b"0" * 32)
 MODERN = Envelope(Era.MODERN, "2026-07-28", "new", "1", progress_token=b"1")
 
 
@@ -30,6 +32,11 @@ class RememberingSink:
 
     @property
     def settled(self) -> list[Exchange]:
+        """What clients asked."""
+        return [exchange for exchange in self.all_settled if exchange.sender == "client"]
+
+    @property
+    def all_settled(self) -> list[Exchange]:
         return [event.exchange for event in self.events if isinstance(event, ExchangeSettled)]
 
 
@@ -53,6 +60,7 @@ class StagedUpstream:
         self.forgotten: list[str] = []
         self.say: Callable[[News], None] = lambda news: None
         self.envelopes: list[Envelope] = []
+        self.era: Era | None = None  # None: whichever the client's is
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         self.asked.append((hop.method, hop.params))
@@ -71,6 +79,9 @@ class StagedUpstream:
         if self.error is not None:
             raise self.error
         yield Reply(result=self.result)
+
+    def bridges(self, era: Era) -> bool:
+        return self.era is not None and self.era is not era
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
         self.told.append(method)

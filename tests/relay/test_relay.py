@@ -3,10 +3,13 @@
 import asyncio
 import json
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from relay.stage import (
+    BRIDGE,
     LEGACY,
+    MODERN,
     RememberingSink,
     StagedUpstream,
     arrival,
@@ -41,7 +44,7 @@ def mail() -> StagedUpstream:
 
 @pytest.fixture
 def relay(shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink) -> Relay:
-    return Relay([shop, mail], sink=sink, session_gap_s=1800)
+    return Relay([shop, mail], sink=sink, session_gap_s=1800, bridge=BRIDGE)
 
 
 async def test_the_aggregate_lists_every_tool_under_its_public_name(
@@ -180,7 +183,7 @@ async def test_a_failed_handshake_leaves_no_session_behind(relay: Relay, shop: S
 async def test_a_call_is_judged_by_what_the_server_says_now(
     shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink
 ) -> None:
-    relay = Relay([shop, mail], sink=sink, session_gap_s=1, deny_destructive=True)
+    relay = Relay([shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, deny_destructive=True)
     call = arrival("tools/call", {"name": "shop__query"})
     assert (await reply_of(relay, call)).fault is None
     shop.tools = [tool("query", destructiveHint=True)]
@@ -198,7 +201,7 @@ async def test_one_servers_odd_list_does_not_break_the_others(relay: Relay, mail
 
 async def test_two_tools_that_would_have_one_name_have_two(sink: RememberingSink) -> None:
     one, other = StagedUpstream("a_", tool("t")), StagedUpstream("a", tool("_t"))
-    relay = Relay([one, other], sink=sink, session_gap_s=1)
+    relay = Relay([one, other], sink=sink, session_gap_s=1, bridge=BRIDGE)
     result = result_of(await reply_of(relay, arrival("tools/list")))
     first, second = (entry["name"] for entry in result["tools"])
     assert first == "a___t"
@@ -279,13 +282,23 @@ async def test_a_list_is_asked_in_nobodys_name(relay: Relay, shop: StagedUpstrea
     assert shop.envelopes[0].progress_token is None
 
 
+async def test_a_list_is_asked_as_the_view_says_whatever_a_later_request_declares(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    """Else what a connection of one client's own shows would be stored as everybody's list."""
+    await reply_of(relay, arrival("prompts/list"))
+    asking = replace(MODERN, capabilities=b'{"elicitation":{}}')
+    await reply_of(relay, arrival("tools/list", envelope=asking))
+    assert [envelope.capabilities for envelope in shop.envelopes] == [b"{}", b"{}"]
+
+
 @pytest.mark.parametrize(
     ("name", "allowed"), [("shop__query", True), ("mail__send", True), ("shop__wipe", False)]
 )
 async def test_a_policy_against_destruction_stops_what_may_destroy(
     shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink, name: str, allowed: bool
 ) -> None:
-    relay = Relay([shop, mail], sink=sink, session_gap_s=1, deny_destructive=True)
+    relay = Relay([shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, deny_destructive=True)
     reply = await reply_of(relay, arrival("tools/call", {"name": name}))
     assert (reply.fault is None) is allowed
     if reply.fault is not None:

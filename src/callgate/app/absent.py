@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
@@ -20,6 +21,9 @@ class AbsentUpstream:
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.name} is down: {self._health.detail}")
         yield  # an async generator, like every Upstream.ask
+
+    def bridges(self, era: Era) -> bool:
+        return False
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
         pass

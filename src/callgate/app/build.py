@@ -4,10 +4,15 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from callgate.api.http_api import HttpApi
-from callgate.app.absent import AbsentUpstream
+from callgate.api.http_api import ApiParts, HttpApi
+from callgate.api.metrics import CallMeter
+from callgate.app.audit import AuditedSink
+from callgate.app.caller import RelayCaller
+from callgate.app.sources import briefly_named, open_sources, source_facts, tool_problems
+from callgate.app.state_key import state_key
 from callgate.config.paths import record_folder, state_folder
-from callgate.config.specs import Config, McpServerSpec, ServerSpec, SourceSpec
+from callgate.config.problem import ConfigProblems
+from callgate.config.specs import Config, McpServerSpec, ServerSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
@@ -15,17 +20,22 @@ from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.upstream import Upstream
-from callgate.recorder.recorder import Recorder
+from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.reader import Reader
+from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact import Redactor
+from callgate.recorder.retention import Retention
+from callgate.recorder.tokens import TokenCounter
+from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 from callgate.sql.demo import make_demo_shop
 from callgate.sql.open_source import open_source
-from callgate.sql.settings import Mode, SourceSettings
+from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
-from callgate.upstreams.openers import child_opener, http_opener, sse_opener
+from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
 from callgate.upstreams.warden import Warden
 
 
@@ -52,6 +62,8 @@ class Outward:
 class Gateway:
     relay: Relay
     recorder: Recorder | None
+    audit: AuditedSink | None
+    api: HttpApi
     listener: Listener
     local_socket: LocalSocket
     outward: Outward
@@ -59,10 +71,13 @@ class Gateway:
     async def close(self) -> None:
         """Doors first, then what is behind them; the record last, so that it hears of every end."""
         self.relay.retire()
+        self.api.retire()
         await self.listener.close()
         await self.local_socket.close()
         await self.relay.close()
         await self.outward.close()
+        if self.audit is not None:
+            await asyncio.to_thread(self.audit.close)
         if self.recorder is not None:
             await self.recorder.close()
 
@@ -70,25 +85,68 @@ class Gateway:
 async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder)."""
     state = make_state_folder(config)
-    upstreams: list[Upstream] = [_source(spec) for spec in config.sources]
+    if problems := list(tool_problems(config)):
+        raise ConfigProblems(problems)
+    upstreams = open_sources(config)
     outward = Outward(Warden(), HttpClient())
     upstreams += [
-        _mcp_server(name, spec, outward) for name, spec in config.mcp_servers.items() if not spec.disabled
+        open_mcp_server(name, spec, config.server, outward)
+        for name, spec in config.mcp_servers.items()
+        if not spec.disabled
     ]
     if config.is_empty:
         upstreams.append(await _demo(state))
-    recorder = None
-    if config.record.enabled:
-        recorder = Recorder(record_folder(config), Redactor(config.record.redact_keys), keeps_store)
+    redactor = redactor_of(config)
+    recorder = make_recorder(config, keeps_store) if config.record.enabled else None
+    sink = meter = CallMeter(recorder or _Unrecorded())
+    audit = AuditedSink(sink, redactor.text) if config.server.audit_stderr else None
     relay = Relay(
         upstreams,
-        sink=recorder or _Unrecorded(),
+        sink=audit or sink,
         session_gap_s=config.record.session_gap_s,
+        bridge=BridgeSettings(config.server.answer_timeout_s, state_key(config.server.state_key, state)),
         deny_destructive=config.policy.destructive == "deny",
+        record_gate=recorder,
+        briefly_named=briefly_named(config),
+        tool_search=config.server.tool_search,
     )
-    api = HttpApi(record=recorder, status=relay)
+    api = HttpApi(
+        ApiParts(
+            relay,
+            RelayCaller(relay),
+            record=Reader(recorder) if recorder is not None else None,
+            feed=recorder.feed if recorder is not None else None,
+            meter=meter,
+            sources=source_facts(config),
+            count_tokens=TokenCounter().count,
+            redact=redactor.text,
+        )
+    )
     listener = Listener(relay, api.app(), _gate_rules(config.server), config.server.max_body_bytes)
-    return Gateway(relay, recorder, listener, LocalSocket(relay), outward)
+    return Gateway(relay, recorder, audit, api, listener, LocalSocket(relay), outward)
+
+
+def redactor_of(config: Config) -> Redactor:
+    return Redactor(config.record.redact_keys, config.record.redact_patterns)
+
+
+def make_recorder(config: Config, keeps_store: bool) -> Recorder:
+    record = config.record
+    settings = RecorderSettings(
+        record_folder(config),
+        keeps_store,
+        waits_for_journal=record.sync == "reply",
+        refuses_unrecorded=record.on_failure == "refuse",
+        retention=Retention(record.keep_s, record.max_size_bytes),
+    )
+    of_server = {
+        name: Redactor(
+            (*record.redact_keys, *spec.redact_keys), (*record.redact_patterns, *spec.redact_patterns)
+        )
+        for name, spec in config.mcp_servers.items()
+        if spec.redact_keys or spec.redact_patterns
+    }
+    return Recorder(settings, RowBuilder(redactor_of(config), record.max_body_bytes, of_server))
 
 
 def make_state_folder(config: Config) -> Path:
@@ -104,39 +162,21 @@ def make_state_folder(config: Config) -> Path:
     return folder
 
 
-def _source(spec: SourceSpec) -> Upstream:
-    settings = SourceSettings(
-        source_id=spec.id,
-        engine=spec.dsn.engine.value,
-        path=Path(spec.dsn.path or ""),
-        schema=spec.dsn.params.get("schema"),
-        mode=Mode(spec.mode),
-        timeout_s=spec.timeout_s,
-        max_rows=spec.max_rows,
-        character_limit=spec.character_limit,
-        allow_ddl=spec.allow_ddl,
-        allow_functions=frozenset(spec.allow_functions),
-        pool_size=spec.pool_size,
-        require_qualified=bool(spec.require_qualified),
-        from_environment=spec.from_environment,
-    )
-    try:
-        return open_source(settings)
-    except SetupError as error:  # an engine we do not speak yet: shown as down, the rest is served
-        return AbsentUpstream(spec.id, "sql", error.message, error.code)
-
-
-def _mcp_server(name: str, spec: McpServerSpec, outward: Outward) -> Upstream:
+def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
+    own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
-        opener = child_opener(ChildCommand(name, spec.command, spec.args, env, spec.cwd), outward.warden)
+        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd)
+        opener = child_opener(command, outward.warden)
+        own_opener = OwnChildOpener(command, outward.warden)
     else:
         assert spec.url is not None
         headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
         settings = HttpSettings(name, spec.url, headers)
         make = sse_opener if spec.kind == "sse" else http_opener
         opener = make(settings, outward.client)
-    return McpUpstream(McpUpstreamPlan(name, opener, spec.timeout_s, spec.isolation))
+    plan = McpUpstreamPlan(name, opener, spec.timeout_s, spec.isolation, server.answer_timeout_s, own_opener)
+    return McpUpstream(plan)
 
 
 async def _demo(state: Path) -> Upstream:

@@ -106,6 +106,28 @@ CALLER_WRONG_HTTP_METHOD = _code(
 )
 CALLER_NOT_FOUND = _code("caller.not_found", "Nothing lives at this address", rpc=INVALID_REQUEST, http=404)
 CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INVALID_REQUEST, http=409)
+CALLER_REQUEST_STATE = _code(
+    "caller.request_state",
+    "The requestState cannot be resumed: forged, used, expired, or not yours",
+    rpc=INVALID_PARAMS,
+    http=400,
+)
+CALLER_MISSING_CAPABILITY = _code(
+    "caller.missing_capability",
+    "The server asks something that the client did not declare it can answer",
+    rpc=MISSING_CAPABILITY,
+    http=400,
+)
+CALLER_UNANSWERED = _code(
+    "caller.unanswered", "A question of the server was not answered in time", rpc=-31408, http=408
+)
+CALLER_NOT_REPLAYABLE = _code(
+    "caller.not_replayable",
+    "The call cannot be made again as it was: not all of it is in the record",
+    rpc=INVALID_PARAMS,
+    http=409,
+    exit_code=2,
+)
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
 # --- we will not
@@ -138,6 +160,13 @@ REFUSED_DESTRUCTIVE = _code(
     "The tool may destroy something, and the policy denies such tools",
     rpc=-31403,
     http=403,
+    exit_code=6,
+)
+REFUSED_UNRECORDED = _code(
+    "refused.unrecorded",
+    "Calls are refused while they cannot be recorded",
+    rpc=-31503,
+    http=503,
     exit_code=6,
 )
 REFUSED_ORIGIN = _code(
@@ -196,6 +225,16 @@ SOURCE_UNAVAILABLE = _code(
 SOURCE_SYNTAX = _code("source.syntax", "The database did not understand the statement", rpc=-31422, http=422)
 SOURCE_UNKNOWN_TABLE = _code("source.unknown_table", "The table does not exist", rpc=-31422, http=422)
 SOURCE_UNKNOWN_COLUMN = _code("source.unknown_column", "The column does not exist", rpc=-31422, http=422)
+SOURCE_UNKNOWN_DATABASE = _code(
+    "source.unknown_database", "The database or schema does not exist", rpc=-31422, http=422
+)
+SOURCE_ACCESS_DENIED = _code(
+    "source.access_denied", "The database account lacks the right to do that", rpc=-31403, http=403
+)
+SOURCE_CONSTRAINT = _code("source.constraint", "The row breaks a rule of its table", rpc=-31409, http=409)
+SOURCE_LOCKED = _code(
+    "source.locked", "Another session holds a lock that the statement needs", rpc=-31409, http=409
+)
 SOURCE_TIMEOUT = _code(
     "source.timeout", "The statement took longer than the limit and was stopped", rpc=-31504, http=504
 )
@@ -225,6 +264,7 @@ SETUP_ENGINE = _code(
 SETUP_NOT_RUNNING = _code(
     "setup.not_running", "No gateway is running for this state folder", rpc=-31502, http=502, exit_code=5
 )
+SETUP_RECORD_OFF = _code("setup.record_off", "Calls are not recorded here", rpc=-31503, http=503)
 SETUP_RECORD_ELSEWHERE = _code(
     "setup.record_elsewhere", "Another process holds the record's store", rpc=-31503, http=503
 )

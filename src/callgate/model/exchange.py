@@ -47,6 +47,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     workspace: str | None = None
     headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded
+    exchange_id: str | None = None  # chosen by a caller of our own, who wants to find it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Exchange:
     server_name: str | None = None  # the upstream, or "aggregate" for a merged list
     tool_name: str | None = None  # the name the client used
     annotations: bytes | None = None  # snapshot of the tool's annotations at call time
+    sender: str = "client"  # "client" | "server": a server's own question or notification is one too
     settlement: Settlement | None = None
     settled_mono: float | None = None
 

@@ -19,3 +19,6 @@ class Health:
     state: State
     detail: str  # one line for people: mode and engine when up, what is wrong and what to do when down
     error_code: str | None = None
+    era: str | None = None  # of an MCP server, once it introduced itself
+    version: str | None = None  # of the server or engine, as it says itself
+    stderr_tail: tuple[str, ...] = ()  # of a child process: its last lines, oldest first

@@ -1,11 +1,41 @@
-"""Who wants to know how the parts are doing."""
+"""Who wants to know how the parts are doing, and what they offer."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.model.health import Health
+from callgate.model.offers import Offer
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """One configured database as its users may know it: no password, no parameter of its address."""
+
+    source_id: str
+    engine: str  # as the operator wrote it: `mariadb` is not `mysql` here
+    host: str | None = None
+    port: int | None = None
+    database: str | None = None
+    user: str | None = None
+    is_read_only: bool = True
+    max_rows: int | None = None
 
 
 class Status(Protocol):
     def health(self) -> list[Health]:
         """One entry per configured source and server, in the operator's order."""
+        ...
+
+    async def tools(self) -> Sequence[Offer]:
+        """All tools, in the order of `tools/list`; what a server that is down said before counts."""
+        ...
+
+    async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
+        """Those that fit the words best, the best first."""
+        ...
+
+    @property
+    def catalog_version(self) -> int:
+        """Increases whenever what is offered may have changed."""
         ...

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from callgate.model.envelope import Envelope
+from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
 from callgate.model.heard import News
@@ -34,6 +34,10 @@ class Upstream(Protocol):
         cancels at the upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not
         exist here `CallerError`; the upstream may fill in the hop's `facts` and what it knows of the server.
         """
+        ...
+
+    def bridges(self, era: Era) -> bool:
+        """Whether a client of that era is, or may be, served by a server of the other one."""
         ...
 
     def tell(self, method: str, params: bytes, session: Session) -> None:

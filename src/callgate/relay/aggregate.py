@@ -14,12 +14,12 @@ from callgate.model.exchange import Exchange
 from callgate.model.offers import Kind
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
-from callgate.relay import own_answers
+from callgate.relay import find_tools, own_answers
 from callgate.relay.catalog import Catalog
 from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
+from callgate.relay.find_tools import ToolSearch
 from callgate.relay.listen import listen
 from callgate.relay.path import Path
-from callgate.relay.public_names import SEPARATOR
 from callgate.wire.params import peek, text_of
 
 AGGREGATE = "aggregate"  # the record's server_name of a merged list
@@ -28,9 +28,11 @@ _KIND_BY_METHOD = {kind.method: kind for kind in Kind}
 
 
 class AggregatePath:
-    def __init__(self, path: Path, capabilities: dict[str, Any]) -> None:
+    def __init__(self, path: Path, capabilities: dict[str, Any], search: ToolSearch | None = None) -> None:
+        """`search`: stands for all tools in the list."""
         self._path = path
         self._capabilities = capabilities
+        self._search = search
 
     async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
         """Our own reply, or the items of the server's answer."""
@@ -39,6 +41,9 @@ class AggregatePath:
             return own
         arrival = exchange.arrival
         match arrival.method:
+            case "tools/call" if self._search and text_of(peek(arrival.params).name) == find_tools.NAME:
+                exchange.server_name = AGGREGATE
+                return await self._search.answer(exchange, asker)
             case method if method in _KIND_BY_METHOD:
                 return await self._list(exchange, asker, _KIND_BY_METHOD[method])
             case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
@@ -72,6 +77,8 @@ class AggregatePath:
         catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
         modern = exchange.arrival.envelope.era is Era.MODERN
         hints = (ttl_ms, is_public) if modern else None
+        if self._search is not None and kind is Kind.TOOL:
+            catalog = self._search.catalog
         return Reply(result=own_answers.list_result(kind, catalog, hints))
 
     async def _route(self, exchange: Exchange, asker: Asker) -> Routed:
@@ -110,8 +117,8 @@ class AggregatePath:
         Raises that server's error when it cannot tell: a tool of a server that is down is not unknown.
         """
         name = text_of(peek(params).name) or ""
-        server = name.partition(SEPARATOR)[0]
-        if server in self._path.upstreams:
+        server = self._path.listings.server_of(name)
+        if server is not None:
             return await self._path.listings.one(server, kind, asker)
         return self._path.listings.current(kind, asker)
 
@@ -131,14 +138,10 @@ class AggregatePath:
         exchange.server_name = AGGREGATE
         return Reply(result=b"{}")
 
-    async def _subscribe(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
+    async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
         arrival, listings = exchange.arrival, self._path.listings
         resources = await listings.known(Kind.RESOURCE, asker)
         templates = await listings.known(Kind.TEMPLATE, asker)
         routed, route = by_uri(arrival.params, resources, templates)
-        if arrival.method == "resources/subscribe":
-            public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
-            self._path.ears.subscribe(exchange.session, route, public)
-        elif not self._path.ears.unsubscribe(exchange.session, route):
-            return Reply(result=b"{}")  # others still listen on the same connection
-        return self._path.ask(exchange, routed.upstream, routed.params, asker)
+        public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
+        return self._path.subscribe(exchange, route, public, routed.params, asker)

@@ -1,6 +1,5 @@
 """All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change."""
 
-import difflib
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,16 +7,14 @@ import msgspec
 
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
+from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.offers import Kind, Offer, Route
-from callgate.relay.public_names import public_name, public_uri, short_name
+from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, public_name, public_uri, short_name
 from callgate.wire.params import with_member
 
 # Whatever an upstream promises, a day is long enough.
 _MAX_TTL_MS = 86_400_000
 _MAX_TTL_DIGITS = 12
-# Comparing costs: past this many names, or for a name no person would type, there is no suggestion.
-_MAX_COMPARED = 500
-_MAX_COMPARED_CHARS = 200
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
@@ -57,20 +54,19 @@ class Catalog:
         ]
         if not known:
             return "Nothing of the kind is offered at the moment: see /healthz for what is down"
-        if len(known) > _MAX_COMPARED or len(name) > _MAX_COMPARED_CHARS:
-            return f"The list names all {len(known)}"
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        return f"Did you mean {' or '.join(near)}?" if near else f"The list names all {len(known)}"
+        return did_you_mean_one_of(name, known) or f"The list names all {len(known)}"
 
 
 def build_catalog(
     kind: Kind,
     listings: Sequence[tuple[str, Sequence[Native]]],
     owners: MutableMapping[tuple[Kind, str], str],
+    briefly_named: str | None = None,
 ) -> Catalog:
     """`listings`: by upstream, in the operator's order, so that names stay the same from run to run.
 
-    `owners`: of each uri the upstream that had it first; new ones are added.
+    `owners`: of each uri the upstream that had it first; new ones are added. `briefly_named`: the upstream,
+    if any, whose names are joined by one underscore.
     """
     offers: dict[str, Offer] = {}
     by_route: dict[Route, Offer] = {}
@@ -79,7 +75,8 @@ def build_catalog(
             route = Route(upstream, native.name)
             if route in by_route:  # a paginator that repeats itself
                 continue
-            name = _public(kind, upstream, native.name, owners)
+            separator = SHORT_SEPARATOR if upstream == briefly_named else SEPARATOR
+            name = _public(kind, route, separator, owners)
             if name in offers:  # `a_` + `t` and `a` + `_t`
                 name = short_name(upstream, native.name)
             definition = native.definition
@@ -89,9 +86,10 @@ def build_catalog(
     return Catalog(tuple(offers.values()), offers, by_route)
 
 
-def _public(kind: Kind, upstream: str, native: str, owners: MutableMapping[tuple[Kind, str], str]) -> str:
+def _public(kind: Kind, route: Route, separator: str, owners: MutableMapping[tuple[Kind, str], str]) -> str:
+    upstream, native = route.upstream, route.native_name
     if kind.key == "name":
-        return public_name(upstream, native)
+        return public_name(upstream, native, separator)
     # A uri is kept where it can be: tool results and other servers refer to it.
     owner = owners.setdefault((kind, native), upstream)
     return native if owner == upstream else public_uri(upstream, native)

@@ -40,9 +40,10 @@ class DirectPath:
                 raise CallerError(
                     CALLER_UNKNOWN_METHOD, "Method not found: initialize (there is none in 2026-07-28)"
                 )
-            case "resources/unsubscribe" if legacy and not self._is_last(exchange):
-                return Reply(result=b"{}")  # others still listen on the same connection
-            case "initialize" | "server/discover" | "resources/subscribe":
+            case "resources/subscribe" | "resources/unsubscribe" if legacy:
+                uri = text_of(peek(arrival.params).uri) or ""
+                return self._path.subscribe(exchange, Route(target, uri), uri, arrival.params, asker)
+            case "initialize" | "server/discover":
                 return self._ask_and_note(exchange, target, asker)
             case _:
                 return self._path.ask(exchange, target, arrival.params, asker)
@@ -69,10 +70,10 @@ class DirectPath:
         except CallerError:
             # The built-in SQL server leaves introductions to us.
             if arrival.method == "initialize":
-                result = own_answers.initialize_result(arrival.envelope, own_answers.TOOLS_ONLY)
+                result = own_answers.initialize_result(arrival.envelope, own_answers.BUILT_IN)
                 yield Reply(result=result, opened=exchange.session)
             elif arrival.method == "server/discover" and arrival.envelope.era is Era.MODERN:
-                yield Reply(result=own_answers.discover_result(own_answers.TOOLS_ONLY))
+                yield Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
             else:
                 raise
 
@@ -81,25 +82,8 @@ class DirectPath:
         arrival = exchange.arrival
         if not isinstance(item, Reply) or item.result is None or arrival.envelope.era is not Era.LEGACY:
             return item
-        match arrival.method:
-            case "initialize":
-                # The connection behind may be shared and speak another revision than this client asked for.
-                revision = msgspec.json.encode(arrival.envelope.revision)
-                return Reply(
-                    result=with_member(item.result, "protocolVersion", revision), opened=exchange.session
-                )
-            case "resources/subscribe":
-                uri = text_of(peek(arrival.params).uri)
-                if uri is not None and arrival.target is not None:
-                    self._path.ears.subscribe(exchange.session, Route(arrival.target, uri), uri)
-            case _:
-                pass
-        return item
-
-    def _is_last(self, exchange: Exchange) -> bool:
-        """Unsubscribes; whether nobody else wants to hear of it."""
-        arrival = exchange.arrival
-        uri = text_of(peek(arrival.params).uri)
-        if uri is None or arrival.target is None:
-            return True
-        return self._path.ears.unsubscribe(exchange.session, Route(arrival.target, uri))
+        if arrival.method != "initialize":
+            return item
+        # The connection behind may be shared and speak another revision than this client asked for.
+        revision = msgspec.json.encode(arrival.envelope.revision)
+        return Reply(result=with_member(item.result, "protocolVersion", revision), opened=exchange.session)

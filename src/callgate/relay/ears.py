@@ -17,15 +17,8 @@ from callgate.model.reply import Answer, Asking, Notice, Unasked
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
 from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.subscription import ACKNOWLEDGED, LIST_CHANGED, UPDATED
 
-UPDATED = "notifications/resources/updated"
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-# The filter of `subscriptions/listen` and the notification each of its members stands for.
-LIST_CHANGED = {
-    "toolsListChanged": "notifications/tools/list_changed",
-    "promptsListChanged": "notifications/prompts/list_changed",
-    "resourcesListChanged": "notifications/resources/list_changed",
-}
 _NOBODY = Answer(error=b'{"code":-32601,"message":"No client of this connection answers questions"}')
 # A listener that does not read loses the oldest: a list that changed twice is still a list that changed.
 _MAX_WAITING = 256
@@ -42,7 +35,8 @@ class _Ear:
 class Ears:
     def __init__(self) -> None:
         self._ears: dict[str, _Ear] = {}
-        self._listeners: set[asyncio.Queue[Notice | None]] = set()
+        # Modern listeners, each with its session.
+        self._listeners: dict[asyncio.Queue[Notice | None], str] = {}
 
     # ---- legacy sessions
 
@@ -58,11 +52,13 @@ class Ears:
         if ear := self._ears.get(session.session_id):
             ear.subscribed[route] = public_uri
 
-    def unsubscribe(self, session: Session, route: Route) -> bool:
-        """Whether that was the last one who wanted to hear of it."""
+    def is_subscribed(self, session: Session, route: Route) -> bool:
+        ear = self._ears.get(session.session_id)
+        return ear is not None and route in ear.subscribed
+
+    def unsubscribe(self, session: Session, route: Route) -> None:
         if ear := self._ears.get(session.session_id):
             ear.subscribed.pop(route, None)
-        return not any(route in other.subscribed for other in self._ears.values())
 
     # ---- what upstreams say
 
@@ -73,6 +69,8 @@ class Ears:
                 self._pass_on(ear, heard.upstream, item)
             elif isinstance(item, Asking):
                 item.respond(_NOBODY)
+            elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
+                self.announce(item.method, heard.session_id)
             return
         if not isinstance(item, Notice):
             if isinstance(item, Asking):
@@ -105,8 +103,11 @@ class Ears:
 
     # ---- modern listeners of the aggregate
 
-    def announce(self, method: str) -> None:
-        for queue in self._listeners:
+    def announce(self, method: str, session_id: str | None = None) -> None:
+        """To everybody, or to the one session that a connection serves."""
+        for queue, listener in self._listeners.items():
+            if session_id not in (None, listener):
+                continue
             if queue.full():
                 queue.get_nowait()
             queue.put_nowait(Notice(method, b"{}"))
@@ -118,7 +119,9 @@ class Ears:
                 queue.get_nowait()
             queue.put_nowait(None)
 
-    async def listen(self, wanted: dict[str, Any], uris: list[str]) -> AsyncGenerator[Notice]:
+    async def listen(
+        self, session: Session, wanted: dict[str, Any], uris: list[str]
+    ) -> AsyncGenerator[Notice]:
         """The acknowledgment, then the list changes that were asked for; ends with `close`.
 
         `uris`: the resources that are watched, for the acknowledgment.
@@ -128,11 +131,11 @@ class Ears:
         if uris:
             granted["resourceSubscriptions"] = uris
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
-        self._listeners.add(queue)
+        self._listeners[queue] = session.session_id
         try:
             yield Notice(ACKNOWLEDGED, b'{"notifications":%b}' % msgspec.json.encode(granted))
             while (notice := await queue.get()) is not None:
                 if notice.method in methods:
                     yield notice
         finally:
-            self._listeners.discard(queue)
+            del self._listeners[queue]

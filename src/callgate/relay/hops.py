@@ -8,16 +8,17 @@ from contextlib import aclosing
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.reply import Item, Reply
-from callgate.ports.upstream import Asker, Upstream
+from callgate.ports.upstream import Upstream
 
 
 def new_hop(upstream: Upstream, method: str, params: bytes) -> Hop:
     return Hop(upstream.name, method, params, started_mono=time.monotonic())
 
 
-async def run_hop(upstream: Upstream, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+async def run_hop(hop: Hop, asked: AsyncGenerator[Item]) -> AsyncGenerator[Item]:
+    """`asked`: what the upstream answers on this leg."""
     try:
-        async with aclosing(upstream.ask(hop, asker)) as items:
+        async with aclosing(asked) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     hop.result = item.result

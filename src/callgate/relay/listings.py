@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from callgate.model.envelope import Era
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import CallerError, CallgateError, UpstreamError
 from callgate.model.exchange import Hop
@@ -25,6 +24,7 @@ from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.catalog import Catalog, Native, Page, build_catalog, read_page
 from callgate.relay.hops import new_hop, run_hop
+from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR
 
 _log = logging.getLogger(__name__)
 
@@ -52,8 +52,14 @@ Views = tuple[str | None, ...]  # each upstream's view of one session, in their 
 
 
 class Listings:
-    def __init__(self, upstreams: Mapping[str, Upstream], is_strict: bool) -> None:
-        """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none."""
+    def __init__(
+        self, upstreams: Mapping[str, Upstream], is_strict: bool, briefly_named: str | None = None
+    ) -> None:
+        """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
+
+        `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
+        """
+        self._briefly_named = briefly_named
         self._upstreams = upstreams
         self._is_strict = is_strict
         self._common: Views = (None,) * len(upstreams)
@@ -62,9 +68,11 @@ class Listings:
         self._catalogs: dict[tuple[Kind, Views], Catalog] = {}  # made of what is known
         # Who had a uri first keeps it, whoever else comes up with the same later.
         self._owners: dict[tuple[Kind, str], str] = {}
+        self.version = 0  # how often somebody said that theirs changed
 
     def outdate(self, upstream: str, kind: Kind | None, view: str | None) -> None:
         """Ask again the next time; until then what is known serves. No kind: everything, of every view."""
+        self.version += 1
         for key, listing in self._known.items():
             if key[0] == upstream and (kind is None or key[1:] == (kind, view)):
                 self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
@@ -79,6 +87,14 @@ class Listings:
             del self._failed_until[key]
         for key in [key for key in self._catalogs if session.session_id in key[1]]:
             del self._catalogs[key]
+
+    def server_of(self, public_name: str) -> str | None:
+        """Whose a tool or prompt of that name would be."""
+        server = public_name.partition(SEPARATOR)[0]
+        if server in self._upstreams:
+            return server
+        brief = self._briefly_named
+        return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
 
     def current(self, kind: Kind, asker: Asker) -> Catalog:
         """As far as it is known, without asking anybody."""
@@ -139,8 +155,6 @@ class Listings:
         )
 
     def _views(self, asker: Asker) -> Views:
-        if asker.session.era is Era.MODERN:
-            return self._common
         views = tuple(upstream.view_of(asker.session) for upstream in self._upstreams.values())
         return self._common if views == self._common else views
 
@@ -153,6 +167,7 @@ class Listings:
                 kind,
                 [(name, listing.natives) for name, listing in listings if listing is not None],
                 self._owners,
+                self._briefly_named,
             )
             self._catalogs[kind, views] = catalog
         return catalog
@@ -203,7 +218,11 @@ class Listings:
                 del self._owners[kind, uri]
 
     async def _ask(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> Listing:
-        envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
+        # What is asked is what the view stands for: a later request of the session may declare other things.
+        capabilities = asker.session.envelope.capabilities
+        envelope = replace(
+            asker.envelope, capabilities=capabilities, progress_token=None, traceparent=None, log_level=None
+        )
         anonymous = Asker(envelope, asker.session, asker.rpc_id)
         pages: list[Page] = []
         cursor: bytes | None = None
@@ -235,7 +254,7 @@ class Listings:
         """The raw result; None when the upstream does not know the method, so offers nothing of the kind."""
         reply: Reply | None = None
         try:
-            async with aclosing(run_hop(self._upstreams[name], hop, asker)) as items:
+            async with aclosing(run_hop(hop, self._upstreams[name].ask(hop, asker))) as items:
                 async for item in items:
                     if isinstance(item, Reply):
                         reply = item

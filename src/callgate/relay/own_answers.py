@@ -13,7 +13,8 @@ from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 Capabilities = dict[str, Any]
 
 _SERVER_INFO = {"name": "callgate", "title": "Callgate", "version": callgate.__version__}
-TOOLS_ONLY: Capabilities = {"tools": {}}
+# Our own SQL server: what it offers does not change by itself, and nobody is told when a schema does.
+BUILT_IN: Capabilities = {"tools": {}, "resources": {}, "completions": {}}
 # With MCP servers behind us anything may come, and come later: what none of them offers is an empty list.
 EVERYTHING: Capabilities = {
     "tools": {"listChanged": True},
@@ -23,7 +24,8 @@ EVERYTHING: Capabilities = {
     "logging": {},
 }
 _INSTRUCTIONS = (
-    "Callgate stands in front of databases and MCP servers. Tools are named <server>__<tool>. "
+    "Callgate stands in front of databases and MCP servers. A tool's name begins with its server's. "
+    "A database's tables and columns can be read as resources, or found with search_objects. "
     "A refused statement says why and what to do instead."
 )
 # Nothing here changes while we run; a client may keep it for an hour.

@@ -1,30 +1,42 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
 from callgate.model.envelope import Era
-from callgate.model.errors import RefusedError
-from callgate.model.exchange import Exchange
-from callgate.model.offers import Kind, Offer
-from callgate.model.reply import Item
+from callgate.model.errors import CallgateError, RefusedError
+from callgate.model.exchange import Exchange, Hop
+from callgate.model.offers import Kind, Offer, Route
+from callgate.model.reply import Item, Reply
 from callgate.model.verdict import Deny
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.ears import Ears
 from callgate.relay.hops import new_hop, run_hop
 from callgate.relay.judge_call import judge_call
 from callgate.relay.listings import Listings
+from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
+from callgate.relay.rounds import ask_in_rounds
+from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
 
 
 class Path:
-    def __init__(self, upstreams: Mapping[str, Upstream], deny_destructive: bool) -> None:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        deny_destructive: bool,
+        bridge: BridgeSettings,
+        briefly_named: str | None = None,
+    ) -> None:
         self.upstreams = upstreams
-        self.listings = Listings(upstreams, is_strict=deny_destructive)
+        self.listings = Listings(upstreams, deny_destructive, briefly_named)
         self.ears = Ears()
         self.denies = deny_destructive
+        self.parked = ParkedCalls(bridge)
+        self._answer_timeout_s = bridge.answer_timeout_s
 
     def ask(
         self,
@@ -34,11 +46,68 @@ class Path:
         asker: Asker,
         param_headers: tuple[tuple[str, str], ...] = (),
     ) -> AsyncGenerator[Item]:
-        hop = new_hop(self.upstreams[upstream], exchange.arrival.method, params)
-        hop.param_headers = param_headers
+        asked = self.upstreams[upstream]
         exchange.server_name = upstream
+        if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
+            return self._bridge(exchange, asked, params, asker, param_headers)
+        hop = self._new_leg(exchange, asked, params, param_headers)
+        return run_hop(hop, asked.ask(hop, asker))
+
+    def _bridge(
+        self,
+        exchange: Exchange,
+        upstream: Upstream,
+        params: bytes,
+        asker: Asker,
+        param_headers: tuple[tuple[str, str], ...],
+    ) -> AsyncGenerator[Item]:
+        """The client may have to be asked, in the words of another era than the server's."""
+        if asker.envelope.era is Era.MODERN:
+            hop = self._new_leg(exchange, upstream, params, param_headers)
+            return run_hop(hop, self.parked.ask(upstream, exchange, hop, asker))
+
+        def leg(params: bytes) -> AsyncGenerator[Item]:
+            hop = self._new_leg(exchange, upstream, params, param_headers)
+            return run_hop(hop, upstream.ask(hop, asker))
+
+        return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s)
+
+    def _new_leg(
+        self,
+        exchange: Exchange,
+        upstream: Upstream,
+        params: bytes,
+        param_headers: tuple[tuple[str, str], ...],
+    ) -> Hop:
+        hop = new_hop(upstream, exchange.arrival.method, params)
+        hop.param_headers = param_headers
         exchange.hops.append(hop)
-        return run_hop(self.upstreams[upstream], hop, asker)
+        return hop
+
+    async def subscribe(
+        self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker
+    ) -> AsyncGenerator[Item]:
+        """`resources/subscribe` or `resources/unsubscribe` of a legacy client.
+
+        The ear is there before the upstream is asked: what changes meanwhile is heard.
+        """
+        session = exchange.session
+        was_subscribed = self.ears.is_subscribed(session, route)
+        is_subscribed = exchange.arrival.method == "resources/subscribe"
+        if is_subscribed:
+            self.ears.subscribe(session, route, public_uri)
+        try:
+            async with aclosing(self.ask(exchange, route.upstream, params, asker)) as items:
+                async for item in items:
+                    if isinstance(item, Reply) and item.fault is not None:
+                        is_subscribed = was_subscribed
+                    yield item
+        except CallgateError:
+            is_subscribed = was_subscribed
+            raise
+        finally:
+            if not is_subscribed:
+                self.ears.unsubscribe(session, route)
 
     def admit(self, exchange: Exchange, offer: Offer) -> tuple[tuple[str, str], ...]:
         """The verdict on a call of this offer, and the snapshot of its annotations.

@@ -16,19 +16,26 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
 from callgate.model.heard import News, StateChanged
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.offers import Kind
+from callgate.model.offers import Kind, Offer
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
+from callgate.ports.record_gate import RecordGate
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
-from callgate.relay.ears import LIST_CHANGED
+from callgate.relay.find_tools import ToolSearch
+from callgate.relay.offered import Offered
+from callgate.relay.overheard import Overheard
+from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
+from callgate.wire.era_faults import fault_in, result_for_legacy
 from callgate.wire.result_shape import to_modern
+from callgate.wire.revisions import era_of
+from callgate.wire.subscription import LIST_CHANGED
 
 _log = logging.getLogger(__name__)
 
@@ -48,16 +55,26 @@ class Relay:
         *,
         sink: EventSink,
         session_gap_s: float,
+        bridge: BridgeSettings,
         deny_destructive: bool = False,
+        record_gate: RecordGate | None = None,
+        briefly_named: str | None = None,
+        tool_search: bool = False,
     ) -> None:
+        """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
+        `tool_search`: tools are found, not listed (`find_tools`)."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._sink = sink
+        self._record_gate = record_gate
+        self._overheard = Overheard(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
-        self._path = Path(self._upstreams, deny_destructive)
+        self._path = Path(self._upstreams, deny_destructive, bridge, briefly_named)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
-        capabilities = own_answers.TOOLS_ONLY if only_sql else own_answers.EVERYTHING
-        self._aggregate = AggregatePath(self._path, capabilities)
+        capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
+        self._offered = Offered(self._path.listings)
+        search = ToolSearch(self._path.listings, self._offered) if tool_search else None
+        self._aggregate = AggregatePath(self._path, capabilities, search)
         self._direct = DirectPath(self._path)
         for upstream in upstreams:
             upstream.hear(self._hear)
@@ -66,6 +83,16 @@ class Relay:
 
     def health(self) -> list[Health]:
         return [upstream.health() for upstream in self._upstreams.values()]
+
+    async def tools(self) -> Sequence[Offer]:
+        return await self._offered.tools()
+
+    async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
+        return await self._offered.find(query, limit)
+
+    @property
+    def catalog_version(self) -> int:
+        return self._path.listings.version
 
     # ---- ports.Answerer
 
@@ -85,14 +112,17 @@ class Relay:
         session = self._sessions.of(arrival, time.time())
         if arrival.method in _KEPT_NOTICES:
             return
-        for name, upstream in self._upstreams.items():
-            if arrival.target in (None, name):
-                upstream.tell(arrival.method, arrival.params, session)
+        told = [name for name in self._upstreams if arrival.target in (None, name)]
+        for name in told:
+            self._upstreams[name].tell(arrival.method, arrival.params, session)
+        self._overheard.notified(arrival, session, told)
 
     async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
         exchange = self._open(arrival)
         reply = Reply()
         try:
+            if self._record_gate is not None:
+                self._record_gate.admit()
             path = self._aggregate if arrival.target is None else self._direct
             asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
             routed = await path.route(exchange, asker)
@@ -104,9 +134,8 @@ class Relay:
                         if isinstance(item, Reply):
                             reply = item
                             break
-                        yield item
-            if reply.result is not None and arrival.envelope.era is Era.MODERN:
-                reply = Reply(result=to_modern(reply.result, arrival.method), opened=reply.opened)
+                        yield self._overheard.pass_on(item, exchange)
+            reply = self._in_era(reply, exchange)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
@@ -115,12 +144,14 @@ class Relay:
             self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
             raise
         except CallgateError as error:
-            reply, settlement = settlements.of_error(error)
+            reply, settlement = settlements.of_error(error, arrival)
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering %s failed", arrival.method)
             reply, settlement = settlements.of_bug()
         self._settle(exchange, settlement)
         self._drop_unopened(exchange, reply)
+        if self._record_gate is not None and (written := self._record_gate.written()) is not None:
+            await written
         yield reply
 
     def retire(self) -> None:
@@ -130,6 +161,7 @@ class Relay:
 
     async def close(self) -> None:
         self._sessions.end_all(time.time())
+        await self._path.parked.close()
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams.values()))
 
     # ---- what upstreams say of their own accord, and what becomes of sessions
@@ -162,7 +194,7 @@ class Relay:
         else:
             session = self._sessions.of(arrival, now_s)
         exchange = Exchange(
-            exchange_id=new_exchange_id(now_s),
+            exchange_id=arrival.exchange_id or new_exchange_id(now_s),
             arrival=arrival,
             session=session,
             opened_at=now_s,
@@ -178,6 +210,19 @@ class Relay:
         if arrival.method == "initialize" and arrival.session is None and reply.opened is None:
             self._sessions.end(exchange.session, time.time())
 
+    def _in_era(self, reply: Reply, exchange: Exchange) -> Reply:
+        """The answer as a client of its era expects it, whoever gave it."""
+        arrival = exchange.arrival
+        era = arrival.envelope.era
+        crossed = any(era_of(hop.server_protocol) not in (None, era) for hop in exchange.hops)
+        if reply.fault is not None:
+            return Reply(fault=fault_in(reply.fault, era, arrival.method)) if crossed else reply
+        if reply.result is None or (era is Era.LEGACY and not crossed):
+            return reply
+        shaped = to_modern if era is Era.MODERN else result_for_legacy
+        return Reply(result=shaped(reply.result, arrival.method), opened=reply.opened)
+
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         exchange.settle(settlement, time.monotonic())
         self._sink.emit(ExchangeSettled(exchange))
+        self._overheard.forget(exchange)

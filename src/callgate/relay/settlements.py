@@ -4,8 +4,9 @@ import msgspec
 
 from callgate.model.error_codes import BUG_INTERNAL
 from callgate.model.errors import CallerError, CallgateError, RefusedError
-from callgate.model.exchange import EndedBy, Outcome, Settlement
+from callgate.model.exchange import Arrival, EndedBy, Outcome, Settlement
 from callgate.model.reply import Reply
+from callgate.wire.era_faults import fault_in
 from callgate.wire.fault_of import BUG_FAULT, fault_of
 from callgate.wire.json_rpc import encode_error_object
 from callgate.wire.revisions import META_CODE
@@ -64,8 +65,8 @@ def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settleme
     )
 
 
-def of_error(error: CallgateError) -> tuple[Reply, Settlement]:
-    fault = fault_of(error)
+def of_error(error: CallgateError, arrival: Arrival) -> tuple[Reply, Settlement]:
+    fault = fault_in(fault_of(error), arrival.envelope.era, arrival.method)
     ours = isinstance(error, (CallerError, RefusedError))
     settlement = Settlement(
         Outcome.REFUSED if isinstance(error, RefusedError) else Outcome.FAILED,

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from callgate.model.errors import UpstreamError
+from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.reply import Item, Notice, Reply
 from callgate.upstreams.transport import Outgoing
@@ -22,9 +22,12 @@ class Call:
         "_items",
         "_on_full",
         "_waiter",
+        "declared",
         "drops",
         "is_full",
         "is_over",
+        "log_floor",
+        "may_be_asked",
         "method",
         "name",
         "param_headers",
@@ -44,13 +47,18 @@ class Call:
         self.params = b""
         self.name = name
         self.param_headers = param_headers
+        self.may_be_asked = False  # whether its asker can take a question of the server's
+        self.log_floor = 0  # messages of the server's log below this rank are not for its asker
+        # What a modern asker declared: a question beyond it ends the call. None: that is the server's to
+        # bear.
+        self.declared: bytes | None = None
         self.is_over = False  # the last item was put
         self.is_full = False
         # Whether notices that the asker cannot take are dropped: where holding back would hit others too.
         self.drops = False
         self._held_bytes = 0
         self._on_full: Callable[[bool], None] | None = None
-        self._items: deque[Item | UpstreamError] = deque()
+        self._items: deque[Item | CallgateError] = deque()
         self._waiter: asyncio.Future[None] | None = None
 
     def keep(self, rpc_id: int, method: str, params: bytes, on_full: Callable[[bool], None]) -> None:
@@ -61,8 +69,8 @@ class Call:
         if self._hop is not None:
             self._hop.rpc_id = rpc_id
 
-    def put(self, item: Item | UpstreamError) -> None:
-        if isinstance(item, (Reply, UpstreamError)):
+    def put(self, item: Item | CallgateError) -> None:
+        if isinstance(item, (Reply, CallgateError)):
             self.is_over = True
             self._set_full(False)  # nothing more will come for it
         elif isinstance(item, Notice):
@@ -76,12 +84,12 @@ class Call:
             self._waiter.set_result(None)
 
     async def next(self) -> Item:
-        """Raises the UpstreamError that ended the call."""
+        """Raises the error that ended the call."""
         while not self._items:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         item = self._items.popleft()
-        if isinstance(item, UpstreamError):
+        if isinstance(item, CallgateError):
             raise item
         if isinstance(item, Notice):
             self._held_bytes -= len(item.params)

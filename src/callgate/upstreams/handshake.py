@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import (
     HEADER_MISMATCH,
@@ -19,17 +18,14 @@ from callgate.model.error_codes import (
     UPSTREAM_OTHER_ERA,
 )
 from callgate.model.errors import UpstreamError
+from callgate.wire.era_params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
-    META_CLIENT_CAPABILITIES,
-    META_CLIENT_INFO,
-    META_PROTOCOL_VERSION,
     META_SERVER_INFO,
     MODERN_REVISIONS,
 )
 
-OUR_INFO = msgspec.json.encode({"name": "callgate", "title": "Callgate", "version": callgate.__version__})
 # A legacy server may stay silent when it is asked something before `initialize`.
 PROBE_TIMEOUT_S = 3.0
 _MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
@@ -47,31 +43,6 @@ class Introduction:
     capabilities: dict[str, Any]
 
 
-def meta_of(envelope: Envelope | None) -> bytes:
-    """The modern `_meta` for a request made on a client's behalf, or on our own."""
-    info = envelope.client_info if envelope is not None and envelope.client_info else OUR_INFO
-    capabilities = envelope.capabilities if envelope is not None else b"{}"
-    return b'{"%b":"%b","%b":%b,"%b":%b}' % (
-        META_PROTOCOL_VERSION.encode(),
-        MODERN_REVISIONS[0].encode(),
-        META_CLIENT_INFO.encode(),
-        info,
-        META_CLIENT_CAPABILITIES.encode(),
-        capabilities,
-    )
-
-
-def with_envelope(params: bytes, envelope: Envelope | None) -> bytes:
-    """The same params with the modern envelope beside what `_meta` holds already; one that is there stays."""
-    if META_PROTOCOL_VERSION.encode() in params:
-        return params
-    members = msgspec.json.decode(params, type=dict[str, msgspec.Raw]) if params else {}
-    meta = msgspec.json.decode(members.get("_meta", msgspec.Raw(b"{}")), type=dict[str, msgspec.Raw])
-    envelope_meta = msgspec.json.decode(meta_of(envelope), type=dict[str, msgspec.Raw])
-    members["_meta"] = msgspec.Raw(msgspec.json.encode({**meta, **envelope_meta}))
-    return msgspec.json.encode(members)
-
-
 def discover_params() -> bytes:
     return with_envelope(b"", None)
 
@@ -81,7 +52,8 @@ def initialize_params(client: Envelope | None) -> bytes:
     if client is None:
         revision, capabilities, info = LEGACY_REVISIONS[0], b"{}", OUR_INFO
     else:
-        revision, capabilities, info = client.revision, client.capabilities, client.client_info or OUR_INFO
+        revision = client.revision if client.era is Era.LEGACY else LEGACY_REVISIONS[0]
+        capabilities, info = client.capabilities, client.client_info or OUR_INFO
     return b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
         revision.encode(),
         capabilities,
@@ -168,5 +140,5 @@ def other_era(name: str, wanted: Era, detail: str = "") -> UpstreamError:
     return UpstreamError(
         UPSTREAM_OTHER_ERA,
         f"{name} speaks only {other}{detail}",
-        hint="The bridge between the eras is not built yet: use a client of the server's era",
+        hint="Update the server, or the gateway: they have no revision of the protocol in common",
     )

@@ -37,6 +37,7 @@ class LinkPlan:
     era: Era | None  # None: whichever the upstream prefers
     client: Envelope | None  # the one client it serves; None when it is shared
     timeout_s: float
+    answer_timeout_s: float = 600.0  # how long a person may think about a question of the server's
 
 
 class Link:
@@ -49,7 +50,7 @@ class Link:
         self._on_heard = on_heard
         self._on_state = on_state
         self._loop = asyncio.get_running_loop()
-        self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, on_heard)
+        self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
         self._transport: Transport | None = None
         self._recheck: Callable[[], Awaitable[Era]] | None = None
         self._doubting: asyncio.Task[None] | None = None
@@ -75,6 +76,15 @@ class Link:
     @property
     def in_flight(self) -> int:
         return self._traffic.connection.in_flight
+
+    @property
+    def is_pipe(self) -> bool:
+        """All requests share one stream, so that what the server says carries no address."""
+        return self._traffic.is_pipe
+
+    @property
+    def is_shared(self) -> bool:
+        return self._plan.client is None
 
     @property
     def stderr_tail(self) -> list[str]:
@@ -107,6 +117,7 @@ class Link:
     async def close(self) -> None:
         self._closing = True
         self._traffic.close()
+        self.attempted.set()  # whoever waits for it to be ready need not wait any longer
         tasks = [task for task in (self._life, self._doubting) if task is not None]
         for task in tasks:
             task.cancel()

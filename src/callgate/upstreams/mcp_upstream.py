@@ -1,50 +1,47 @@
-"""One MCP server behind us, as relay sees it: which of its links serves whom, and how it is doing.
+"""One MCP server behind us, as relay sees it: which of its lines serves whom, and how it is doing.
 
-Rules (protocol.md, "Isolation of legacy upstreams")
-1. The first link finds out the era and is shared. Modern requests need no other: they carry all they need.
-2. Legacy clients that declare no sampling, elicitation or roots share a link; one that declares any gets its
-   own, which declares exactly what that client does. `shared` and `session` force it either way.
-3. A link of its own ends with its session. There is a ceiling on them.
-4. A list may be asked over a link of either era; everything else needs one of the client's.
+Rules (protocol.md, "Isolation of legacy upstreams", "The bridge")
+1. The first line finds out the era and is shared. A modern server needs no other for a modern client:
+   requests carry all they need.
+2. At a legacy server, clients that declare no sampling, elicitation or roots share a line; one that
+   declares any gets its own (`own_lines`). `shared` and `session` force it either way.
+3. A legacy client of a server that speaks both eras gets a legacy line. Where the server refuses that, and
+   for a modern client of a legacy server, the eras are bridged: `call_on_line` says how.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
-from functools import lru_cache
-
-import msgspec
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_BUSY, UPSTREAM_OTHER_ERA
+from callgate.model.error_codes import UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
 from callgate.model.offers import Kind
-from callgate.model.reply import Item, Notice, Reply, Unasked
+from callgate.model.reply import Item, Unasked
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.upstreams.call import Call
-from callgate.upstreams.handshake import Introduction, other_era, with_envelope
-from callgate.upstreams.link import Link, LinkPlan
-from callgate.upstreams.transport import Opener
-from callgate.wire.params import peek, text_of
-from callgate.wire.request_table import NO_TIMEOUT
-from callgate.wire.subscription import subscription_of, with_subscription
+from callgate.upstreams.call_on_line import CallOnLine
+from callgate.upstreams.handshake import Introduction
+from callgate.upstreams.line import Line
+from callgate.upstreams.link import LinkPlan
+from callgate.upstreams.log_levels import LogLevels
+from callgate.upstreams.own_lines import OwnLines
+from callgate.upstreams.transport import ClosableOpener, Opener
+from callgate.wire.capabilities import answers_questions
+from callgate.wire.input_required import ROUND_TRIP_METHODS
 
-_QUESTIONS = frozenset({"sampling", "elicitation", "roots"})
 _LIST_METHODS = frozenset(kind.method for kind in Kind)
-_SPECIAL_METHODS = frozenset({"initialize", "subscriptions/listen"})
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-# Links of single sessions, each perhaps a process: past this the machine is at risk, not the client.
-_MAX_OWN_LINKS = 100
-# A server that keeps state for its client keeps it this long; the next call starts a new one.
-_OWN_IDLE_S = 1800.0
-# A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
-_LISTEN_PAUSE_S = 1.0
-_LISTEN_MAX_PAUSE_S = 60.0
+# What is not simply passed on, even within one era.
+_SPECIAL_METHODS = frozenset(
+    {"initialize", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
+)
+# A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
+# Matrix").
+_REFUSING_STATUSES = frozenset({400, 404, 405})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,8 @@ class McpUpstreamPlan:
     opener: Opener
     timeout_s: float = 30.0
     isolation: str = "auto"  # "auto" | "shared" | "session"
+    answer_timeout_s: float = 600.0  # how long a person may think about a server's question
+    own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
 
 
 class McpUpstream:
@@ -61,11 +60,11 @@ class McpUpstream:
     def __init__(self, plan: McpUpstreamPlan) -> None:
         self._plan = plan
         self._listener: Callable[[News], None] = lambda news: None
-        self._own: dict[str, Link] = {}
-        self._shared_legacy: Link | None = None
-        self._ending: set[asyncio.Task[None]] = set()
-        self._listening: asyncio.Task[None] | None = None
-        self._first = self._new_link(None, None, None)
+        self._levels = LogLevels()
+        self._own = OwnLines(plan.name, plan.isolation == "session", self._open_own)
+        self._shared_legacy: Line | None = None
+        self._is_modern_only = False
+        self._first = self._open(None, None, None)
 
     @property
     def name(self) -> str:
@@ -74,230 +73,217 @@ class McpUpstream:
     # ---- ports.Upstream
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        first = self._first
-        introduction = first.introduction
-        # What nearly every call needs: the shared link is up and speaks the client's era. One generator less.
+        introduction = self._first.link.introduction
+        # What nearly every call needs: the shared line is up and speaks the client's era. One generator less.
         if (
             introduction is not None
             and introduction.era is asker.envelope.era
             and hop.method not in _SPECIAL_METHODS
-            and not self._needs_own(asker.session.envelope)
+            and not self._needs_own(_client(asker), introduction.era)
         ):
-            self._note_version(hop, introduction)
-            return self._ask(first, hop, asker, introduction.era is Era.MODERN)
+            return CallOnLine(self._first, introduction, self._levels).plain(hop, asker)
         return self._find_and_ask(hop, asker)
 
-    def _ask(self, link: Link, hop: Hop, asker: Asker, modern: bool) -> AsyncGenerator[Item]:
-        # A list that we ask ourselves, or for a legacy client, has no envelope of its own yet.
-        speaker = asker.envelope if asker.envelope.era is Era.MODERN else None
-        params = with_envelope(hop.params, speaker) if modern else hop.params
-        # Only the modern era repeats the name in a header.
-        call = Call(_name_in(hop.method, params) if modern else None, hop.param_headers, hop)
-        timeout_s = NO_TIMEOUT if hop.method == "subscriptions/listen" else None
-        return link.ask(hop.method, params, call, timeout_s)
-
-    async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        link = await self._link_for(asker, hop.method)
-        introduction = link.introduction
-        if hop.method == "initialize":
-            introduction = await link.until_ready(self._plan.timeout_s)
-        self._note_version(hop, introduction)
-        if hop.method == "initialize" and introduction is not None:
-            yield Reply(result=introduction.result)
-            return
-        modern = introduction is not None and introduction.era is Era.MODERN
-        subscribing = hop.method == "subscriptions/listen"
-        try:
-            async with aclosing(self._ask(link, hop, asker, modern)) as items:
-                async for item in items:
-                    yield _restore_subscription(item, asker.rpc_id) if subscribing else item
-        finally:
-            self._note_version(hop, link.introduction)
+    def bridges(self, era: Era) -> bool:
+        introduction = self._first.link.introduction
+        return introduction is None or introduction.era is not era
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
-        link = self._own.get(session.session_id)
-        if link is None and session.target == self.name:  # everything of a direct client's passes
-            link = self._shared_legacy or self._first
-        if link is not None:
-            link.tell(method, params)
+        lines = self._own.of_session(session.session_id)
+        if not lines and session.target == self.name:  # everything of a direct client's passes
+            lines = [self._shared_legacy or self._first]
+        for line in lines:
+            if line.era is session.era:  # no notification of a client's is left in the modern era
+                line.link.tell(method, params)
 
     def hear(self, listener: Callable[[News], None]) -> None:
         self._listener = listener
 
     def view_of(self, session: Session) -> str | None:
-        return session.session_id if self._needs_own(session.envelope) else None
+        era = self._first.era or Era.LEGACY
+        is_bridged = session.era is Era.LEGACY and self._is_modern_only
+        return session.session_id if not is_bridged and self._needs_own(session.envelope, era) else None
 
     def forget(self, session: Session) -> None:
-        self._end_own(session.session_id)
+        self._levels.forget(session.session_id)
+        # A modern session ends by silence: whoever still listens, or has a call parked, is not silenced.
+        self._own.end(session.session_id, only_idle=session.era is Era.MODERN)
+        for line in (self._first, self._shared_legacy):
+            if line is not None:
+                line.forget(session.session_id)
 
     def health(self) -> Health:
-        links = self._links()
-        ready = [link for link in links if link.is_ready]
+        lines = self._lines()
+        ready = [line.link for line in lines if line.link.is_ready]
         if ready:
-            return Health(self.name, "mcp", State.UP, _describe(ready[0].introduction, len(links)))
-        error = self._first.error
+            up = ready[0]
+            met = up.introduction
+            return Health(
+                self.name,
+                "mcp",
+                State.UP,
+                _describe(met, len(lines)),
+                era=met and met.era.value,
+                version=met and met.server_version,
+                stderr_tail=tuple(up.stderr_tail),
+            )
+        first = self._first.link
+        error = first.error
         if error is None:
             return Health(self.name, "mcp", State.STARTING, "connecting")
-        last = self._first.stderr_tail[-1:]
+        last = first.stderr_tail[-1:]
         detail = f"{error.message} (stderr: {last[0]})" if last and not error.hint else error.message
-        return Health(self.name, "mcp", State.DOWN, detail, error.code.code)
+        return Health(
+            self.name,
+            "mcp",
+            State.DOWN,
+            detail,
+            error.code.code,
+            stderr_tail=tuple(first.stderr_tail),
+        )
 
     async def close(self) -> None:
-        if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
-        await asyncio.gather(*(link.close() for link in self._links()))
-        if self._ending:
-            await asyncio.wait(list(self._ending))
+        shared = [self._first] if self._shared_legacy is None else [self._first, self._shared_legacy]
+        await asyncio.gather(self._own.close(), *(line.close() for line in shared))
+        if self._plan.own_opener is not None:
+            await self._plan.own_opener.close()
 
-    # ---- links
+    # ---- lines
 
-    def _links(self) -> list[Link]:
+    async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        line = await self._line_for(asker, hop.method)
+        introduction = line.link.introduction
+        if introduction is None or hop.method == "initialize":
+            introduction = await line.link.until_ready(self._plan.timeout_s)
+        own = self._own if self._takes_turns(line, asker, hop.method) else None
+        call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
+        asked = (
+            call.in_turn(hop, asker, own, self._plan.timeout_s) if own is not None else call.any(hop, asker)
+        )
+        try:
+            async with aclosing(asked) as items:
+                async for item in items:
+                    yield item
+        finally:
+            if line.link.introduction is not None:
+                note_version(hop, line.link.introduction)
+
+    def _lines(self) -> list[Line]:
         shared = [self._shared_legacy] if self._shared_legacy is not None else []
-        return [self._first, *shared, *self._own.values()]
+        return [self._first, *shared, *self._own.all()]
 
-    def _new_link(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Link:
-        plan = LinkPlan(self.name, self._plan.opener, era, client, self._plan.timeout_s)
+    def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
+        own_opener = self._plan.own_opener if client is not None else None
+        plan = LinkPlan(
+            self.name,
+            own_opener or self._plan.opener,
+            era,
+            client,
+            self._plan.timeout_s,
+            self._plan.answer_timeout_s,
+        )
 
         def on_heard(item: Unasked) -> None:
             self._listener(Heard(self.name, session_id, item))
 
-        return Link(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
+        return Line(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
 
-    async def _link_for(self, asker: Asker, method: str) -> Link:
+    def _open_own(self, client: Envelope, session: Session) -> Line:
+        return self._open(Era.LEGACY, client, session.session_id)
+
+    async def _line_for(self, asker: Asker, method: str) -> Line:
         """Raises UpstreamError."""
         first = self._first
-        if first.introduction is None:
-            await first.until_ready(self._plan.timeout_s)
-        introduction = first.introduction
-        assert introduction is not None
-        if asker.envelope.era is introduction.era is Era.MODERN:
+        if first.link.introduction is None:
+            await first.link.until_ready(self._plan.timeout_s)
+        era = first.era
+        assert era is not None
+        client = _client(asker)
+        if client.era is era is Era.MODERN:
             return first
-        if method in _LIST_METHODS and not self._needs_own(asker.session.envelope):
+        needs_own = self._needs_own(client, era)
+        if method in _LIST_METHODS and not needs_own:
             return first
-        if asker.envelope.era is Era.MODERN:
-            raise other_era(self.name, Era.MODERN)
-        try:
-            return await self._legacy_link(asker, introduction.era)
-        except UpstreamError as error:
-            if error.code is UPSTREAM_OTHER_ERA and method in _LIST_METHODS:
-                return first  # it can be listed, if not called
-            raise
+        if era is Era.MODERN:
+            return await self._legacy_line_of_modern(asker, needs_own)
+        if not needs_own:
+            return first
+        return await _ready(self._own.get(client, asker.session), self._plan.timeout_s)
 
-    async def _legacy_link(self, asker: Asker, first_era: Era) -> Link:
-        session = asker.session
-        if self._needs_own(session.envelope):
-            self._reap()
-            link = self._own.get(session.session_id)
-            if link is None:
-                link = self._own[session.session_id] = self._new_link(
-                    Era.LEGACY, session.envelope, session.session_id
-                )
-            link.used_at = asyncio.get_running_loop().time()
-        elif first_era is Era.LEGACY:
+    async def _legacy_line_of_modern(self, asker: Asker, needs_own: bool) -> Line:
+        """For a legacy client; the first line where the server does not speak its era after all."""
+        if self._is_modern_only:
             return self._first
+        if needs_own:
+            line = self._own.get(asker.session.envelope, asker.session)
         else:
-            if self._shared_legacy is None:
-                self._shared_legacy = self._new_link(Era.LEGACY, None, None)
-            link = self._shared_legacy
-        if link.introduction is None:
-            await link.until_ready(self._plan.timeout_s)
-        return link
+            line = self._shared_legacy = self._shared_legacy or self._open(Era.LEGACY, None, None)
+        try:
+            return await _ready(line, self._plan.timeout_s)
+        except UpstreamError as error:
+            if not _is_refusal(error) or not self._first.link.is_ready or self._speaks_legacy():
+                raise
+            # It would try, and be refused, for ever.
+            self._is_modern_only = True
+            self._own.end(asker.session.session_id, only_idle=False)
+            if self._shared_legacy is line:
+                self._shared_legacy = None
+                await line.close()
+            return self._first
 
-    def _reap(self) -> None:
-        """Make room: clients that crash never say goodbye, and each of them may hold a process.
+    def _speaks_legacy(self) -> bool:
+        """Whether a handshake went well: then the refusal of another one is a passing trouble."""
+        shared = [self._shared_legacy] if self._shared_legacy is not None else []
+        return any(line.link.is_ready for line in [*self._own.all(), *shared])
 
-        What was idle for long goes; at the ceiling, what was idle longest. Raises UpstreamError when all are
-        busy.
-        """
-        idle = [(link.used_at, session_id) for session_id, link in self._own.items() if link.in_flight == 0]
-        long_ago = asyncio.get_running_loop().time() - _OWN_IDLE_S
-        for used_at, session_id in sorted(idle):
-            if used_at < long_ago or len(self._own) >= _MAX_OWN_LINKS:
-                self._end_own(session_id)
-        if len(self._own) >= _MAX_OWN_LINKS:
-            raise UpstreamError(
-                UPSTREAM_BUSY,
-                f"{self.name} already serves {_MAX_OWN_LINKS} sessions with their own connection",
-                hint='End some sessions, or set isolation = "shared" for this server',
-            )
-
-    def _end_own(self, session_id: str) -> None:
-        link = self._own.pop(session_id, None)
-        if link is not None:
-            task = asyncio.create_task(link.close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
-
-    def _needs_own(self, client: Envelope) -> bool:
-        if client.era is Era.MODERN:
+    def _needs_own(self, client: Envelope, server_era: Era) -> bool:
+        if client.era is Era.MODERN is server_era:
             return False
         if self._plan.isolation != "auto":
             return self._plan.isolation == "session"
-        return _answers_questions(client.capabilities)
+        return answers_questions(client.capabilities)
 
-    # ---- what the first link tells
+    def _takes_turns(self, line: Line, asker: Asker, method: str) -> bool:
+        return (
+            asker.envelope.era is Era.MODERN
+            and line.link.is_pipe
+            and not line.link.is_shared
+            and method in ROUND_TRIP_METHODS
+        )
 
     def _first_changed(self, is_up: bool) -> None:
+        if is_up:
+            self._is_modern_only = False  # another one may stand there now
         self._listener(StateChanged(self.name, is_up))
-        introduction = self._first.introduction
-        if is_up and introduction is not None and introduction.era is Era.MODERN:
-            if self._listening is not None:
-                self._listening.cancel()
-            self._listening = asyncio.create_task(self._listen())
-
-    async def _listen(self) -> None:
-        """A modern server says what changed only to those who ask. Ends with the link, or a plain no."""
-        wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-        params = with_envelope(msgspec.json.encode({"notifications": wanted}), None)
-        pause_s = _LISTEN_PAUSE_S
-        while self._first.is_ready:
-            with suppress(UpstreamError):
-                if not await self._listen_once(params):
-                    return
-            await asyncio.sleep(pause_s)
-            pause_s = min(pause_s * 2, _LISTEN_MAX_PAUSE_S)
-
-    async def _listen_once(self, params: bytes) -> bool:
-        """Whether it is worth asking again."""
-        async with aclosing(self._first.ask("subscriptions/listen", params, Call(), NO_TIMEOUT)) as items:
-            async for item in items:
-                if isinstance(item, Notice) and item.method.endswith("list_changed"):
-                    self._listener(Heard(self.name, None, Notice(item.method, b"")))
-                elif isinstance(item, Reply):
-                    return item.fault is None
-        return True
-
-    def _note_version(self, hop: Hop, introduction: Introduction | None) -> None:
-        if introduction is not None:
-            hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
 
 
-@lru_cache(maxsize=1024)
-def _answers_questions(capabilities: bytes) -> bool:
-    return not _QUESTIONS.isdisjoint(msgspec.json.decode(capabilities, type=dict[str, msgspec.Raw]))
+def _client(asker: Asker) -> Envelope:
+    """Who is served: a legacy client said it once, a modern one says it with each request."""
+    return asker.envelope if asker.envelope.era is Era.MODERN else asker.session.envelope
 
 
-def _describe(introduction: Introduction | None, links: int) -> str:
+def _is_refusal(error: UpstreamError) -> bool:
+    """The server said no to the handshake itself; anything else may be a passing trouble."""
+    return (
+        error.code is UPSTREAM_OTHER_ERA
+        or error.data.get("refused") == "initialize"
+        or error.data.get("status") in _REFUSING_STATUSES
+    )
+
+
+async def _ready(line: Line, timeout_s: float) -> Line:
+    if line.link.introduction is None:
+        await line.link.until_ready(timeout_s)
+    return line
+
+
+def note_version(hop: Hop, introduction: Introduction) -> None:
+    hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
+
+
+def _describe(introduction: Introduction | None, lines: int) -> str:
     if introduction is None:
         return "up"
     who = " ".join(part for part in (introduction.server_name, introduction.server_version) if part)
-    shared = f", {links} connections" if links > 1 else ""
+    shared = f", {lines} connections" if lines > 1 else ""
     return f"{who or 'a server'}, {introduction.era.value} ({introduction.revision}){shared}"
-
-
-def _name_in(method: str, params: bytes) -> str | None:
-    member = _NAMED.get(method)
-    if member is None:
-        return None
-    peeked = peek(params)
-    return text_of(peeked.name if member == "name" else peeked.uri)
-
-
-def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
-    """The client knows its subscription by its own request's id, the upstream by ours."""
-    if isinstance(item, Notice) and subscription_of(item.params) is not None:
-        return Notice(item.method, with_subscription(item.params, rpc_id))
-    if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
-        return Reply(result=with_subscription(item.result, rpc_id))
-    return item

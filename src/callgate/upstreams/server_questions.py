@@ -5,40 +5,34 @@ Owns who may be asked what: exactly what the client of this link declared. A sha
 
 from collections.abc import Callable
 
-import msgspec
-
 from callgate.model.envelope import Envelope
 from callgate.model.reply import Answer, Asking
 from callgate.upstreams.call import Call
+from callgate.wire.capabilities import lacks
 from callgate.wire.connection_events import AskedBack
 from callgate.wire.params import peek
 
+TOO_MANY = Answer(error=b'{"code":-32603,"message":"Too many questions are open"}')
 NOT_DECLARED = Answer(error=b'{"code":-32601,"message":"The client did not declare that it answers this"}')
 # A person answers one after the other; a server that asks more than this at once is not asking.
-_MAX_OPEN = 100
-_NEEDED_CAPABILITY = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-}
+_MAX_OPEN = 1000
 
 
 class ServerQuestions:
     def __init__(self, client: Envelope | None) -> None:
-        self._is_shared = client is None
-        self._declared = (
-            frozenset(msgspec.json.decode(client.capabilities, type=dict[str, msgspec.Raw]))
-            if client is not None
-            else frozenset[str]()
-        )
+        self._client = client
         self._open: dict[bytes, tuple[Asking, Call | None]] = {}  # by the server's own id
         self._timers: dict[bytes, Callable[[], None]] = {}  # what stops the clock of each
 
-    def may_ask(self, method: str) -> bool:
-        if self._is_shared or len(self._open) >= _MAX_OPEN:
-            return False
-        needed = _NEEDED_CAPABILITY.get(method)
-        return needed is None or needed in self._declared
+    @property
+    def is_full(self) -> bool:
+        return len(self._open) >= _MAX_OPEN
+
+    def lacks(self, method: str, params: bytes) -> bytes | None:
+        """The capability that this question needs and nobody here declared; None when it may be put."""
+        if self._client is None:
+            return lacks(b"{}", method, params) or b"{}"
+        return lacks(self._client.capabilities, method, params)
 
     def put(self, asked: AskedBack, call: Call | None, answered: Callable[[Answer], None]) -> Asking:
         """The question as the client's side gets it; `answered` is called at most once."""
@@ -68,6 +62,10 @@ class ServerQuestions:
 
     def is_open(self, rpc_id: bytes, question: Asking) -> bool:
         return self._open.get(rpc_id, (None, None))[0] is question
+
+    def is_asked(self, call: Call) -> bool:
+        """Whether it waits for an answer already."""
+        return any(waiting is call for _, waiting in self._open.values())
 
     def forget_all(self) -> None:
         """The connection they were put on is gone: an answer would reach nobody."""

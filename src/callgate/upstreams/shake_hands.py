@@ -45,7 +45,8 @@ async def shake_hands(name: str, client: Envelope | None, opened: Opened, ask: A
                 return introduction
         if opened.era is Era.LEGACY and speaks_modern:
             raise other_era(name, Era.LEGACY, f" ({error_message(answer.error)})")
-        raise UpstreamError(UPSTREAM_FAILED, f"{name} refused initialize: {error_message(answer.error)}")
+        text = f"{name} refused initialize: {error_message(answer.error)}"
+        raise UpstreamError(UPSTREAM_FAILED, text, data={"refused": "initialize"})
     introduction = read_initialize(name, answer.result)
     opened.transport.negotiated(introduction.revision)
     opened.transport.send(Outgoing(encode_notification(_INITIALIZED, b""), None, _INITIALIZED))

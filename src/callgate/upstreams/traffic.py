@@ -18,9 +18,11 @@ from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
 from callgate.upstreams.call import Call
+from callgate.upstreams.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.message_post import REPEATABLE_METHODS
-from callgate.upstreams.server_questions import NOT_DECLARED, ServerQuestions
+from callgate.upstreams.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
 from callgate.upstreams.transport import Opened, Outgoing
+from callgate.wire.capabilities import lacks, missing_capability
 from callgate.wire.connection import Connection, ConnectionState
 from callgate.wire.connection_events import (
     Answered,
@@ -36,6 +38,7 @@ from callgate.wire.connection_events import (
 )
 from callgate.wire.fault_of import read_fault
 from callgate.wire.incoming import own_id
+from callgate.wire.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import encode_error_object, encode_notification
 from callgate.wire.request_table import Pending
 from callgate.wire.subscription import subscription_of
@@ -51,14 +54,20 @@ _PUBLIC_NOTICES = frozenset(
         "notifications/resources/updated",
     }
 )
-# A person may think that long about a question; after it the server is told that nobody answered.
-_THINKING_S = 600.0
+# Whoever holds the question for the client gives up first and cancels the call; this is for questions
+# nobody holds.
+_MARGIN_S = 5.0
 _NOBODY_ANSWERED = Answer(error=b'{"code":-32603,"message":"The client did not answer in time"}')
 
 
 class Traffic:
     def __init__(
-        self, name: str, client: Envelope | None, timeout_s: float, on_heard: Callable[[Unasked], None]
+        self,
+        name: str,
+        client: Envelope | None,
+        timeout_s: float,
+        answer_timeout_s: float,
+        on_heard: Callable[[Unasked], None],
     ) -> None:
         self._name = name
         self._on_heard = on_heard
@@ -68,7 +77,12 @@ class Traffic:
         self._calls: dict[int, Call] = {}
         self._questions = ServerQuestions(client)
         self._is_shared = client is None
+        self._thinking_s = answer_timeout_s + _MARGIN_S
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_pipe(self) -> bool:
+        return self._over is not None and self._over.is_pipe
 
     @property
     def is_ready(self) -> bool:
@@ -218,12 +232,12 @@ class Traffic:
         if (subscription := subscription_of(params)) is not None:
             call = self._calls.get(own_id(subscription)) or call
         elif call is None and method not in _PUBLIC_NOTICES:
-            under_way = self._under_way()
-            call = under_way[0] if len(under_way) == 1 else None
-        if call is not None:
-            call.put(notice)
-        else:
+            running = [call for call in self._under_way() if not self._questions.is_asked(call)]
+            call = running[0] if len(running) == 1 else None
+        if call is None:
             self._on_heard(notice)
+        elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
+            call.put(notice)
 
     def _under_way(self) -> list[Call]:
         """Calls that a message without an address could belong to, the latest last."""
@@ -233,25 +247,52 @@ class Traffic:
         if asked.method == "ping":
             self._answer_back(asked, Answer(result=b"{}"))
             return
-        if not self._questions.may_ask(asked.method):
+        missing = self._questions.lacks(asked.method, asked.params)
+        if missing is not None:
             self._answer_back(asked, NOT_DECLARED)
+            self._fail_undeclared(asked, missing)
             return
-        call: Call | None = asked.pending.call if asked.pending is not None else None
-        if call is None and (under_way := self._under_way()):
-            call = under_way[-1]
+        if self._questions.is_full:
+            self._answer_back(asked, TOO_MANY)
+            return
+        call = self._to_ask(asked)
 
         def answered(answer: Answer) -> None:
             self._resume(call)
             self._answer_back(asked, answer)
 
         question = self._questions.put(asked, call, answered)
-        thinking = self._loop.call_later(_THINKING_S, self._give_up, asked, question, call)
+        thinking = self._loop.call_later(self._thinking_s, self._give_up, asked, question, call)
         self._questions.limit(asked.rpc_id, thinking.cancel)
         if call is None:
             self._on_heard(question)
             return
         self.connection.pause(call.rpc_id, self._loop.time())  # a person may have to think
         call.put(question)
+
+    def _to_ask(self, asked: AskedBack) -> Call | None:
+        """The call whose asker gets the question: that on whose stream it came, else the latest that runs."""
+        if asked.pending is not None:
+            call: Call = asked.pending.call
+            return call if call.may_be_asked else None
+        may_be = [call for call in self._under_way() if call.may_be_asked]
+        running = [call for call in may_be if not self._questions.is_asked(call)]
+        return (running or may_be or [None])[-1]
+
+    def _fail_undeclared(self, asked: AskedBack, missing: bytes) -> None:
+        """A modern client is told which capability its call would need (2026-07-28, basic, error codes)."""
+        call: Call | None = asked.pending.call if asked.pending is not None else None
+        if call is None and len(under_way := self._under_way()) == 1:
+            call = under_way[0]
+        if call is None or call.declared is None or call.is_over or asked.method not in NEEDED_CAPABILITY:
+            return
+        self._cancel(call.rpc_id)
+        if lacks(call.declared, asked.method, asked.params) is not None:
+            call.put(missing_capability(missing))
+        else:
+            text = f'{self._name} asks something, and isolation = "shared" lets no client be asked'
+            hint = 'Set isolation = "auto" for this server'
+            call.put(UpstreamError(UPSTREAM_FAILED, text, hint=hint))
 
     def _take_back(self, params: bytes) -> bool:
         """Whether the server withdrew a question of its own."""
@@ -274,6 +315,8 @@ class Traffic:
 
     def _resume(self, call: Call | None) -> None:
         if call is not None:
+            if self._calls.pop(call.rpc_id, None) is not None:
+                self._calls[call.rpc_id] = call  # it is the latest that runs
             self.connection.resume(call.rpc_id, self._loop.time())
             self._arm()
 

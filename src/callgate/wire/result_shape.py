@@ -1,6 +1,7 @@
 """What a result must carry in the era of the client that gets it.
 
-The seed of the bridge: a result in legacy shape becomes a modern one by adding what 2026-07-28 requires.
+A result in legacy shape becomes a modern one by adding what 2026-07-28 requires. What has to go the other
+way is `era_faults`.
 """
 
 import msgspec
@@ -35,7 +36,7 @@ def to_modern(result: bytes, method: str) -> bytes:
     missing: list[bytes] = []
     if not bytes(shape.resultType):
         missing.append(b'"resultType":"complete"')
-    if method in CACHEABLE_METHODS:
+    if method in CACHEABLE_METHODS and bytes(shape.resultType) in (b"", b'"complete"'):
         if not bytes(shape.ttlMs):
             missing.append(b'"ttlMs":0')
         if not bytes(shape.cacheScope):

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from callgate.model.envelope import Era
+
 LEGACY_REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN_REVISIONS: Final = ("2026-07-28",)
 
@@ -14,3 +16,10 @@ META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 # Our own key on results: the dotted code of a refused or failed statement.
 META_CODE: Final = "callgate/code"
+
+
+def era_of(revision: str | None) -> Era | None:
+    """None when it is not known."""
+    if revision is None:
+        return None
+    return Era.MODERN if revision in MODERN_REVISIONS else Era.LEGACY

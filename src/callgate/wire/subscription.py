@@ -4,18 +4,31 @@
 changes with the request's id on the way through us.
 """
 
+from typing import Any, cast
+
 import msgspec
 
 from callgate.wire.params import with_member
 from callgate.wire.revisions import META_SUBSCRIPTION_ID
 
-_MARK = META_SUBSCRIPTION_ID.encode()
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+UPDATED = "notifications/resources/updated"
+# The filter of `subscriptions/listen` and the notification each of its members stands for.
+LIST_CHANGED = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+}
+
+# Without its slash, which some encoders escape; a \u escape can spell any of it. Only a hint: what is decoded
+# decides.
+_MARK = b"subscriptionId"
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def subscription_of(raw: bytes) -> bytes | None:
     """The id in these params or this result (raw JSON); None when there is none."""
-    if _MARK not in raw:
+    if _MARK not in raw and b"\\u" not in raw:
         return None
     try:
         meta = _members_decoder.decode(_members_decoder.decode(raw).get("_meta", msgspec.Raw(b"{}")))
@@ -30,3 +43,31 @@ def with_subscription(raw: bytes, rpc_id: bytes) -> bytes:
     meta = bytes(members.get("_meta", b""))
     meta = with_member(meta if meta[:1] == b"{" else b"", META_SUBSCRIPTION_ID, rpc_id)
     return with_member(raw, "_meta", meta)
+
+
+def without_subscription(raw: bytes) -> bytes:
+    """The same object, belonging to no subscription; an empty `_meta` goes."""
+    if subscription_of(raw) is None:
+        return raw
+    members = _members_decoder.decode(raw)
+    meta = _members_decoder.decode(members["_meta"])
+    del meta[META_SUBSCRIPTION_ID]
+    if meta:
+        members["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
+    else:
+        del members["_meta"]
+    return msgspec.json.encode(members)
+
+
+def read_filter(params: bytes) -> dict[str, Any]:
+    """What a `subscriptions/listen` asks for, or an acknowledgment grants."""
+    said: Any = msgspec.json.decode(params or b"{}")
+    asked = said.get("notifications")
+    return cast(dict[str, Any], asked) if isinstance(asked, dict) else {}
+
+
+def watched_uris(filter_: dict[str, Any]) -> list[str]:
+    """The resources in a filter, each once."""
+    uris = filter_.get("resourceSubscriptions")
+    known = [uri for uri in cast(list[Any], uris) if isinstance(uri, str)] if isinstance(uris, list) else []
+    return list(dict.fromkeys(known))

@@ -1,0 +1,31 @@
+"""Api tries a tool, or makes a recorded call again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from callgate.model.identity import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    tool: str
+    arguments: Mapping[str, Any]
+    principal: Principal
+    client: str  # who asked for it, for people
+    server: str | None = None  # the tool is this server's own name for it; None: a public name
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """What came of it: a raw result, or a JSON-RPC error object."""
+
+    exchange_id: str
+    result: bytes | None
+    error: bytes | None
+
+
+class Caller(Protocol):
+    async def call(self, call: ToolCall) -> CalledTool:
+        """Goes the way of every client's call: judged, routed and recorded. Cancelling cancels it."""
+        ...

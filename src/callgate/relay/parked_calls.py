@@ -1,0 +1,258 @@
+"""Modern client, legacy server: a question parks the call, and the client's retry resumes exactly that call.
+
+Rules
+1. A question of the server's ends the client's request with `input_required`; the call at the server goes on
+   waiting here. Questions that come together are put together. What else the server says waits with the call.
+2. The sealed `requestState` names one parked call, once, for one principal, one request and a limited time.
+   Whatever else comes is refused with the reason; nothing is asked at the server for it.
+3. A retry that lacks answers is asked for those again. A retry that never comes expires: the call is
+   cancelled at the server.
+4. A server that refuses a call until a url was visited (2025-11-25, -32042) is asked anew by the retry.
+5. A state that this process did not seal may be a modern server's own and passes; a legacy server's side
+   refuses it.
+
+Wire shapes and seals are `wire.input_required` and `wire.request_state`; the other direction is `rounds`.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import CALLER_REQUEST_STATE, UPSTREAM_BUSY
+from callgate.model.errors import CallerError, UpstreamError
+from callgate.model.exchange import Exchange, Hop
+from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.read_ahead import ReadAhead
+from callgate.wire.capabilities import lacks
+from callgate.wire.era_faults import question_in, url_elicitations
+from callgate.wire.input_required import (
+    CALL_ANEW,
+    NEEDED_CAPABILITY,
+    InputRequest,
+    Retry,
+    first_params,
+    input_required_result,
+    read_retry,
+    request_digest,
+)
+from callgate.wire.progress_token import restore_theirs
+from callgate.wire.request_state import StateClaims, StateSeal
+
+# Of one principal: a person answers one after the other, and each call holds a request open at its server.
+_MAX_PARKED = 1_000
+_MAX_PARKED_BYTES = 64 * 1024 * 1024
+# A server that asks several things at once writes them in one go; its next question comes after an answer.
+_TOGETHER_S = 0.02
+
+
+_NO_QUESTION = Answer(error=b'{"code":-32601,"message":"A client of 2026-07-28 cannot be asked this"}')
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeSettings:
+    """How long a person may think, and what parked calls are sealed with."""
+
+    answer_timeout_s: float
+    state_key: bytes
+
+
+@dataclass(slots=True)
+class _Parked:
+    principal: str
+    items: ReadAhead | None  # suspended behind its questions; None: the call is to be made anew
+    hop: Hop  # the leg that was parked: what it knows of the server is true of the next leg too
+    questions: dict[str, Asking] = field(default_factory=dict[str, Asking])
+    answers: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    asked: int = 0  # questions so far: their keys are never used twice
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """What it keeps of others' bytes."""
+        asked = sum(len(question.params) for question in self.questions.values())
+        return len(self.hop.params) + asked + sum(map(len, self.answers.values()))
+
+    def note(self, item: Asking | Withdrawn) -> None:
+        """A question to be put, or one that the server took back."""
+        if isinstance(item, Withdrawn):
+            self.questions = {
+                key: asked for key, asked in self.questions.items() if asked is not item.question
+            }
+        elif item.method in NEEDED_CAPABILITY:
+            self.asked += 1
+            self.questions[f"{item.method.partition('/')[0]}_{self.asked}"] = item
+        else:  # MRTR knows no other question ("Server Requirements", 2)
+            item.respond(_NO_QUESTION)
+
+    def resume(self, hop: Hop, retry: Retry) -> bool:
+        """Goes on as this leg with what the retry brings; False when an answer is still missing."""
+        hop.rpc_id, hop.server_version = self.hop.rpc_id, self.hop.server_version
+        hop.server_protocol = self.hop.server_protocol
+        hop.params = first_params(hop.params)
+        self.hop = hop
+        for key in self.questions:
+            answer = retry.responses.get(key, b"")
+            if answer[:1] == b"{":
+                self.answers[key] = answer
+        if self.answers.keys() != self.questions.keys():
+            return False
+        for key, question in self.questions.items():
+            question.respond(Answer(result=self.answers[key]))
+        self.questions, self.answers = {}, {}
+        return True
+
+
+class ParkedCalls:
+    def __init__(self, settings: BridgeSettings) -> None:
+        self._timeout_s = settings.answer_timeout_s
+        self._seal = StateSeal(settings.state_key)
+        self._gateway = secrets.token_urlsafe(6)
+        self._parked: dict[str, _Parked] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def ask(
+        self, upstream: Upstream, exchange: Exchange, hop: Hop, asker: Asker
+    ) -> AsyncGenerator[Item]:
+        retry = read_retry(exchange.arrival.params)
+        call = self._take(retry, exchange) if retry is not None else None
+        is_resumed = call is not None
+        call = call or _Parked(exchange.arrival.principal.name, None, hop)
+        is_parked = False
+        try:
+            if is_resumed and retry is not None and not call.resume(hop, retry):
+                reply = self._park(call, exchange)
+                is_parked = True
+                yield reply
+                return
+            items = call.items = call.items or ReadAhead(upstream.ask(hop, asker))
+            while not is_parked:
+                item = await items.next(_TOGETHER_S if call.questions else None)
+                if item is None:
+                    item = self._park(call, exchange)
+                    is_parked = True
+                elif isinstance(item, (Asking, Withdrawn)):
+                    call.note(item)
+                    continue
+                elif isinstance(item, Reply) and item.fault is not None:
+                    item = self._revisit(item.fault, call, exchange, asker) or item
+                elif isinstance(item, Notice):
+                    item = _for_this_leg(item, asker.envelope, is_resumed=is_resumed)
+                    if item is None:
+                        continue
+                yield item
+                if isinstance(item, Reply):
+                    return
+        finally:
+            if not is_parked and call.items is not None:
+                await call.items.close()
+
+    async def close(self) -> None:
+        for handle in list(self._parked):
+            self._expire(handle)
+        if self._closing:
+            await asyncio.wait(list(self._closing))
+
+    def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange, asker: Asker) -> Reply | None:
+        """`input_required` for a call that the server wants to be made anew after a url was visited."""
+        asked = url_elicitations(fault)
+        capabilities = asker.envelope.capabilities
+        if not asked or any(lacks(capabilities, "elicitation/create", params) for params in asked):
+            return None
+        anew = _Parked(call.principal, None, call.hop)
+        for params in asked:
+            anew.note(Asking("elicitation/create", params, lambda answer: None))
+        return self._park(anew, exchange)
+
+    def _park(self, call: _Parked, exchange: Exchange) -> Reply:
+        arrival = exchange.arrival
+        waiting = [parked for parked in self._parked.values() if parked.principal == call.principal]
+        size_bytes = sum(parked.size_bytes for parked in waiting)
+        if len(waiting) >= _MAX_PARKED or size_bytes + call.size_bytes > _MAX_PARKED_BYTES:
+            raise UpstreamError(
+                UPSTREAM_BUSY,
+                f"{len(waiting)} calls already wait for an answer of yours",
+                hint="Answer some of them first",
+            )
+        handle = secrets.token_urlsafe(16)
+        digest = request_digest(arrival.target, arrival.method, arrival.params)
+        claims = StateClaims(self._gateway, handle, call.principal, time.time() + self._timeout_s, digest)
+        wanted = {
+            key: InputRequest(question.method, msgspec.Raw(_params(question)))
+            for key, question in call.questions.items()
+            if key not in call.answers
+        }
+        result = input_required_result(wanted, self._seal.seal(claims))
+        # Last, when nothing can fail any more: what is entered here stays until it is taken or expires.
+        self._parked[handle] = call
+        call.timer = asyncio.get_running_loop().call_later(self._timeout_s, self._expire, handle)
+        return Reply(result=result)
+
+    def _take(self, retry: Retry, exchange: Exchange) -> _Parked | None:
+        """The call that this retry resumes; None when the state is none of ours. Raises CallerError."""
+        claims = self._seal.open(retry.state)
+        if claims is None:
+            return None
+        arrival = exchange.arrival
+        if claims.principal != arrival.principal.name:
+            raise CallerError(
+                CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW
+            )
+        if claims.digest != request_digest(arrival.target, arrival.method, arrival.params):
+            raise CallerError(
+                CALLER_REQUEST_STATE,
+                "This requestState belongs to another request",
+                hint="A retry repeats the params of the request that was answered with input_required",
+            )
+        if claims.expires_at < time.time():
+            raise CallerError(
+                CALLER_REQUEST_STATE,
+                "This requestState has expired: the answer came too late and the call was cancelled",
+                hint=CALL_ANEW,
+            )
+        if claims.gateway != self._gateway:
+            raise CallerError(
+                CALLER_REQUEST_STATE,
+                "This requestState is from before the gateway was restarted: its call is gone",
+                hint=CALL_ANEW,
+            )
+        parked = self._parked.pop(claims.handle, None)
+        if parked is None:
+            raise CallerError(CALLER_REQUEST_STATE, "This requestState was already used", hint=CALL_ANEW)
+        if parked.timer is not None:
+            parked.timer.cancel()
+        return parked
+
+    def _expire(self, handle: str) -> None:
+        parked = self._parked.pop(handle, None)
+        if parked is None:
+            return
+        if parked.timer is not None:
+            parked.timer.cancel()
+        if parked.items is not None:  # nobody will ever read the answer: cancelled at the server
+            task = asyncio.create_task(parked.items.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+
+def _params(question: Asking) -> bytes:
+    return question_in(Era.MODERN, question.method, question.params) or b"{}"
+
+
+def _for_this_leg(notice: Notice, envelope: Envelope, *, is_resumed: bool) -> Notice | None:
+    """What the call says: by the token of this request, and only what this one opted in to."""
+    if notice.method == "notifications/elicitation/complete":
+        return None  # gone in 2026-07-28, with the id it names (changelog, minor 11)
+    if not is_resumed:
+        return notice
+    if notice.method == "notifications/progress":
+        token = envelope.progress_token
+        return Notice(notice.method, restore_theirs(notice.params, token)) if token is not None else None
+    if notice.method == "notifications/message" and envelope.log_level is None:
+        return None
+    return notice

@@ -1,0 +1,129 @@
+"""Legacy client, modern server: a result that asks for input becomes real questions, and the server is
+asked again.
+
+Rules
+1. Every member of `inputRequests` is put to the client as a request of its own, all at once; their answers
+   and the exact `requestState` go back with a new request, a new leg of the same exchange, until the
+   result is complete.
+2. Nobody is asked what it did not declare: that ends the call with the specification's own error.
+3. MRTR has no place for an error of the client's. A question about elicitation that failed counts as
+   cancelled by the person; any other error of the client's is the answer to its call.
+
+(2026-07-28, basic/patterns/mrtr.) The other direction is `parked_calls`.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import CALLER_UNANSWERED, UPSTREAM_FAILED
+from callgate.model.errors import CallerError, UpstreamError
+from callgate.model.reply import Answer, Asking, Item, Reply, Withdrawn
+from callgate.wire.capabilities import lacks, missing_capability
+from callgate.wire.era_faults import question_in
+from callgate.wire.fault_of import read_fault
+from callgate.wire.input_required import (
+    NEEDED_CAPABILITY,
+    InputRequired,
+    read_input_required,
+    retry_params,
+    says_input_required,
+)
+
+# A server that still is not content after this many questions is asking in circles.
+_MAX_ROUNDS = 32
+# A person answers one after the other.
+_MAX_QUESTIONS = 100
+# A state without questions means "ask again": not in a hurry.
+_PAUSE_S = 0.25
+
+Leg = Callable[[bytes], AsyncGenerator[Item]]  # params in, one leg to the server out
+
+
+async def ask_in_rounds(
+    leg: Leg, params: bytes, client: Envelope, answer_timeout_s: float
+) -> AsyncGenerator[Item]:
+    for _ in range(_MAX_ROUNDS):
+        required: InputRequired | None = None
+        async with aclosing(leg(params)) as items:
+            async for item in items:
+                if isinstance(item, Reply) and item.result is not None:
+                    required = read_input_required(item.result)
+                    if required is None and says_input_required(item.result):
+                        text = "The server asks for input in a way we cannot read"
+                        raise UpstreamError(UPSTREAM_FAILED, text)
+                if required is not None:
+                    break
+                yield item
+                if isinstance(item, Reply):
+                    return
+        assert required is not None, "an upstream's last item is its reply"
+        answers: dict[str, bytes] = {}
+        async with aclosing(_put(required, client, answer_timeout_s)) as asked:
+            async for item in asked:
+                if isinstance(item, Reply):
+                    yield item
+                    return
+                if isinstance(item, tuple):
+                    answers[item[0]] = item[1]
+                else:
+                    yield item
+        if not required.inputRequests:
+            await asyncio.sleep(_PAUSE_S)
+        params = retry_params(params, answers, required)
+    raise UpstreamError(UPSTREAM_FAILED, f"The server asked for input {_MAX_ROUNDS} times in one call")
+
+
+async def _put(
+    required: InputRequired, client: Envelope, timeout_s: float
+) -> AsyncGenerator[Asking | Withdrawn | Reply | tuple[str, bytes]]:
+    """The questions, then an answer for each key; or the reply that ends the call instead."""
+    _check(required, client)
+    loop = asyncio.get_running_loop()
+    questions: dict[str, tuple[Asking, asyncio.Future[Answer]]] = {}
+    for key, request in required.inputRequests.items():
+        answered: asyncio.Future[Answer] = loop.create_future()
+        params = question_in(Era.LEGACY, request.method, bytes(request.params))
+        question = Asking(request.method, params, _once(answered))
+        questions[key] = (question, answered)
+        yield question
+    if questions:
+        _, late = await asyncio.wait([answered for _, answered in questions.values()], timeout=timeout_s)
+        if late:
+            for question, answered in questions.values():
+                if answered in late:
+                    yield Withdrawn(question)
+            raise CallerError(
+                CALLER_UNANSWERED,
+                "A question of the server was not answered in time",
+                hint=f"It waits {timeout_s:g} s: [server] answer_timeout_s",
+            )
+    for key, (question, answered) in questions.items():
+        answer = answered.result()
+        if answer.result is not None:
+            yield key, answer.result
+        elif question.method == "elicitation/create":
+            yield key, b'{"action":"cancel"}'
+        else:
+            yield Reply(fault=read_fault(answer.error or b"{}"))
+            return
+
+
+def _check(required: InputRequired, client: Envelope) -> None:
+    """Raises UpstreamError for what no client is to be asked, CallerError for what this one cannot answer."""
+    if len(required.inputRequests) > _MAX_QUESTIONS:
+        raise UpstreamError(UPSTREAM_FAILED, f"The server asked more than {_MAX_QUESTIONS} things at once")
+    for request in required.inputRequests.values():
+        if request.method not in NEEDED_CAPABILITY:
+            raise UpstreamError(UPSTREAM_FAILED, "The server asked something that is no question to a client")
+        if (missing := lacks(client.capabilities, request.method, bytes(request.params))) is not None:
+            raise missing_capability(missing)
+
+
+def _once(answered: asyncio.Future[Answer]) -> Callable[[Answer], None]:
+    def respond(answer: Answer) -> None:
+        if not answered.done():
+            answered.set_result(answer)
+
+    return respond

@@ -1,0 +1,81 @@
+"""Which questions a client may be asked: exactly those whose capability it declared. Pure.
+
+(2026-07-28 and 2025-11-25, client/elicitation, client/sampling, client/roots.)
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
+from callgate.model.errors import CallerError
+from callgate.wire.input_required import NEEDED_CAPABILITY
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Mode(msgspec.Struct):
+    mode: str = "form"
+
+
+@lru_cache(maxsize=1024)
+def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
+    """The members of a client's capabilities; what cannot be read declares nothing."""
+    try:
+        return _members_decoder.decode(capabilities)
+    except msgspec.DecodeError:
+        return {}
+
+
+def answers_questions(capabilities: bytes) -> bool:
+    """Whether it declares any of sampling, elicitation and roots."""
+    return not declared(capabilities).keys().isdisjoint(NEEDED_CAPABILITY.values())
+
+
+def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:
+    """The capability (raw JSON) that this question needs and the client did not declare; None when it may
+    be put.
+
+    Methods that we do not know may be put: whether the client answers them is between it and the server.
+    """
+    needed = NEEDED_CAPABILITY.get(method)
+    if needed is None:
+        return None
+    has = bytes(declared(capabilities).get(needed, b""))
+    if has[:1] != b"{":
+        return b'{"%b":{}}' % needed.encode()
+    if needed == "elicitation":
+        return _lacks_mode(has, params)
+    if needed == "sampling" and b'"tools"' in params and b'"tools"' not in has and _uses_tools(params):
+        return b'{"sampling":{"tools":{}}}'
+    return None
+
+
+def _uses_tools(params: bytes) -> bool:
+    """(2025-11-25, client/sampling, "Capabilities".)"""
+    try:
+        return "tools" in _members_decoder.decode(params)
+    except msgspec.DecodeError:
+        return False
+
+
+def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
+    """An empty declaration means forms only ("for backwards compatibility")."""
+    try:
+        mode = msgspec.json.decode(params or b"{}", type=_Mode).mode
+        modes = _members_decoder.decode(elicitation)
+    except msgspec.DecodeError:
+        return None  # odd, but for the client to judge
+    if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
+        return None
+    return b'{"elicitation":{"%b":{}}}' % mode.encode()
+
+
+def missing_capability(capability: bytes) -> CallerError:
+    """The specification's own error, with a hint. `capability`: as it would have to be declared."""
+    return CallerError(
+        CALLER_MISSING_CAPABILITY,
+        "The server asks something that this client did not declare it can answer",
+        hint="Use a client that declares the capability, or a tool that does not ask",
+        data={"requiredCapabilities": msgspec.json.decode(capability)},
+    )

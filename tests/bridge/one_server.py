@@ -1,0 +1,37 @@
+"""A gateway process with one upstream of the matrix behind it, for tests that speak to it by raw requests."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bridge.driver_process import DEADLINE_S, HERE
+from bridge.upstream_servers import UPSTREAMS, configured
+from end_to_end.gateway_process import running_gateway
+from locked_packages import python_packages
+
+
+@asynccontextmanager
+async def server(
+    folder: Path, name: str = "legacy-http", *of_server: str, settings: str = ""
+) -> AsyncIterator[Path]:
+    """The configuration of a gateway with that server, which runs; `folder` gets its marks."""
+    packages = python_packages(HERE / "legacy_sdk.lock", "bridge")
+    async with configured([UPSTREAMS[name]], folder, packages, *of_server) as servers:
+        config = folder / "callgate.toml"
+        config.write_text(servers.replace("version = 1\n", f"version = 1\n[server]\n{settings}\n", 1))
+        yield config
+
+
+@asynccontextmanager
+async def gateway(config: Path) -> AsyncIterator[int]:
+    """Its port."""
+    async with running_gateway(config.parent, "--port", "0", "--config", str(config)) as running:
+        yield int(running.announced["url"].rpartition(":")[2])
+
+
+async def until_marked(folder: Path, mark: str) -> None:
+    """The server has left that mark: a file, because a cancelled call has no answer to tell it in."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not (folder / mark).exists():
+            await asyncio.sleep(0.02)

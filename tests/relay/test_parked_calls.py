@@ -1,0 +1,149 @@
+"""A modern client in front of a legacy server: what parks, what resumes, what never reaches the client."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError
+from callgate.model.exchange import Arrival, Exchange, Hop
+from callgate.model.identity import LOCAL
+from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
+from callgate.model.session import Session
+from callgate.ports.upstream import Asker
+from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
+
+CLIENT = Envelope(Era.MODERN, "2026-07-28", capabilities=b'{"elicitation":{"form":{},"url":{}}}')
+FORM = b'{"message":"m","requestedSchema":{}}'
+
+
+class AskingServer:
+    """Says its items one after the other; an answer to a question is remembered."""
+
+    name = "old"
+
+    def __init__(self, *items: Item | bytes | float) -> None:
+        self.items = items
+        self.answers: list[Answer] = []
+        self.questions: list[Asking] = []
+        self.asked = 0
+        self.is_closed = False
+
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        self.asked += 1
+        try:
+            for item in self.items:
+                if isinstance(item, float):  # a pause: until then the client was asked
+                    while not self.answers:
+                        await asyncio.sleep(0)
+                elif isinstance(item, bytes):
+                    self.questions.append(Asking(item.decode(), FORM, self.answers.append))
+                    yield self.questions[-1]
+                else:
+                    yield item
+        finally:
+            self.is_closed = True
+
+
+def exchange_of(params: dict[str, Any]) -> tuple[Exchange, Hop, Asker]:
+    raw = json.dumps(params).encode()
+    arrival = Arrival("tools/call", b"1", raw, CLIENT, LOCAL, "http", "test")
+    session = Session("s", LOCAL, "http", CLIENT, 0.0, 0.0)
+    exchange = Exchange("e", arrival, session, 0.0, 0.0)
+    return exchange, Hop("old", "tools/call", raw, 0.0), Asker(CLIENT, session, b"1")
+
+
+async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[Item]:
+    exchange, hop, asker = exchange_of({"name": "x", **params})
+    async with aclosing(calls.ask(server, exchange, hop, asker)) as items:  # type: ignore[arg-type]
+        return [item async for item in items]
+
+
+def parked(timeout_s: float = 60) -> ParkedCalls:
+    return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32))
+
+
+def result_of(items: list[Item]) -> dict[str, Any]:
+    reply = items[-1]
+    assert isinstance(reply, Reply)
+    assert reply.result is not None
+    return json.loads(reply.result)
+
+
+async def test_a_question_that_mrtr_does_not_know_is_answered_for_the_client() -> None:
+    server = AskingServer(b"vendor/question", 0.0, Reply(result=b'{"content":[]}'))
+    assert result_of(await play(parked(), server)) == {"content": []}
+    assert b"-32601" in (server.answers[0].error or b"")
+
+
+async def test_the_end_of_a_page_is_not_told_to_a_client_that_never_knew_its_id() -> None:
+    done = Notice("notifications/elicitation/complete", b'{"elicitationId":"7"}')
+    items = await play(parked(), AskingServer(done, Reply(result=b"{}")))
+    assert [type(item) for item in items] == [Reply]
+
+
+async def test_a_question_that_was_taken_back_is_not_put() -> None:
+    server = AskingServer(b"elicitation/create")
+    question = Asking("elicitation/create", FORM, server.answers.append)
+    server.items = (question, Withdrawn(question), Reply(result=b'{"content":[]}'))
+    assert result_of(await play(parked(), server)) == {"content": []}
+
+
+async def test_a_retry_without_the_answer_is_asked_again_and_one_with_it_goes_on() -> None:
+    calls, server = parked(), AskingServer(b"elicitation/create", 0.0, Reply(result=b'{"content":[]}'))
+    first = result_of(await play(calls, server))
+    again = result_of(
+        await play(calls, server, requestState=first["requestState"], inputResponses={"no": {}})
+    )
+    assert again["inputRequests"] == first["inputRequests"]
+    assert again["requestState"] != first["requestState"]
+    answers = {"elicitation_1": {"action": "accept"}}
+    done = await play(calls, server, requestState=again["requestState"], inputResponses=answers)
+    assert result_of(done) == {"content": []}
+    assert (server.asked, server.answers) == (1, [Answer(result=b'{"action": "accept"}')])
+
+
+async def test_params_that_cannot_be_read_park_nothing() -> None:
+    calls, server = parked(), AskingServer(b"elicitation/create", 0.0)
+    exchange, hop, asker = exchange_of({})
+    raw = b'{"name":"x","arguments":{"n":1e400}}'
+    arrival = Arrival("tools/call", b"1", raw, CLIENT, LOCAL, "http", "test")
+    exchange.arrival = arrival
+    items = calls.ask(server, exchange, hop, asker)  # type: ignore[arg-type]
+    with pytest.raises(CallgateError):
+        await anext(items)
+    assert server.is_closed
+
+
+async def test_a_page_that_must_be_visited_first_is_asked_for_and_the_call_made_anew() -> None:
+    page = b'{"mode":"url","url":"u","elicitationId":"7"}'
+    said = b'{"code":-32042,"message":"m","data":{"elicitations":[%b]}}' % page
+    calls, server = parked(), AskingServer(Reply(fault=RpcFault(-32042, "m", raw=said)))
+    first = result_of(await play(calls, server))
+    assert first["inputRequests"] == {
+        "elicitation_1": {"method": "elicitation/create", "params": {"mode": "url", "url": "u"}}
+    }
+    server.items = (Reply(result=b'{"content":[]}'),)
+    answers = {"elicitation_1": {"action": "accept"}}
+    done = await play(calls, server, requestState=first["requestState"], inputResponses=answers)
+    assert result_of(done) == {"content": []}
+    assert server.asked == 2
+
+
+async def test_what_nobody_comes_back_for_is_cancelled_at_the_server() -> None:
+    calls, server = parked(timeout_s=0.01), AskingServer(b"elicitation/create", 0.0)
+    await play(calls, server)
+    while not server.is_closed:
+        await asyncio.sleep(0.01)
+    await calls.close()
+
+
+async def test_a_close_cancels_what_is_parked() -> None:
+    calls, server = parked(), AskingServer(b"elicitation/create", 0.0)
+    await play(calls, server)
+    await calls.close()
+    assert server.is_closed
