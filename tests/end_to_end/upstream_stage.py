@@ -91,7 +91,8 @@ class Actor:
     def lines(self) -> list[dict[str, Any]]:
         if not self.log_path.exists():
             return []
-        return [json.loads(line) for line in self.log_path.read_bytes().splitlines()]
+        whole = self.log_path.read_bytes().rpartition(b"\n")[0]  # the last line may be half written
+        return [json.loads(line) for line in whole.splitlines()]
 
     def heard(self, method: str) -> list[dict[str, Any]]:
         """Every frame of that method, read, with the log's own remarks beside it."""
