@@ -116,11 +116,6 @@ class Stage:
     process: asyncio.subprocess.Process
     stderr: Path
 
-    async def read_record(self) -> list[dict[str, Any]]:
-        """The record's requests; reading them opens the store, if it was not open yet."""
-        body = await asyncio.to_thread(get_json, f"http://127.0.0.1:{self.port}/api/requests")
-        return body["requests"]
-
     async def health(self) -> dict[str, Any]:
         body = await asyncio.to_thread(get_json, f"http://127.0.0.1:{self.port}/healthz")
         return {entry["name"]: entry for entry in body["servers"]}
