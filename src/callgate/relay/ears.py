@@ -106,18 +106,13 @@ class Ears:
     def announce(self, method: str, session_id: str | None = None) -> None:
         """To everybody, or to the one session that a connection serves."""
         for queue, listener in self._listeners.items():
-            if session_id not in (None, listener):
-                continue
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(Notice(method, b"{}"))
+            if session_id in (None, listener):
+                _push(queue, Notice(method, b"{}"))
 
     def close(self) -> None:
         """Every listener's subscription ends gracefully."""
         for queue in self._listeners:
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(None)
+            _push(queue, None)
 
     async def listen(
         self, session: Session, wanted: dict[str, Any], uris: list[str]
@@ -139,3 +134,9 @@ class Ears:
                     yield notice
         finally:
             del self._listeners[queue]
+
+
+def _push(queue: "asyncio.Queue[Notice | None]", notice: Notice | None) -> None:
+    if queue.full():
+        queue.get_nowait()
+    queue.put_nowait(notice)

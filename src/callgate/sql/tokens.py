@@ -4,7 +4,7 @@ Pure values. A lexer is total: it never raises, and its tokens' texts joined are
 database would not accept is a token of kind ILLEGAL that says why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -54,6 +54,17 @@ class Token:
 
     def is_operator(self, text: str) -> bool:
         return self.kind is Kind.OPERATOR and self.text == text
+
+
+def lex_by(next_token: Callable[[str, int], Token], text: str) -> tuple[Token, ...]:
+    """The whole text in tokens, by a lexer's rule for the one that begins at a place."""
+    tokens: list[Token] = []
+    at = 0
+    while at < len(text):
+        token = next_token(text, at)
+        tokens.append(token)
+        at = token.end
+    return tuple(tokens)
 
 
 # Not SPACE and not COMMENT: what a grammar reads.

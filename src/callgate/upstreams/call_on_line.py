@@ -36,8 +36,8 @@ from callgate.wire.params import peek, text_of
 from callgate.wire.request_table import NO_TIMEOUT
 from callgate.wire.subscription import subscription_of, with_subscription
 
-_LIST_METHODS = frozenset(kind.method for kind in Kind)
-_ASKED_BY_RELAY = _LIST_METHODS | {"subscriptions/listen"}
+LIST_METHODS = frozenset(kind.method for kind in Kind)
+_ASKED_BY_RELAY = LIST_METHODS | {"subscriptions/listen"}
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Gone in 2026-07-28 (changelog, major 2, 4 and 5), and not there before it.
 _LEGACY_METHODS = frozenset(
@@ -60,7 +60,7 @@ class CallOnLine:
     def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """As it is, but for the envelope."""
         introduction = self._introduction
-        hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
+        note_version(hop, introduction)
         modern_client = asker.envelope.era is Era.MODERN
         if introduction.era is Era.MODERN:
             params = hop.params
@@ -73,7 +73,7 @@ class CallOnLine:
             params = without_envelope(hop.params) if modern_client else hop.params
             call = Call(None, (), hop)
             # A list is asked for many, and MRTR has no place for questions on any other method.
-            askable = hop.method in ROUND_TRIP_METHODS if modern_client else hop.method not in _LIST_METHODS
+            askable = hop.method in ROUND_TRIP_METHODS if modern_client else hop.method not in LIST_METHODS
             call.may_be_asked = askable
             call.log_floor = self._levels.floor_of(asker)
             call.declared = asker.envelope.capabilities if modern_client else None
@@ -163,10 +163,14 @@ class CallOnLine:
         """Whose envelope a modern server gets; None is our own: lists are asked for every client alike."""
         if asker.envelope.era is Era.MODERN:
             return asker.envelope
-        if method in _LIST_METHODS:
+        if method in LIST_METHODS:
             return None
         session = asker.session
         return replace(session.envelope, log_level=self._levels.of(session.session_id))
+
+
+def note_version(hop: Hop, introduction: Introduction) -> None:
+    hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
 
 
 def _name_in(method: str, params: bytes) -> str | None:

@@ -20,11 +20,10 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
-from callgate.model.offers import Kind
 from callgate.model.reply import Item, Unasked
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.upstreams.call_on_line import CallOnLine
+from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.link import LinkPlan
@@ -34,7 +33,6 @@ from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 
-_LIST_METHODS = frozenset(kind.method for kind in Kind)
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = frozenset(
     {"initialize", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
@@ -108,9 +106,8 @@ class McpUpstream:
         self._levels.forget(session.session_id)
         # A modern session ends by silence: whoever still listens, or has a call parked, is not silenced.
         self._own.end(session.session_id, only_idle=session.era is Era.MODERN)
-        for line in (self._first, self._shared_legacy):
-            if line is not None:
-                line.forget(session.session_id)
+        for line in self._shared():
+            line.forget(session.session_id)
 
     def health(self) -> Health:
         lines = self._lines()
@@ -143,8 +140,7 @@ class McpUpstream:
         )
 
     async def close(self) -> None:
-        shared = [self._first] if self._shared_legacy is None else [self._first, self._shared_legacy]
-        await asyncio.gather(self._own.close(), *(line.close() for line in shared))
+        await asyncio.gather(self._own.close(), *(line.close() for line in self._shared()))
         if self._plan.own_opener is not None:
             await self._plan.own_opener.close()
 
@@ -155,11 +151,11 @@ class McpUpstream:
         introduction = line.link.introduction
         if introduction is None or hop.method == "initialize":
             introduction = await line.link.until_ready(self._plan.timeout_s)
-        own = self._own if self._takes_turns(line, asker, hop.method) else None
         call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
-        asked = (
-            call.in_turn(hop, asker, own, self._plan.timeout_s) if own is not None else call.any(hop, asker)
-        )
+        if self._takes_turns(line, asker, hop.method):
+            asked = call.in_turn(hop, asker, self._own, self._plan.timeout_s)
+        else:
+            asked = call.any(hop, asker)
         try:
             async with aclosing(asked) as items:
                 async for item in items:
@@ -168,9 +164,11 @@ class McpUpstream:
             if line.link.introduction is not None:
                 note_version(hop, line.link.introduction)
 
+    def _shared(self) -> list[Line]:
+        return [line for line in (self._first, self._shared_legacy) if line is not None]
+
     def _lines(self) -> list[Line]:
-        shared = [self._shared_legacy] if self._shared_legacy is not None else []
-        return [self._first, *shared, *self._own.all()]
+        return [*self._shared(), *self._own.all()]
 
     def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
         own_opener = self._plan.own_opener if client is not None else None
@@ -202,7 +200,7 @@ class McpUpstream:
         if client.era is era is Era.MODERN:
             return first
         needs_own = self._needs_own(client, era)
-        if method in _LIST_METHODS and not needs_own:
+        if method in LIST_METHODS and not needs_own:
             return first
         if era is Era.MODERN:
             return await self._legacy_line_of_modern(asker, needs_own)
@@ -233,8 +231,7 @@ class McpUpstream:
 
     def _speaks_legacy(self) -> bool:
         """Whether a handshake went well: then the refusal of another one is a passing trouble."""
-        shared = [self._shared_legacy] if self._shared_legacy is not None else []
-        return any(line.link.is_ready for line in [*self._own.all(), *shared])
+        return any(line.link.is_ready for line in self._lines() if line is not self._first)
 
     def _needs_own(self, client: Envelope, server_era: Era) -> bool:
         if client.era is Era.MODERN is server_era:
@@ -275,10 +272,6 @@ async def _ready(line: Line, timeout_s: float) -> Line:
     if line.link.introduction is None:
         await line.link.until_ready(timeout_s)
     return line
-
-
-def note_version(hop: Hop, introduction: Introduction) -> None:
-    hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
 
 
 def _describe(introduction: Introduction | None, lines: int) -> str:

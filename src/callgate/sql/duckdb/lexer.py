@@ -13,7 +13,7 @@ stage could see it.
 import re
 
 from callgate.sql.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.tokens import Kind, Token, fold
+from callgate.sql.tokens import Kind, Token, fold, lex_by
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -44,13 +44,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 
 def lex(text: str) -> tuple[Token, ...]:
     """Total: never raises, and the tokens' texts joined are `text`."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(text):
-        token = _next(text, at)
-        tokens.append(token)
-        at = token.end
-    return tuple(tokens)
+    return lex_by(_next, text)
 
 
 def _next(text: str, at: int) -> Token:

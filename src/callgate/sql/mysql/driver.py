@@ -3,8 +3,7 @@
 import asyncio
 import ssl
 
-from callgate.model import error_codes as codes
-from callgate.model.errors import CallgateError, SourceError
+from callgate.model.errors import CallgateError
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.mysql.connection import MySqlConnection
 from callgate.sql.mysql.failures import explain_failure, explain_login
@@ -15,7 +14,7 @@ from callgate.sql.mysql.wire import NoTls, NotMySql, ServerError, connect
 from callgate.sql.network.driver import NetworkDriver
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.network.unreachable import unreachable
+from callgate.sql.network.unreachable import unreachable, unwilling
 from callgate.sql.policy import Policy
 from callgate.sql.posture import Posture
 from callgate.sql.settings import ServerAddress
@@ -65,7 +64,6 @@ class MySqlEngine:
         return await examine(ask, self._policy)
 
     def _unwilling(self, error: Exception) -> OpenFailed:
-        """The server is there, and one of us cannot do what the other wants."""
         if isinstance(error, UnknownPlugin):
             what = f"the server wants the login method {error}, which is not spoken here."
             hint = "Give the account mysql_native_password or caching_sha2_password."
@@ -81,12 +79,7 @@ class MySqlEngine:
         else:
             what = "what answers there is not a MySQL or MariaDB server of this century."
             hint = "Check host and port."
-        told = SourceError(
-            codes.SOURCE_UNAVAILABLE,
-            "the gateway cannot open a session with the database.",
-            hint="The operator finds the reason in the gateway's status.",
-        )
-        return OpenFailed(told, f"{self._address.shown}: {what} {hint}")
+        return unwilling(self._address, what, hint)
 
 
 def mysql_driver(

@@ -12,6 +12,7 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.network.driver import read_only_error, timeout_error
 from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.network.unreachable import not_let_in
 from callgate.sql.policy import Policy
 from callgate.sql.settings import ServerAddress
 from callgate.sql.tokens import line_and_column
@@ -206,9 +207,4 @@ def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
     else:
         what, hint = f"it answered with error {fault.code}: {_plain(fault.message)}", ""
         told = "the database did not let the gateway in."
-    error = SourceError(
-        codes.SOURCE_UNAVAILABLE,
-        told,
-        hint="It is tried again by itself: try again in a moment, and tell the operator if it stays so.",
-    )
-    return OpenFailed(error, f"{address.shown}: {what}. {hint}".strip())
+    return not_let_in(address, told, what, hint)

@@ -1,4 +1,4 @@
-"""Why a server cannot be reached, told twice: with its address for the operator, without it for callers."""
+"""Why no session could be opened, told twice: with the address for the operator, without it for callers."""
 
 import socket
 import ssl
@@ -16,6 +16,22 @@ def unreachable(error: BaseException, address: ServerAddress) -> OpenFailed:
     reason, hint = _reason(error, address)
     told = SourceError(codes.SOURCE_UNAVAILABLE, f"the database cannot be reached ({reason}).", hint=_RETRIED)
     return OpenFailed(told, f"{address.shown} cannot be reached: {reason}. {hint}".strip())
+
+
+def unwilling(address: ServerAddress, what: str, hint: str) -> OpenFailed:
+    """The server is there, and one of us cannot do what the other wants."""
+    told = SourceError(
+        codes.SOURCE_UNAVAILABLE,
+        "the gateway cannot open a session with the database.",
+        hint="The operator finds the reason in the gateway's status.",
+    )
+    return OpenFailed(told, f"{address.shown}: {what} {hint}")
+
+
+def not_let_in(address: ServerAddress, told: str, what: str, hint: str) -> OpenFailed:
+    """The server answered, and would not let us in."""
+    error = SourceError(codes.SOURCE_UNAVAILABLE, told, hint=_RETRIED)
+    return OpenFailed(error, f"{address.shown}: {what}. {hint}".strip())
 
 
 def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:

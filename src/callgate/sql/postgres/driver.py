@@ -3,13 +3,12 @@
 import asyncio
 import ssl
 
-from callgate.model import error_codes as codes
-from callgate.model.errors import CallgateError, SourceError
+from callgate.model.errors import CallgateError
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.network.driver import NetworkDriver
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.network.unreachable import unreachable
+from callgate.sql.network.unreachable import unreachable, unwilling
 from callgate.sql.policy import Policy
 from callgate.sql.postgres.connection import PostgresConnection
 from callgate.sql.postgres.failures import explain_failure, explain_login
@@ -66,7 +65,6 @@ class PostgresEngine:
         return await examine(ask, self._policy)
 
     def _unwilling(self, error: Exception) -> OpenFailed:
-        """The server is there, and one of us cannot do what the other wants."""
         if isinstance(error, UnknownMethod):
             what = "the server wants a login method that is not spoken here."
             hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
@@ -85,12 +83,7 @@ class PostgresEngine:
         else:
             what = "the server did not prove that it knows the password."
             hint = "Somebody may stand in between; check host and TLS."
-        told = SourceError(
-            codes.SOURCE_UNAVAILABLE,
-            "the gateway cannot open a session with the database.",
-            hint="The operator finds the reason in the gateway's status.",
-        )
-        return OpenFailed(told, f"{self._address.shown}: {what} {hint}")
+        return unwilling(self._address, what, hint)
 
 
 def postgres_driver(

@@ -13,7 +13,7 @@ import re
 
 from callgate.sql.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes
 from callgate.sql.postgres.escapes import EscapeFault, unescape_e, unescape_u
-from callgate.sql.tokens import Kind, Token, fold
+from callgate.sql.tokens import Kind, Token, fold, lex_by
 
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -45,13 +45,7 @@ _BITS = {"b": re.compile(r"[01]*"), "x": re.compile(r"[0-9A-Fa-f]*")}
 
 def lex(text: str) -> tuple[Token, ...]:
     """Total: never raises, and the tokens' texts joined are `text`."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(text):
-        token = _next(text, at)
-        tokens.append(token)
-        at = token.end
-    return tuple(tokens)
+    return lex_by(_next, text)
 
 
 def _next(text: str, at: int) -> Token:
