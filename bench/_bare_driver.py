@@ -19,10 +19,12 @@ from starlette.applications import Starlette
 
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules
 from callgate.edge.listener import Listener
+from callgate.model.events import Event
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.ports.http_app import MountedApp
 from callgate.ports.outlet import Outlet
 
 POOL_SIZE = 16
@@ -85,6 +87,11 @@ class BareDriver:
         return False
 
 
+class Unrecorded:
+    def emit(self, event: Event) -> None:
+        pass
+
+
 async def main() -> None:
     pool = await asyncmy.create_pool(
         minsize=POOL_SIZE,
@@ -96,7 +103,9 @@ async def main() -> None:
         db=os.environ["MYSQL_DB"],
         autocommit=True,
     )
-    listener = Listener(BareDriver(pool), Starlette(), GateRules(LOOPBACK_NAMES, frozenset(), ()), 1 << 20)
+    nothing = MountedApp(Starlette(), is_open=lambda path: False)
+    rules = GateRules(LOOPBACK_NAMES, frozenset(), ())
+    listener = Listener(BareDriver(pool), nothing, rules, 1 << 20, Unrecorded())
     await listener.start("127.0.0.1", int(sys.argv[1]))
     await asyncio.Event().wait()
 

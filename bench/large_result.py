@@ -58,10 +58,21 @@ def ask_all(maria: Database, post: Database, state: Path) -> int:
         base = json.loads(process.stdout.readline())["mcp"].removesuffix("/mcp").removeprefix("http://")
         for name in QUESTIONS:
             ask(base, name, "SELECT 1")  # what is loaded once is not the result's
+        read_record(base)
         for name, questions in QUESTIONS.items():
             for question in questions:
                 failures += not is_cheap(base, name, question, process.pid)
     return 1 if failures else 0
+
+
+def read_record(base: str) -> None:
+    """Opens the record's store now: its 60 MB would else count for whichever question runs just then."""
+    connection = http.client.HTTPConnection(base, timeout=120)
+    connection.request("GET", "/api/v1/sessions")
+    reply = connection.getresponse()
+    if reply.status != 200:
+        raise RuntimeError(reply.read())
+    connection.close()
 
 
 def is_cheap(base: str, name: str, question: str, pid: int) -> bool:

@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from callgate.sql.results.cells import to_cell
+from callgate.sql.results.tables import row_line, row_lines
 
 
 @pytest.mark.parametrize(
@@ -112,3 +115,32 @@ async def test_no_rows_still_show_their_columns(opened):
     async with opened() as source:
         answer = await source.query("SELECT id, name FROM customers WHERE 0")
     assert answer.text.startswith("| id | name |\n| --- | --- |\n\n0 rows in ")
+
+
+_CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+_SPECIAL_CELLS = st.sampled_from(["", "NULL", "|", "\0"])
+
+
+@given(
+    st.integers(0, 4).flatmap(
+        lambda width: st.lists(st.tuples(*[_CELLS | _SPECIAL_CELLS] * width), max_size=8)
+    )
+)
+def test_lines_of_many_rows_are_those_of_each_row(rows):
+    assert row_lines(rows) == [row_line(row) for row in rows]
+
+
+@pytest.mark.parametrize("response_format", ["markdown", "json"])
+async def test_the_limit_counts_characters_whatever_their_bytes(opened, response_format):
+    async with opened(character_limit=3_000) as source:
+        kept = [
+            len((await source.query(_long_rows(text), response_format=response_format)).structured["rows"])
+            for text in ("a", "é", "🗾")
+        ]
+    assert kept[0] == kept[1] == kept[2]
+    assert 20 < kept[0] < 100
+
+
+def _long_rows(text: str) -> str:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n LIMIT 100)"
+    return f"{numbers} SELECT i, '{text * 30}' AS long FROM n"

@@ -8,6 +8,7 @@ A source is an upstream like any other.
                       ├ tool, explain_tool, search_objects, custom_tools     what a source can be asked to do
                       └ catalogue > resources, completion                    what it shows of its schema
     server                        ports.upstream.Upstream: arguments > tool > statement_runner > results
+    record                        the same over an excerpt of the record, for each principal its own
 
 Must not know: MCP transport, HTTP, the operator's file. Counterpart: `relay` asks it like any other upstream.
 """

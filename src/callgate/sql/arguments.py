@@ -4,9 +4,9 @@ Because both are read from here, a tool cannot promise what it then refuses.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -54,10 +54,10 @@ class Parameter:
             if value in self.choices:
                 return None
             return "Expected " + " or ".join(f"'{choice}'" for choice in self.choices)
+        if isinstance(value, str) and self.type == "string":
+            return self._problem_with_length(len(value))
         if not self._fits(value):
             return f"Expected {_EXPECTED[self.type]}"
-        if isinstance(value, str):
-            return self._problem_with_length(len(value))
         low, high = self.bounds
         if self.type == "integer" and isinstance(value, (int, float)) and not low <= value <= high:
             return f"Expected an integer from {low} to {high}"
@@ -124,21 +124,23 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
         arguments = {}
     if not isinstance(arguments, dict):
         return ["arguments: Expected an object"]
-    given: dict[str, Any] = {str(key): value for key, value in arguments.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    given = cast(dict[str, Any], arguments)
+    values: dict[str, Bound] = {}
     problems: list[str] = []
     for parameter in parameters:
-        if parameter.name not in given:
+        name = parameter.name
+        if name not in given:
+            values[name] = _value_of(parameter, parameter.default)
             if parameter.required:
-                problems.append(f"{parameter.name}: Required")
-        elif problem := parameter.problem_with(given[parameter.name]):
-            problems.append(f"{parameter.name}: {problem}")
+                problems.append(f"{name}: Required")
+        elif problem := parameter.problem_with(given[name]):
+            problems.append(f"{name}: {problem}")
+        else:
+            values[name] = _value_of(parameter, given[name])
     known = {parameter.name for parameter in parameters}
     problems += [f"{key[:60]}: Unrecognized parameter" for key in given if key not in known]
-    if problems:
-        return problems
-    return {parameter.name: _value_of(parameter, given) for parameter in parameters}
+    return problems or values
 
 
-def _value_of(parameter: Parameter, given: Mapping[str, Any]) -> Bound:
-    value = given.get(parameter.name, parameter.default)
+def _value_of(parameter: Parameter, value: Bound) -> Bound:
     return int(value) if parameter.type == "integer" and isinstance(value, float) else value

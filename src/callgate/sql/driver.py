@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.posture import Posture
 
@@ -19,8 +21,7 @@ class Column:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class StatementResult:
+class StatementResult(msgspec.Struct, frozen=True):
     statement_type: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -28,6 +29,7 @@ class StatementResult:
     elapsed_ms: float
     truncated: bool = False  # exact: there was at least one more row
     is_write: bool = False
+    note: str = ""  # what its reader should know of where the rows come from
 
 
 class Driver(Protocol):

@@ -38,6 +38,8 @@ class Policy:
     require_qualified: bool = False
     schema: str | None = None
     from_environment: bool = False
+    about: str = ""
+    is_fixed: bool = False
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -54,6 +56,8 @@ class Policy:
 
     @property
     def write_advice(self) -> str:
+        if self.is_fixed:
+            return "It is only ever read."
         if self.from_environment and self.dialect.name in _WRITE_VARIABLES:
             return f"Set {_WRITE_VARIABLES[self.dialect.name]}=true to enable write operations."
         if self.from_environment:
@@ -86,6 +90,8 @@ def policy_of(settings: SourceSettings, dialect: Dialect) -> Policy:
         require_qualified=settings.require_qualified,
         schema=settings.schema,
         from_environment=settings.from_environment,
+        about=settings.about,
+        is_fixed=settings.is_fixed,
         limits=Limits(
             timeout_s=settings.timeout_s,
             max_rows=settings.max_rows,

@@ -18,6 +18,7 @@ from callgate.model.heard import News
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.arguments import check_arguments, read_params
 from callgate.sql.catalogue.reader import Catalogue
@@ -32,6 +33,7 @@ from callgate.sql.posture import Posture
 from callgate.sql.resource_uris import ResourceUris
 from callgate.sql.resources import Resources
 from callgate.sql.results.answer import answer_error
+from callgate.sql.schema_view import SchemaView
 from callgate.sql.search_objects import SearchTool
 from callgate.sql.settings import SourceSettings
 from callgate.sql.statement_runner import StatementRunner
@@ -112,6 +114,11 @@ class SqlServer:
             return Health(self._source_id, "sql", State.UP, label, version=self._driver.version)
         code = codes.SOURCE_UNAVAILABLE.code
         return Health(self._source_id, "sql", State.DOWN, f"{label}: {trouble}", code)
+
+    @property
+    def schema(self) -> SourceSchema:
+        """What is in the database, for whoever looks from outside of MCP."""
+        return SchemaView(self._catalogue)
 
     async def posture(self) -> Posture:
         """What the account may really do; asks the database. Raises SourceError when it is down."""

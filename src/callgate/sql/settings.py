@@ -76,3 +76,5 @@ class SourceSettings:
     require_qualified: bool = False
     from_environment: bool = False  # set up by variables: advice must not speak of callgate.toml keys
     has_siblings: bool = False  # other sources of the same engine: resources then name theirs (resource_uris)
+    about: str = ""  # what a caller should know of the data, for the tool's description
+    is_fixed: bool = False  # only ever read: there is nothing an operator could allow

@@ -5,8 +5,10 @@ Owns the cache of verdicts and the thread for long texts. Must not know tools or
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
+
+from msgspec.structs import replace
 
 from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import Hop, StatementFacts
@@ -71,8 +73,9 @@ class StatementRunner:
             return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
         except CallgateError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
+        notes = dict.fromkeys((self.policy.note_on(judgement.tables), *(result.note for result in results)))
         reply, fitted = answer_results(
-            results, request.response_format, self.policy, self.policy.note_on(judgement.tables)
+            results, request.response_format, self.policy, " ".join(filter(None, notes))
         )
         is_cut = any(result.truncated for result in fitted)
         hop.facts = replace(facts, rows=fitted[-1].row_count, truncated=is_cut)

@@ -106,6 +106,7 @@ def _description(policy: Policy) -> str:
     lines = [
         f"Execute a SQL query against the {engine} database. The server operates in {label} mode.",
         "",
+        *([policy.about, ""] if policy.about else []),
         f"**{label} mode**:",
         *_mode_lines(policy),
         "",

@@ -19,6 +19,7 @@ class CatalogueQueries:
     columns: str  # ColumnEntry's fields; is_nullable and column_key as the engine has them
     indexes: str  # name, unique, column, type, comment, is_primary, (what to order by); a row for each column
     foreign_keys: str  # name, column, database, table, column, on update, on delete; a row for each column
+    referenced_by: str  # the same, with the columns of :table first, of keys in other tables that lead to it
     find_tables: str  # FoundTable's fields; :like, :database
     find_columns: str  # FoundColumn's fields; :like, :database
     # For an engine that keeps no estimate: a statement that counts the rows of one table, within reason.

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from callgate.model.errors import SourceError
+from callgate.ports.source_schema import ForeignKey
 from callgate.sql.catalogue.queries import CatalogueQueries
 from callgate.sql.catalogue.rows import (
     Row,
     column_entry,
     foreign_key_entries,
+    foreign_keys,
     index_column,
     index_entries,
     is_true,
@@ -101,6 +103,14 @@ class Catalogue:
             index_entries(indexes),
             foreign_key_entries(keys, exact),
         )
+
+    async def foreign_keys(
+        self, database: str, table: str
+    ) -> tuple[tuple[ForeignKey, ...], tuple[ForeignKey, ...]]:
+        """Those that lead from a table to others, and from others to it. Names as the catalogue has them."""
+        queries = (self._queries.foreign_keys, self._queries.referenced_by)
+        outward, inward = await self._ask(queries, {"database": database, "table": table})
+        return foreign_keys(outward, database), foreign_keys(inward, database)
 
     async def find_tables(self, like: str, database: str) -> tuple[FoundTable, ...]:
         rows = await self._rows(self._queries.find_tables, like=like, database=database)

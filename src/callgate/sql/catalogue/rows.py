@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from callgate.ports.source_schema import ForeignKey
 from callgate.sql.catalogue.shapes import ColumnEntry, ForeignKeyEntry, IndexEntry, TableEntry, TableInfo
 from callgate.sql.driver import Cell
 
@@ -115,6 +116,25 @@ def _key_of(name: str, indexes: list[ColumnOfIndex]) -> str:
     if any(of.unique and widths[of.name] == 1 for of in leading):
         return "UNI"
     return "MUL" if leading else ""
+
+
+def foreign_keys(rows: tuple[Row, ...], database: str) -> tuple[ForeignKey, ...]:
+    """Of either direction; a database that the engine does not name is this one."""
+    grouped: dict[tuple[Cell, ...], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault((row[0], row[2], row[3]), []).append(row)
+    return tuple(
+        ForeignKey(
+            str(name),
+            tuple(str(row[1]) for row in group),
+            database if schema is None else str(schema),
+            str(table),
+            tuple(str(row[4]) for row in group),
+            str(group[0][5]),
+            str(group[0][6]),
+        )
+        for (name, schema, table), group in grouped.items()
+    )
 
 
 def foreign_key_entries(rows: tuple[Row, ...], database: str) -> tuple[ForeignKeyEntry, ...]:

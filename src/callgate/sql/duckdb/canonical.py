@@ -14,6 +14,8 @@ _BEHIND_PIVOT = frozenset({"ORDER", "LIMIT", "OFFSET"})
 # Binary operators that sqlglot lacks: which one it is changes no verdict.
 _AS_EQUALS = frozenset({"~~~", "!~~~", "!~", "!~*", "~~*", "!~~", "!~~*", "<->", "<=>", "^@"})
 _OPENS_QUERY = frozenset({"SELECT", "FROM", "WITH", "VALUES", "TABLE"}) | PIVOTS
+# Functions that sqlglot takes for a join (APPLY) or for Presto's with four arguments (reduce).
+_FULL_NAMES = {"APPLY": "list_apply", "REDUCE": "list_reduce"}
 # In FROM, a statement in parentheses that tells about a table or a query.
 TELLING = frozenset({"DESCRIBE", "DESC", "SUMMARIZE"})
 
@@ -73,6 +75,8 @@ def _piece(tokens: Tokens, at: int) -> str:
         return "=" if token.text in _AS_EQUALS else token.text
     if token.word == "TABLE":
         return "SELECT * FROM"  # reserved: it cannot be a name
+    if token.word in _FULL_NAMES and at + 1 < len(tokens) and tokens[at + 1].is_operator("("):
+        return _FULL_NAMES[token.word]
     return _PIVOT_WORDS.get(token.word, token.text)
 
 

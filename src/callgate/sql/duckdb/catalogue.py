@@ -53,6 +53,14 @@ DUCKDB_QUERIES = CatalogueQueries(
                unnest(t.referenced_column_names), 'NO ACTION', 'NO ACTION'
         FROM duckdb_constraints() AS t
         WHERE {_OF_TABLE} AND t.constraint_type = 'FOREIGN KEY' ORDER BY t.constraint_name""",
+    # Nor can one lead out of its schema.
+    referenced_by="""
+        SELECT t.constraint_name, unnest(t.referenced_column_names), NULL, t.table_name,
+               unnest(t.constraint_column_names), 'NO ACTION', 'NO ACTION'
+        FROM duckdb_constraints() AS t
+        WHERE t.database_name = current_database() AND t.schema_name = :database
+          AND t.referenced_table = :table AND t.constraint_type = 'FOREIGN KEY'
+        ORDER BY t.table_name, t.constraint_name""",
     find_tables=f"""
         SELECT r.schema_name, r.name, r.kind, r.rows, coalesce(r.comment, '') FROM {_RELATIONS}
         WHERE {_REACH} AND r.name ILIKE :like ESCAPE '|' ORDER BY r.schema_name, r.name""",

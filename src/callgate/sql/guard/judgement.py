@@ -1,6 +1,7 @@
 """What the guard hands back: the verdict, and what each statement was. Pure values."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.sql.policy import Limits
@@ -19,8 +20,10 @@ class Statement:
     limits: Limits | None = None  # of our own catalogue statements; None: the policy's
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Judgement:
+    """Remembered for the next call with the same text, and so is what is derived from it."""
+
     verdict: Verdict
     statements: tuple[Statement, ...] = ()  # as far as they were understood
 
@@ -32,10 +35,10 @@ class Judgement:
     def rule(self) -> str | None:
         return self.verdict.rule if isinstance(self.verdict, Deny) else None
 
-    @property
+    @cached_property
     def statement_type(self) -> str:
         return ", ".join(statement.statement_type for statement in self.statements) or "UNKNOWN"
 
-    @property
+    @cached_property
     def tables(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(table for statement in self.statements for table in statement.tables))

@@ -57,8 +57,6 @@ _SET_FLAG = 0x800
 _BYTES_PER_CHARACTER = 4
 _BLOB_SIZES = ((0xFF, "tiny"), (0xFFFF, ""), (0xFFFFFF, "medium"))
 
-_SHORT_BYTES = 250  # their length is one byte of the row
-
 Decode = Callable[[bytes | bytearray], Cell]
 
 
@@ -69,7 +67,7 @@ class RowColumn:
         self.column = Column(definition.name, type_name(definition))
         self.is_binary = _is_binary(definition)
         self.decode = self._text_decoder()
-        self.decode_short = self._short_decoder()
+        self.decode_within = self._decoder_within_limit()
 
     def _text_decoder(self) -> Decode:
         """Of the bytes in a text row."""
@@ -89,10 +87,10 @@ class RowColumn:
             raw.decode("utf-8", "backslashreplace") if len(raw) <= limit else text_cell(raw, limit)
         )
 
-    def _short_decoder(self) -> Decode:
-        """The same for at most 250 bytes, without a look at the limit. Text may raise UnicodeDecodeError."""
+    def _decoder_within_limit(self) -> Decode:
+        """The same for a value that need not be cut. Text may raise UnicodeDecodeError."""
         is_text = not self.is_binary and self.definition.type_code not in (*_INTEGERS, *_FLOATS, _BIT)
-        return cast(Decode, bytes.decode) if is_text and self.limit_bytes > _SHORT_BYTES else self.decode
+        return cast(Decode, bytes.decode) if is_text else self.decode
 
     def cut(self, beginning: bytes, size_bytes: int) -> Cell:
         """Of a value too long to be held in memory."""

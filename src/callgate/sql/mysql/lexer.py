@@ -6,6 +6,7 @@ the driver pins that and reads it back. Where peers fall, and this does not:
 - only `\\n` ends a line comment; a backslash escapes a quote; `"x"` is a text;
 - `1a`, `0X1` and `t.5` are names, `1e1` and `0x1f` are numbers;
 - every character above ASCII belongs to a name, NBSP and U+3000 included;
+- `$a$` is a name to MariaDB and opens a text to MySQL 9: refused;
 - `/*! */` and `/*M! */` are run, `/*+ */` is obeyed.
 
 Pure. What the server accepts but we will not let through is marked ILLEGAL here too.
@@ -86,6 +87,9 @@ def _checked(kind: Kind, whole: str, at: int, fault: str, name: str = "") -> Tok
 
 
 def _name(whole: str, at: int) -> Token:
+    if whole[0] == "$" and "$" in whole[1:]:
+        fault = "a bare name with two dollar signs opens a text in MySQL 9: put it in backticks"
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
     return _checked(Kind.WORD, whole, at, fault_in_name(whole), fold(whole))
 
 

@@ -3,6 +3,8 @@
 `truncated` is exact: it is set when one more row has come than may be kept, never before.
 """
 
+from collections.abc import Iterable
+
 from callgate.sql.driver import Cell
 from callgate.sql.policy import Limits
 
@@ -13,20 +15,29 @@ _BYTES_PER_CHARACTER = 4
 
 class RowKeeper:
     def __init__(self, limits: Limits) -> None:
-        self._max_rows = limits.max_rows
-        self._cell_bytes = limits.cell_bytes
-        self._left_bytes = limits.character_limit * _BYTES_PER_CHARACTER
+        self.cell_bytes = limits.cell_bytes
+        self.rows_left = limits.max_rows
+        self.bytes_left = limits.character_limit * _BYTES_PER_CHARACTER  # the row that passes it is kept
         self.rows: list[tuple[Cell, ...]] = []
-        self.may_keep = limits.max_rows > 0
         self.truncated = False
 
     def row(self, row: tuple[Cell, ...], size_bytes: int) -> None:
-        rows = self.rows
-        rows.append(row)
-        if size_bytes >= self._cell_bytes:  # it may hold cells that were cut
+        if size_bytes >= self.cell_bytes:  # it may hold cells that were cut
             size_bytes = sum(len(cell) if isinstance(cell, str) else 1 for cell in row) * _BYTES_PER_CHARACTER
-        self._left_bytes -= size_bytes
-        self.may_keep = self._left_bytes >= 0 and len(rows) < self._max_rows
+        self.rows.append(row)
+        self.rows_left -= 1
+        self.bytes_left -= size_bytes
+
+    def several(self, rows: Iterable[tuple[Cell, ...]], size_bytes: int) -> None:
+        """Rows without a cut cell, of `size_bytes` together; no more of them than there is room for."""
+        before = len(self.rows)
+        self.rows.extend(rows)
+        self.rows_left -= len(self.rows) - before
+        self.bytes_left -= size_bytes
+
+    @property
+    def may_keep(self) -> bool:
+        return self.rows_left > 0 and self.bytes_left >= 0
 
     def has_room(self) -> bool:
         """Asked when another row has come."""

@@ -33,7 +33,7 @@ OUT_OF_STEP = (LookupError, ValueError, struct.error)
 
 class ByteStream(asyncio.Protocol):
     def __init__(self) -> None:
-        self.buffer = bytearray()
+        self.buffer: bytearray = bytearray()
         self.at = 0
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None

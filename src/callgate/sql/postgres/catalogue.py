@@ -72,6 +72,15 @@ POSTGRES_QUERIES = CatalogueQueries(
         JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.own
         JOIN pg_attribute AS ra ON ra.attrelid = rc.oid AND ra.attnum = k.other
         WHERE {_HERE} ORDER BY f.conname, k.at""",
+    referenced_by=f"""
+        SELECT f.conname, a.attname, rn.nspname, rc.relname, ra.attname,
+               {_RULES.format(column="f.confupdtype")}, {_RULES.format(column="f.confdeltype")}
+        {_TABLES} JOIN pg_constraint AS f ON f.confrelid = c.oid AND f.contype = 'f'
+        JOIN pg_class AS rc ON rc.oid = f.conrelid JOIN pg_namespace AS rn ON rn.oid = rc.relnamespace
+        CROSS JOIN LATERAL unnest(f.confkey, f.conkey) WITH ORDINALITY AS k (own, other, at)
+        JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.own
+        JOIN pg_attribute AS ra ON ra.attrelid = rc.oid AND ra.attnum = k.other
+        WHERE {_HERE} ORDER BY rn.nspname, rc.relname, f.conname, k.at""",
     find_tables=f"""
         SELECT n.nspname, c.relname, {_KIND}, {_ROWS}, {_COMMENT} {_TABLES}
         WHERE {_REACH} AND c.relname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname""",

@@ -5,9 +5,8 @@ the server's words: numeric with its NaN and its scale, dates with BC and infini
 arrays, ranges, rows and types that nobody here has heard of.
 """
 
-from collections.abc import Callable
-
 from callgate.sql.driver import Cell
+from callgate.sql.network.decode_rows import Decode
 from callgate.sql.results.cells import float_cell, text_cell
 
 # Object ids that PostgreSQL has promised never to change (pg_type.dat).
@@ -15,12 +14,17 @@ _BOOL, _BYTEA = 16, 17
 _INTEGERS = frozenset({20, 21, 23, 26})  # int8, int2, int4, oid
 _FLOATS = frozenset({700, 701})
 
-SHORT_BYTES = 250
 
-Decode = Callable[[bytes], Cell]
+class FieldDecoder:
+    """Implements `decode_rows.CellDecoder`."""
+
+    def __init__(self, type_oid: int, limit_bytes: int) -> None:
+        self.decode = _decoder(type_oid, limit_bytes)
+        is_text = type_oid not in (_BOOL, _BYTEA, *_INTEGERS, *_FLOATS)
+        self.decode_within: Decode = bytes.decode if is_text else self.decode
 
 
-def decoder(type_oid: int, limit_bytes: int) -> Decode:
+def _decoder(type_oid: int, limit_bytes: int) -> Decode:
     if type_oid in _INTEGERS:
         return int
     if type_oid in _FLOATS:
@@ -32,12 +36,6 @@ def decoder(type_oid: int, limit_bytes: int) -> Decode:
     return lambda raw: (
         str(raw, "utf-8", "backslashreplace") if len(raw) <= limit_bytes else text_cell(raw, limit_bytes)
     )
-
-
-def short_decoder(type_oid: int, limit_bytes: int) -> Decode:
-    """The same for at most SHORT_BYTES, without a look at the limit. Text may raise UnicodeDecodeError."""
-    is_text = type_oid not in (_BOOL, _BYTEA, *_INTEGERS, *_FLOATS)
-    return bytes.decode if is_text and limit_bytes >= SHORT_BYTES else decoder(type_oid, limit_bytes)
 
 
 def cut(type_oid: int, beginning: bytes, size_bytes: int, limit_bytes: int) -> Cell:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from callgate.sql.driver import Cell
+from callgate.sql.network.decode_rows import decode_rows
 from callgate.sql.network.keeper import RowKeeper
 from callgate.sql.network.server import ServerFault
 from callgate.sql.network.stream import HIGH_BYTES, ConnectionLost
 from callgate.sql.policy import Limits
 from callgate.sql.postgres import messages
-from callgate.sql.postgres.columns import SHORT_BYTES, Decode, cut, decoder, short_decoder
+from callgate.sql.postgres.columns import FieldDecoder, cut
 from callgate.sql.postgres.messages import Field
 from callgate.sql.postgres.wire import ERROR, READY, PostgresWire
 
@@ -37,26 +38,30 @@ class Rows:
 async def read_result(wire: PostgresWire, limits: Limits, *, must_end: bool) -> Rows:
     """To the ReadyForQuery of the statement's group; `must_end`: however much it returns."""
     result = Rows(keeper=RowKeeper(limits))
-    read: _RowReader | None = None
+    reader: _RowReader | None = None
+    stream, keep = wire.stream, result.keeper
     skipped_bytes = 0
     while True:
-        if read is not None:
-            _read_buffered(wire, read, result.keeper)
+        if reader is not None:
+            # Slices of bytes are twice as quick to make as those of the bytearray.
+            stream.at += reader.read_buffered(bytes(memoryview(stream.buffer)[stream.at :]), keep)
         found = wire.ready()
         if found is None:
             kind, size = await wire.header()
-            if kind == _ROW and read is not None and result.keeper.has_room():
-                result.keeper.row(await _read_row(wire, read, size), size)
+            if kind == _ROW and reader is not None and keep.has_room():
+                keep.row(await _read_row(wire, reader, size), size)
                 continue
             found = kind, await _take_unless_data(wire, kind, size)
             skipped_bytes += size
         elif found[0] == _ROW:
-            result.keeper.has_room()  # it has not, or the row would have been read: this makes it truncated
+            if reader is not None and keep.has_room():
+                keep.row(reader.read_row(found[1]), len(found[1]))
+                continue
             skipped_bytes += len(found[1])
         kind, body = found
         if kind == _FIELDS:
-            read = _row_reader(body, limits.cell_bytes)
-            result.fields = read.fields
+            reader = _row_reader(body, limits.cell_bytes)
+            result.fields = reader.fields
         elif kind == READY:
             result.status = body
             return result
@@ -101,24 +106,10 @@ async def skip_to_ready(wire: PostgresWire) -> ServerFault | None:
             fault = messages.read_fault(body)
 
 
-def _read_buffered(wire: PostgresWire, read: "_RowReader", keeper: RowKeeper) -> None:
-    """Rows that lie whole in the buffer, without a single wait: nearly all of them."""
-    stream = wire.stream
-    buffer = bytes(memoryview(stream.buffer)[stream.at :])  # slices of bytes are twice as quick to make
-    at, end = 0, len(buffer)
-    while end - at > _HEADER_BYTES and buffer[at] == _ROW and keeper.may_keep:
-        size = _length(buffer, at + 1)[0] + 1
-        if at + size > end:
-            break
-        keeper.row(read(buffer, at + _HEADER_BYTES), size)
-        at += size
-    stream.at += at
-
-
-async def _read_row(wire: PostgresWire, read: "_RowReader", size: int) -> tuple[Cell, ...]:
+async def _read_row(wire: PostgresWire, reader: "_RowReader", size: int) -> tuple[Cell, ...]:
     if size > HIGH_BYTES:
-        return await read.large(wire)
-    return read(await wire.stream.take(size), 0)
+        return await reader.read_large(wire)
+    return reader.read_row(await wire.stream.take(size))
 
 
 @lru_cache(maxsize=512)  # the same questions come again and again
@@ -127,37 +118,62 @@ def _row_reader(description: bytes, limit_bytes: int) -> "_RowReader":
 
 
 class _RowReader:
-    """Of rows that lie whole in the buffer: this is the hot loop of the driver."""
-
     def __init__(self, fields: tuple[Field, ...], limit_bytes: int) -> None:
         self.fields = fields
         self._limit_bytes = limit_bytes
-        self._long = [decoder(field.type_oid, limit_bytes) for field in fields]
-        self._short = [short_decoder(field.type_oid, limit_bytes) for field in fields]
+        self._decoders = [FieldDecoder(field.type_oid, limit_bytes) for field in fields]
 
-    def __call__(self, buffer: bytes, at: int) -> tuple[Cell, ...]:
-        try:
-            return self._read(buffer, at, self._short)
-        except UnicodeDecodeError:  # from a database that does not look at its texts (SQL_ASCII)
-            return self._read(buffer, at, self._long)
+    def read_buffered(self, buffer: bytes, keep: RowKeeper) -> int:
+        """Keep the rows that lie whole in the buffer, nearly all of them; returns how many bytes they took.
 
-    def _read(self, buffer: bytes, at: int, short: list[Decode]) -> tuple[Cell, ...]:
+        This is the hot loop of the driver. A row that may hold a cell above the limit or has no column
+        (`SELECT FROM t`) is left where it is, and so is the one that passes the limit of bytes.
+        """
+        decoders, limit, length_at = self._decoders, self._limit_bytes, _length
+        if not decoders:
+            return 0
+        raws: list[bytes | None] = []
+        add = raws.append
+        has_null = False
+        at, end = 0, min(len(buffer), keep.bytes_left)
+        for _ in range(keep.rows_left):
+            if end - at < _HEADER_BYTES or buffer[at] != _ROW:
+                break
+            size = length_at(buffer, at + 1)[0] + 1
+            row_end = at + size
+            if row_end > end or size >= limit:
+                break
+            at += _HEADER_BYTES + 2  # how many cells; we know
+            for _ in decoders:
+                length = length_at(buffer, at)[0]
+                at += 4
+                if length >= 0:
+                    add(buffer[at : at + length])
+                    at += length
+                else:
+                    add(None)
+                    has_null = True
+            if at != row_end:
+                raise ConnectionLost  # cells that do not fill their row: out of step
+        if raws:
+            keep.several(decode_rows(raws, decoders, has_null=has_null), at)
+        return at
+
+    def read_row(self, body: bytes) -> tuple[Cell, ...]:
+        """With a look at the limit for every cell."""
         row: list[Cell] = []
-        at += 2  # how many cells; we know
-        for number, decode in enumerate(short):
-            (size,) = _length(buffer, at)
+        at = 2
+        for decoder in self._decoders:
+            (size,) = _length(body, at)
             at += 4
-            if 0 <= size <= SHORT_BYTES:
-                row.append(decode(buffer[at : at + size]))
-                at += size
-            elif size < 0:
+            if size < 0:
                 row.append(None)
-            else:
-                row.append(self._long[number](buffer[at : at + size]))
-                at += size
+                continue
+            row.append(decoder.decode(body[at : at + size]))
+            at += size
         return tuple(row)
 
-    async def large(self, wire: PostgresWire) -> tuple[Cell, ...]:
+    async def read_large(self, wire: PostgresWire) -> tuple[Cell, ...]:
         """A row that is not held in memory: of each long cell only the beginning is taken."""
         stream = wire.stream
         await stream.skip(2)
@@ -168,7 +184,7 @@ class _RowReader:
             if size < 0:
                 row.append(None)
             elif size <= kept:
-                row.append(self._long[number](await stream.take(size)))
+                row.append(self._decoders[number].decode(await stream.take(size)))
             else:
                 beginning = await stream.take(kept)
                 await stream.skip(size - kept)

@@ -12,7 +12,7 @@ from callgate.model.error_codes import ErrorCode
 from callgate.sql.driver import StatementResult
 from callgate.sql.policy import Policy
 from callgate.sql.results.fit import fit_rows, truncation_message
-from callgate.sql.results.tables import header_lines, row_line
+from callgate.sql.results.tables import header_lines, row_lines
 
 _encode = msgspec.json.Encoder().encode
 
@@ -21,16 +21,18 @@ def answer_results(
     results: Sequence[StatementResult], response_format: str, policy: Policy, note: str = ""
 ) -> tuple[bytes, tuple[StatementResult, ...]]:
     """The raw result object, and the results as they were cut to fit it."""
-    # Each row is written once, for its size and for the answer: rows are most of the work.
+    # All rows are written at once: they are most of the work, and few results have to be cut.
+    written = [_encode(result.rows) for result in results]
     if response_format == "json":
-        sizes = [[len(_encode(row).decode()) + 1 for row in result.rows] for result in results]
-        fitted = fit_rows(results, policy.limits, sizes.__getitem__)
-        structured = _encode(_structured(fitted, policy, note))
+        at_most = [len(raw) for raw in written]  # bytes are never fewer than characters
+        fitted = fit_rows(results, policy.limits, at_most, lambda number: _json_sizes(results[number]))
+        structured = _structured(fitted, _as_fitted(written, results, fitted), policy, note)
         text = structured.decode()
     else:
-        lines = [list(map(row_line, result.rows)) for result in results]
-        fitted = fit_rows(results, policy.limits, lambda number: [len(line) + 1 for line in lines[number]])
-        structured = _encode(_structured(fitted, policy, note))
+        lines = [row_lines(result.rows) for result in results]
+        sizes = [[len(line) + 1 for line in of_result] for of_result in lines]
+        fitted = fit_rows(results, policy.limits, list(map(sum, sizes)), sizes.__getitem__)
+        structured = _structured(fitted, _as_fitted(written, results, fitted), policy, note)
         text = "\n\n".join(filter(None, (_markdown(fitted, lines, policy), note)))
     reply = {
         "content": [{"type": "text", "text": text}],
@@ -47,8 +49,25 @@ def answer_error(text: str, code: ErrorCode, rule: str | None = None) -> bytes:
     return _encode({"content": [{"type": "text", "text": text}], "isError": True, "_meta": meta})
 
 
-def _structured(results: Sequence[StatementResult], policy: Policy, note: str) -> dict[str, Any]:
-    entries = [_entry(result, policy) for result in results]
+def _json_sizes(result: StatementResult) -> list[int]:
+    """Characters of each row and the comma behind it."""
+    return [len(_encode(row).decode()) + 1 for row in result.rows]
+
+
+def _as_fitted(
+    written: Sequence[bytes], results: Sequence[StatementResult], fitted: Sequence[StatementResult]
+) -> list[bytes]:
+    """Each result's rows as JSON, without those that did not fit."""
+    return [
+        raw if kept is result else _encode(kept.rows)
+        for raw, result, kept in zip(written, results, fitted, strict=True)
+    ]
+
+
+def _structured(
+    results: Sequence[StatementResult], written: Sequence[bytes], policy: Policy, note: str
+) -> bytes:
+    entries = [_entry(result, raw, policy) for result, raw in zip(results, written, strict=True)]
     last = dict(entries[-1])
     if note:
         last["message"] = " ".join(filter(None, (last.get("message"), note)))
@@ -57,13 +76,13 @@ def _structured(results: Sequence[StatementResult], policy: Policy, note: str) -
             {"statementType": result.statement_type, **entry}
             for result, entry in zip(results, entries, strict=True)
         ]
-    return last
+    return _encode(last)
 
 
-def _entry(result: StatementResult, policy: Policy) -> dict[str, Any]:
+def _entry(result: StatementResult, written: bytes, policy: Policy) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "columns": [{"name": column.name, "type": column.type} for column in result.columns],
-        "rows": result.rows,
+        "rows": msgspec.Raw(written),
         "rowCount": result.row_count,
         "executionTime": result.elapsed_ms,
         "truncated": result.truncated,

@@ -1,7 +1,8 @@
 """Fitting results into the character limit: whole rows, the same in text and structured content. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from callgate.sql.driver import StatementResult
 from callgate.sql.policy import Limits
@@ -11,13 +12,20 @@ _RESERVE_CHARS = 600
 
 
 def fit_rows(
-    results: Sequence[StatementResult], limits: Limits, row_sizes: Callable[[int], Sequence[int]]
+    results: Sequence[StatementResult],
+    limits: Limits,
+    at_most: Sequence[int],
+    row_sizes: Callable[[int], Sequence[int]],
 ) -> tuple[StatementResult, ...]:
     """The results, cut so that their rows fit the limit together.
 
-    `row_sizes` tells the characters of each row of the result with that number.
+    `at_most`: for each result, characters that its rows do not exceed; where that is enough to see that all
+    of them fit, they are not counted. `row_sizes` tells the characters of each row of the result with that
+    number.
     """
     left = max(limits.character_limit - _RESERVE_CHARS, 0)
+    if sum(map(_overhead, results)) + sum(at_most) <= left:
+        return tuple(results)
     fitted: list[StatementResult] = []
     for number, result in enumerate(results):
         left -= _overhead(result)

@@ -6,11 +6,14 @@ here can be undone. A line break or a pipe inside a cell would break the table.
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from callgate.sql.driver import Cell, Column
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
-_has_escapes = re.compile(r"[\\|\n\r\t]").search
+_ESCAPED = "\\|\n\r\t"
+_ESCAPES = str.maketrans(dict(zip(_ESCAPED, ("\\\\", "\\|", "\\n", "\\r", "\\t"), strict=True)))
+_has_escapes = re.compile(f"[{re.escape(_ESCAPED)}]").search
+_SHOWN_WITH_CARE = {str, type(None)}
 
 
 def header_lines(columns: Sequence[Column]) -> str:
@@ -19,14 +22,28 @@ def header_lines(columns: Sequence[Column]) -> str:
     return f"| {names} |\n| {rule} |"
 
 
+def row_lines(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """The lines of all rows, a column at a time: most hold nothing to be escaped, seen at one look."""
+    if not rows or not rows[0]:
+        return [row_line(row) for row in rows]
+    columns = [_shown_column(column) for column in zip(*rows, strict=True)]
+    return [f"| {' | '.join(cells)} |" for cells in zip(*columns, strict=True)]
+
+
 def row_line(row: Sequence[Cell]) -> str:
-    """The hot part of an answer: most rows hold nothing to be escaped, which is seen at one look."""
-    if None in row or "" in row or "NULL" in row:
-        return f"| {' | '.join(map(_shown, row))} |"
-    plain = "\0".join([cell if isinstance(cell, str) else str(cell) for cell in row])
-    if _has_escapes(plain) or plain.count("\0") >= len(row):
-        return f"| {' | '.join(map(_shown, row))} |"
-    return f"| {plain.replace(chr(0), ' | ')} |"
+    return f"| {' | '.join(map(_shown, row))} |"
+
+
+def _shown_column(column: Sequence[Cell]) -> Sequence[str]:
+    types = set(map(type, column))
+    if types == {str}:
+        texts = cast(Sequence[str], column)
+        joined = "".join(texts)
+        if "" not in texts and "NULL" not in texts and not any(mark in joined for mark in _ESCAPED):
+            return texts
+    elif not types & _SHOWN_WITH_CARE:
+        return list(map(str, column))
+    return list(map(_shown, column))
 
 
 def _shown(cell: Cell) -> str:

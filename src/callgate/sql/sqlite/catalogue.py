@@ -59,6 +59,15 @@ def sqlite_queries(policy: Policy) -> CatalogueQueries:
                        SELECT p.name FROM pragma_table_xinfo(f."table", :database) AS p WHERE p.pk = f.seq + 1
                    )), f.on_update, f.on_delete
             FROM pragma_foreign_key_list(:table, :database) AS f ORDER BY f.id, f.seq""",
+        # Names of tables are compared as SQLite does it: without regard to the case of ASCII letters.
+        referenced_by=f"""
+            SELECT 'foreign key ' || f.id,
+                   coalesce(f."to", (
+                       SELECT p.name FROM pragma_table_xinfo(:table, :database) AS p WHERE p.pk = f.seq + 1
+                   )), NULL, t.name, f."from", f.on_update, f.on_delete
+            FROM (SELECT name, schema FROM pragma_table_list WHERE {_LISTED}) AS t,
+                 pragma_foreign_key_list(t.name, t.schema) AS f
+            WHERE f."table" = :table COLLATE NOCASE ORDER BY t.name, f.id, f.seq""",
         find_tables=f"""
             SELECT schema, name, {_KIND}, NULL, '' FROM pragma_table_list
             WHERE {found} ORDER BY name""",

@@ -1,11 +1,14 @@
 """SQLite's built-in functions that may be called: an allow-list, reviewed from `PRAGMA function_list`.
 
 Left off on purpose: load_extension (runs code), fts3_tokenizer (pointers), readfile, writefile, edit (the
-shell's), zeroblob and randomblob (memory for nothing), sqlite_log (writes to the host's log), optimize, fts5,
+shell's), sqlite_log (writes to the host's log), optimize, fts5,
 rtreenode and friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_*.
 """
 
 from callgate.sql.tokens import word_set
+
+# Make as many bytes as they are told: `grammar` reads the number.
+SIZED = word_set("randomblob zeroblob")
 
 SCALAR = word_set(
     """
@@ -46,7 +49,7 @@ FULL_TEXT = word_set("bm25 highlight snippet")
 # Run code, touch files or hand out pointers. No operator's list makes them harmless.
 FORBIDDEN = word_set("load_extension fts3_tokenizer readfile writefile edit sqlite_log")
 
-ALLOWED = SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
+ALLOWED = SIZED | SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
 
 # Time grows with the product of the first two arguments, uninterruptibly (json_patch: 12 s on two texts of
 # 256 KiB, 2 ms with a short patch).

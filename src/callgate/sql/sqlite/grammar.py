@@ -7,6 +7,7 @@ from callgate.sql.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Step, 
 from callgate.sql.phrases import match_phrase
 from callgate.sql.policy import quote_name
 from callgate.sql.sqlite import pragmas
+from callgate.sql.sqlite.functions import SIZED
 from callgate.sql.tokens import Kind, Token, fold
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN QUERY PLAN SELECT …"
@@ -15,6 +16,8 @@ _BEGIN = ("BEGIN [DEFERRED | IMMEDIATE | EXCLUSIVE] [TRANSACTION]",)
 _END = ("{COMMIT | END} [TRANSACTION]", "ROLLBACK [TRANSACTION]")
 _INSIDE = ("SAVEPOINT value", "RELEASE [SAVEPOINT] value", "ROLLBACK [TRANSACTION] TO [SAVEPOINT] value")
 _DEFINABLE = frozenset({"TABLE", "INDEX", "VIEW"})
+# A random name has 16 bytes (`hex(randomblob(16))`); more than this is memory for nothing.
+_MOST_BYTES = 1024
 
 
 def explain(tokens: Tokens) -> FormMatch | Fault:
@@ -52,6 +55,26 @@ def definition(tokens: Tokens) -> Fault | None:
             is_forbidden=True,
         )
     return None
+
+
+def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
+    for at, token in enumerate(tokens[:-1]):
+        if token.name in SIZED and tokens[at + 1].is_operator("(") and not _is_small(tokens, at + 2):
+            return Fault(
+                "function",
+                f"{token.name}() is allowed with a written-out number up to {_MOST_BYTES} only.",
+                f"Write {token.name}(16), or leave it out.",
+                is_forbidden=True,
+            )
+    return None
+
+
+def _is_small(tokens: Tokens, at: int) -> bool:
+    """One decimal number and the closing parenthesis."""
+    if len(tokens) < at + 2 or tokens[at].kind is not Kind.NUMBER or not tokens[at + 1].is_operator(")"):
+        return False
+    size = tokens[at].text
+    return len(size) <= len(str(_MOST_BYTES)) and size.isdecimal() and int(size) <= _MOST_BYTES
 
 
 def canonical(tokens: Tokens, verb: Token) -> str:
@@ -114,4 +137,5 @@ GRAMMAR = Grammar(
     canonical=canonical,
     transaction=transaction,
     definition=definition,
+    check_tokens=check_tokens,
 )
