@@ -30,6 +30,7 @@ from callgate.recorder.redact import Redactor
 _ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "bench", "1")
 _WORDS = ("alpha", "order", "customer", "select", "result", "value", "price", "shipment", "warehouse")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_MOST_BYTES = 160 * 1024 * 1024  # of bodies that are made up front
 
 
 # ---- the relay
@@ -110,7 +111,8 @@ async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
     """As fast as the store takes them: it is never out of work, and rows on disk are what counts."""
     chance = random.Random(1)
     session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
-    calls = [a_call(session, body_bytes, chance) for _ in range(options.events)]
+    count = min(options.events, _MOST_BYTES // body_bytes)
+    calls = [a_call(session, body_bytes, chance) for _ in range(count)]
     with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
         settings = RecorderSettings(Path(name) / "record", keeps_store=True, waits_for_journal=False)
         recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
@@ -150,7 +152,7 @@ def main() -> None:
         if cores.pinned:
             os.sched_setaffinity(0, {cores.target})
             print(f"ingest: everything on core {cores.target}")
-        for body_bytes in (200, 2700):
+        for body_bytes in (200, 2700, 20_000):
             asyncio.run(ingest(options, body_bytes))
         os.sched_setaffinity(0, {cores.load, cores.target})
     if "relay" in (options.parts or ["relay"]):

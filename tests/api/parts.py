@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL
@@ -93,7 +94,7 @@ async def ask(
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1",
         "method": method or ("GET" if body is None else "POST"),
-        "scheme": "http", "path": path, "root_path": "",
+        "scheme": "http", "path": unquote(path), "root_path": "",
         "raw_path": path.encode(), "query_string": query.encode(), "client": ("127.0.0.1", 0), "server": None,
         "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
         "state": {"principal": LOCAL},

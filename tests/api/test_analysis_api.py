@@ -1,4 +1,4 @@
-"""Sums, SQL of one's own, and export."""
+"""SQL of one's own, and export."""
 
 import csv
 import io
@@ -8,18 +8,6 @@ import duckdb
 import pytest
 from api.conftest import Stage
 from recorder.happenings import NOW_S, settled
-
-from callgate.model.exchange import Outcome
-
-
-async def test_stats_count_calls_errors_and_latency_of_a_stretch(stage: Stage) -> None:
-    stage.emit(settled(stage.session, NOW_S))
-    stage.emit(settled(stage.session, NOW_S + 1, outcome=Outcome.FAILED, error="no"))
-    stage.emit(settled(stage.session, NOW_S + 7200))
-    stats = await stage.get("/api/v1/stats?since=2026-05-28T20:00:00Z&until=2026-05-28T21:00:00Z")
-    assert (stats["totals"]["calls"], stats["totals"]["errors"]) == (2, 1)
-    assert [row["tool_name"] for row in stats["by_tool"]] == ["demo__query"]
-    assert (await stage.get("/api/v1/stats"))["totals"]["calls"] == 0
 
 
 async def test_a_query_answers_with_columns_and_rows_and_rounds_nothing(stage: Stage) -> None:

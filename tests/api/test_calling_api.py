@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -57,11 +58,51 @@ async def test_what_is_not_all_in_the_record_can_only_be_edited(stage: Stage, pa
     event = settled(stage.session, params=params)
     stage.emit(event)
     target = f"/api/v1/tool-calls/{event.exchange.exchange_id}"
-    assert (await stage.get(target))["replayable"] is False
+    replay = (await stage.get(target))["replay"]
+    assert (replay["possible"], replay["tool"]) == (False, "demo__query")
+    assert replay["reason"] == ("redacted" if b"password" in params else "cut")
     refused = await stage.ask(f"{target}/replay", {})
     assert (refused.status, refused.json["code"]) == (409, "caller.not_replayable")
     assert not stage.caller.called
     assert (await stage.ask(f"{target}/replay", {"arguments": {"query": "1"}})).status == 200
+
+
+READ_ONLY, HARMLESS, SILENT = b'{"readOnlyHint":true}', b'{"destructiveHint":false}', None
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "asks"),
+    [
+        (READ_ONLY, READ_ONLY, False),
+        (HARMLESS, READ_ONLY, False),
+        (SILENT, READ_ONLY, True),  # by the specification's defaults
+        (READ_ONLY, SILENT, True),
+        (READ_ONLY, b'{"readOnlyHint":false,"destructiveHint":true}', True),
+    ],
+)
+async def test_what_may_destroy_something_is_not_repeated_without_asking(
+    stage: Stage, then: bytes | None, now: bytes | None, asks: bool
+) -> None:
+    stage.server.offers[0] = replace(stage.server.offers[0], annotations=now)
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.annotations = then
+    stage.emit(event)
+    replay = (await stage.get(f"/api/v1/tool-calls/{event.exchange.exchange_id}"))["replay"]
+    assert replay == {"possible": True, "reason": None, "tool": "demo__query", "needs_confirmation": asks}
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason", "named"),
+    [("query", None, "demo__query"), ("demo__gone", "not_offered", None), (None, "no_tool", None)],
+)
+async def test_a_call_names_the_tool_it_would_be_made_with_today(
+    stage: Stage, tool: str | None, reason: str | None, named: str | None
+) -> None:
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.tool_name = tool
+    stage.emit(event)
+    replay = (await stage.get(f"/api/v1/exchanges/{event.exchange.exchange_id}"))["replay"]
+    assert (replay["reason"], replay["tool"]) == (reason, named)
 
 
 async def test_only_what_is_in_the_record_can_be_made_again(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from recorder.happenings import NOW_S, a_session, opened, settled
 from callgate.model.events import SessionClosed
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
-from callgate.wire.sse import SseDecoder, SseEvent
+from callgate.wire.sse import KEEP_ALIVE, SseDecoder, SseEvent
 
 PATIENCE_S = 20.0
 
@@ -25,9 +25,11 @@ class Listener:
 
     stage: Stage
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    query: str = ""
     decoder: SseDecoder = field(default_factory=SseDecoder)
     events: list[SseEvent] = field(default_factory=list[SseEvent])
     status: int = 0
+    raw: bytes = b""
     is_slow: bool = False
 
     def __post_init__(self) -> None:
@@ -40,7 +42,7 @@ class Listener:
         scope = {
             "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1",
             "method": "GET", "scheme": "http", "path": "/api/v1/events", "raw_path": b"/api/v1/events",
-            "root_path": "", "query_string": b"", "client": None, "server": None,
+            "root_path": "", "query_string": self.query.encode(), "client": None, "server": None,
             "headers": [(name.encode(), value.encode()) for name, value in self.headers.items()],
             "state": {"principal": LOCAL},
         }  # fmt: skip
@@ -64,6 +66,7 @@ class Listener:
             self.status = message["status"]
             return
         async with self.heard:
+            self.raw += message.get("body", b"")
             self.events += [
                 one for one in self.decoder.feed(message.get("body", b"")) if one.data or one.retry_ms
             ]
@@ -177,3 +180,53 @@ async def test_a_child_that_only_talks_on_its_stderr_has_not_changed(stage: Stag
         stage.server.catalog_version += 1  # is told in the same round
         await listener.types("catalog.changed")
     assert not any(one.event == "servers.changed" for one in listener.events)
+
+
+async def test_a_reader_too_many_is_sent_away_for_a_while_and_the_others_are_not(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.api.events_api._MAX_READERS", 2)
+    async with listening(stage) as first:
+        async with listening(stage):
+            refused = await stage.ask("/api/v1/events")
+            assert (refused.status, refused.json["code"]) == (429, "caller.too_many_readers")
+            assert int(refused.headers["retry-after"]) > 0
+            assert refused.headers["content-type"] == "application/problem+json"
+        async with listening(stage) as third:  # there is room again
+            stage.emit(settled(stage.session))
+            for reader in (first, third):
+                await reader.types("tool_calls.settled")
+
+
+async def test_silence_is_broken_by_a_comment(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callgate.api.events_api._TICK_S", 0.01)
+    monkeypatch.setattr("callgate.api.events_api._SILENCE_S", 0.02)
+    async with listening(stage) as listener, asyncio.timeout(PATIENCE_S), listener.heard:
+        await listener.heard.wait_for(lambda: listener.raw.count(KEEP_ALIVE) >= 2)
+
+
+async def test_who_does_not_follow_gets_what_is_recorded_and_the_end(stage: Stage) -> None:
+    for number in range(700):  # more than one page
+        stage.emit(settled(stage.session, NOW_S + number))
+    for after, told in (("last_event_id=0&", 700), ("", 0)):
+        listener = Listener(stage, query=f"{after}follow=false")
+        async with asyncio.timeout(PATIENCE_S):
+            await listener.run()
+        ids = [one.event_id for one in listener.events if one.event == "tool_calls.settled"]
+        assert (len(ids), len(set(ids))) == (told, told)
+
+
+async def test_a_long_absence_misses_nothing_although_much_happens_meanwhile(stage: Stage) -> None:
+    """More than waits for one reader comes while it still reads the record."""
+    for number in range(3_000):
+        stage.emit(settled(stage.session, NOW_S + number))
+    await stage.get("/api/v1/tool-calls?limit=1")
+    async with listening(stage, headers={"last-event-id": "0"}, is_slow=True) as reader:
+        for number in range(3_000):
+            stage.emit(settled(stage.session, NOW_S + 5_000 + number))
+        await stage.get("/api/v1/tool-calls?limit=1")
+        reader.is_reading.set()
+        await reader.until(lambda events: sum(one.event == "tool_calls.settled" for one in events) >= 6_000)
+    ids = [one.event_id for one in reader.events if one.event == "tool_calls.settled"]
+    assert len(set(ids)) == len(ids) == 6_000
+    assert not any(one.event == "events.missed" for one in reader.events)

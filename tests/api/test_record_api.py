@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from api.conftest import Stage
 from recorder.happenings import NOW_S, a_session, opened, settled
 
+from callgate.model.events import ExchangeSettled, SessionClosed
 from callgate.model.exchange import Outcome
 
 
@@ -26,9 +28,23 @@ async def test_one_call_shows_both_payloads_its_hops_its_sql_and_the_verdict(sta
     call = await stage.get(f"/api/v1/tool-calls/{event.exchange.exchange_id}")
     assert json.loads(call["request_json"]) == {"name": "demo__query"}
     assert json.loads(call["response_json"]) == {"content": []}
-    assert (call["sql"], call["verdict"], call["replayable"]) == ("SELECT 2", "allow", True)
+    assert (call["sql"], call["verdict"], call["replay"]["possible"]) == ("SELECT 2", "allow", True)
     assert [hop["server"] for hop in call["hops"]] == ["demo"]
+    assert (call["hops"][0]["started_ms"], round(call["hops"][0]["duration_ms"], 3)) == (0, 2)
     assert json.loads(call["hops"][0]["response_json"]) == {"content": []}
+
+
+async def test_one_call_shows_what_its_server_said_meanwhile(stage: Stage) -> None:
+    call, other = settled(stage.session, rpc_id=b"7"), settled(stage.session, rpc_id=b"8")
+    call.exchange.settled_mono = call.exchange.opened_mono + 2
+    said = settled(stage.session, NOW_S + 0.5, rpc_id=b"7").exchange
+    said.arrival = msgspec.structs.replace(said.arrival, method="notifications/progress")
+    said.sender = "server"
+    for event in (call, other, ExchangeSettled(said)):
+        stage.emit(event)
+    shown = await stage.get(f"/api/v1/tool-calls/{call.exchange.exchange_id}")
+    assert [(one["method"], one["started_ms"]) for one in shown["said"]] == [("notifications/progress", 500)]
+    assert (await stage.get(f"/api/v1/tool-calls/{other.exchange.exchange_id}"))["said"] == []
 
 
 @pytest.mark.parametrize(
@@ -43,6 +59,20 @@ async def test_one_call_shows_both_payloads_its_hops_its_sql_and_the_verdict(sta
         ("method=tools/list", []),
         ("since=2026-05-28T20:26:41Z", ["c", "b"]),
         ("until=2026-05-28T22:26:41%2B02:00", ["a"]),
+        ("outcome=refused&outcome=answered&order=oldest", ["a", "b", "c"]),
+        ("outcome=open", []),
+        ("not_outcome=open&limit=3", ["c", "b", "a"]),
+        ("not_outcome=refused", ["c", "a"]),
+        ("not_session_id=s-1&not_session_id=s-3", ["c"]),
+        ("not_tool=demo__query", []),
+        ("not_server=other", ["c", "b", "a"]),
+        ("not_method=tools/call", []),
+        ("method=tools/list&method=tools/call", ["c", "b", "a"]),
+        ("error_code=", ["c", "b", "a"]),
+        ("not_error_code=", []),
+        ("client=probe/1&not_client=somebody", ["c", "b", "a"]),
+        ("tool=%00&tool=%27%3B--&tool=%F0%9F%A6%86", []),
+        ("not_tool=%00&not_tool=a%2Fb", ["c", "b", "a"]),
     ],
 )
 async def test_filters_narrow_the_list_down(stage: Stage, query: str, found: list[str]) -> None:
@@ -81,6 +111,30 @@ async def test_pages_follow_one_another_while_newer_rows_come_in(stage: Stage, k
     assert mine == ["n-5", "n-4", "n-3", "n-2", "n-1"]
 
 
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["s-2", "s-1"]),
+        ("status=open", ["s-1"]),
+        ("status=closed", ["s-2"]),
+        ("client=probe&era=modern", ["s-2", "s-1"]),
+        ("client=other", []),
+        ("q=S-2", ["s-2"]),
+        ("q=%00", []),
+        ("since=2026-05-28T20:26:41Z", []),
+        ("until=2026-05-28T20:26:41Z", ["s-2", "s-1"]),
+    ],
+)
+async def test_sessions_are_narrowed_down_too(stage: Stage, query: str, found: list[str]) -> None:
+    other = a_session("s-2")
+    stage.emit(opened(other))
+    other.ended_at = NOW_S
+    stage.emit(SessionClosed(other))
+    page = await stage.get(f"/api/v1/sessions?{query}")
+    assert [session["session_id"] for session in page["sessions"]] == found
+    assert page["total"] == len(found)
+
+
 async def test_a_session_tells_its_sums_and_its_calls(stage: Stage) -> None:
     stage.emit(settled(stage.session, NOW_S))
     stage.emit(settled(stage.session, NOW_S + 1, outcome=Outcome.FAILED, error="no"))
@@ -89,6 +143,14 @@ async def test_a_session_tells_its_sums_and_its_calls(stage: Stage) -> None:
     assert session["total_tokens"] > 0
     calls = await stage.get("/api/v1/sessions/s-1/tool-calls?limit=1")
     assert (len(calls["tool_calls"]), calls["total"], calls["next_cursor"] is None) == (1, 2, False)
+
+
+@pytest.mark.parametrize(
+    "since", ["0001-01-01T00:00:00%2B14:00", "2026-05-28T20:26:40Z", "2026-01-01T00:00:00"]
+)
+async def test_any_moment_of_rfc_3339_is_one_also_at_the_edge_of_time(stage: Stage, since: str) -> None:
+    stage.emit(settled(stage.session))
+    assert (await stage.get(f"/api/v1/tool-calls?since={since}"))["total"] == 1
 
 
 @pytest.mark.parametrize(
@@ -102,8 +164,15 @@ async def test_a_session_tells_its_sums_and_its_calls(stage: Stage) -> None:
         ("/api/v1/tool-calls?limit=1&limit=2", 400, "caller.bad_params"),
         ("/api/v1/tool-calls?cursor=bogus", 400, "caller.bad_params"),
         ("/api/v1/sessions?cursor=bogus", 400, "caller.bad_params"),
-        ("/api/v1/tool-calls?since=0001-01-01T00:00:00%2B14:00", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?since=0.5", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?until=2026-13-01T00:00:00Z", 400, "caller.bad_params"),
         ("/api/v1/tool-calls?outcom=failed", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?outcome=bad", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?not_outcome=", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?order=slowest", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?" + "&".join(["server=x"] * 21), 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?server=" + "x" * 501, 400, "caller.bad_params"),
+        ("/api/v1/sessions?status=ended", 400, "caller.bad_params"),
         ("/api/v1/nowhere", 404, "caller.not_found"),
     ],
 )

@@ -1,12 +1,18 @@
 """Servers, tools and metrics: what stands behind us now."""
 
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import msgspec
+import pytest
 from api.conftest import Stage
 from api.parts import offer
+from api.real_gateway import Whole, whole_gateway
 from recorder.happenings import settled
 
 from callgate.model.events import ExchangeSettled
-from callgate.model.exchange import Outcome
+from callgate.model.exchange import Outcome, StatementFacts
 
 
 async def test_a_server_tells_its_health_its_tools_and_what_they_cost(stage: Stage) -> None:
@@ -56,3 +62,73 @@ async def test_metrics_count_outcomes_and_bound_what_a_client_can_make_up(stage:
 async def test_an_endless_answer_is_not_begun_for_a_head_request(stage: Stage) -> None:
     for target in ("/api/v1/events", "/api/v1/export"):
         assert (await stage.ask(target, method="HEAD")).status == 405
+
+
+@pytest.fixture
+async def whole(tmp_path: Path) -> AsyncIterator[Whole]:
+    async with whole_gateway(tmp_path) as whole:
+        yield whole
+
+
+async def test_a_server_tells_how_it_did_lately_and_what_may_be_done_with_it(whole: Whole) -> None:
+    await whole.call("shop__query", query="SELECT count(*) FROM shop.orders")
+    await whole.call("shop__query", query="DROP TABLE shop.orders")
+    shop = await whole.get("/api/v1/servers/shop")
+    assert (shop["state"], shop["kind"], shop["engine"], shop["mode"]) == ("up", "sql", "sqlite", "read_only")
+    assert (shop["recent"]["calls"], shop["recent"]["errors"]) == (2, 1)
+    assert shop["recent"]["p95_ms"] >= shop["recent"]["p50_ms"] > 0
+    assert shop["since"] is not None
+    assert (shop["last_failure"], shop["seen_to_write"]) == (None, [])
+    query = next(tool for tool in shop["tools"] if tool["name"] == "shop__query")
+    assert query["annotations"]["readOnlyHint"] is True
+    assert query["input_schema"]["properties"].keys() >= {"query"}
+    assert query["tokens"] > 0
+
+
+async def test_what_is_down_says_since_when_and_why(whole: Whole) -> None:
+    gone = await whole.get("/api/v1/servers/gone")
+    assert (gone["state"], gone["mode"], gone["code"]) == ("down", "write", "source.unavailable")
+    assert gone["last_failure"]["message"] == gone["detail"]
+    assert gone["recent"] == {"calls": 0, "errors": 0, "p50_ms": None, "p95_ms": None}
+    (whole.folder / "gone.db").touch()
+    back = await whole.get("/api/v1/servers/gone")
+    assert (back["state"], back["last_failure"]) == ("up", gone["last_failure"])
+    assert back["since"] > gone["since"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("nobody", "caller.unknown_server"),
+        ("sh%00op", "caller.unknown_server"),
+        ("%F0%9F%A6%86", "caller.unknown_server"),
+        ("%ED%A0%80", "caller.unknown_server"),
+        ("x" * 5000, "caller.unknown_server"),
+        ("shop%2F..%2Fgone", "caller.not_found"),
+    ],
+)
+async def test_a_server_that_is_not_there_is_not_found(whole: Whole, name: str, code: str) -> None:
+    answered = await whole.ask(f"/api/v1/servers/{name}")
+    assert (answered.status, answered.json["code"]) == (404, code)
+    assert len(answered.body) < 1000
+
+
+async def test_a_tool_declared_read_only_that_wrote_carries_a_warning(stage: Stage) -> None:
+    stage.server.offers[:] = [offer("query", annotations={"readOnlyHint": True}), offer("other")]
+    event = settled(stage.session, time.time())
+    event.exchange.annotations = b'{"readOnlyHint":true}'
+    event.exchange.hops[0].facts = StatementFacts("demo", "INSERT INTO t", "INSERT", "write", "allow")
+    stage.emit(event)
+    query, other = (await stage.get("/api/v1/tools"))["tools"]
+    seen = query["seen_to_write"]
+    assert (seen["calls"], seen["last_call_id"]) == (1, event.exchange.exchange_id)
+    assert (seen["evidence"], other["seen_to_write"]) == ("statement", None)
+    assert (await stage.get("/api/v1/servers/demo"))["seen_to_write"] == ["demo__query"]
+    (call,) = (await stage.get("/api/v1/tool-calls"))["tool_calls"]
+    assert call["seen_to_write"] == "statement"
+
+
+async def test_hints_of_the_wrong_type_were_not_declared(stage: Stage) -> None:
+    stage.server.offers[:] = [offer("a", annotations={"readOnlyHint": "yes", "title": 3, "x": {}})]
+    (tool,) = (await stage.get("/api/v1/tools"))["tools"]
+    assert (tool["annotations"], tool["title"]) == ({}, None)

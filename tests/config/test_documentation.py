@@ -12,6 +12,7 @@ from callgate.config.load import load_config
 from callgate.config.specs import (
     Config,
     McpServerSpec,
+    OtelSpec,
     PolicySpec,
     RecordSpec,
     ServerSpec,
@@ -44,6 +45,7 @@ def section(heading: str) -> str:
         ("[mcpServers.<name>]", McpServerSpec),
         ("[record]", RecordSpec),
         ("[policy]", PolicySpec),
+        ("[otel]", OtelSpec),
     ],
 )
 def test_every_key_is_in_its_section_of_the_page(heading: str, spec: type):
@@ -72,7 +74,8 @@ def test_the_page_s_example_is_a_valid_file(tmp_path: Path):
 
 
 def test_the_defaults_on_the_page_are_the_defaults():
-    for heading, spec in [("[server]", ServerSpec), ("[record]", RecordSpec), ("[policy]", PolicySpec)]:
+    sections = {"[server]": ServerSpec, "[record]": RecordSpec, "[policy]": PolicySpec, "[otel]": OtelSpec}
+    for heading, spec in sections.items():
         text = section(heading)
         for key, value in spec().model_dump(mode="json", by_alias=True, exclude_none=True).items():
             written = {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value

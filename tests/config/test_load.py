@@ -63,7 +63,7 @@ timeout_s = 2.5
 isolation = "session"
 
 [record]
-enabled = false
+enabled = true
 path = "rec"
 keep = "7d"
 max_size = "500MB"
@@ -77,6 +77,15 @@ offer = true
 
 [policy]
 destructive = "deny"
+[otel]
+enabled = true
+endpoint = "https://collector.example:4318"
+service_name = "gate"
+sample_ratio = 0.25
+metrics = false
+sql_text = true
+[otel.headers]
+x-key = "${GITHUB_TOKEN}"
 """
 ENVIRON = {
     "CALLGATE_TOKEN": "t" * 20,
@@ -120,11 +129,19 @@ def test_every_key_of_a_full_file_arrives(load_text, tmp_path: Path):
         "k",
     )
     record = config.record
-    assert (record.enabled, record.keep_s, record.session_gap_s) == (False, 7 * 86400, 90)
+    assert (record.enabled, record.keep_s, record.session_gap_s) == (True, 7 * 86400, 90)
     assert (record.max_size_bytes, record.max_body_bytes) == (500_000_000, 0)
     assert (record.redact_keys, record.redact_patterns) == (("ssn",), ("^x+$",))
     assert (record.on_failure, record.sync, record.offer) == ("refuse", "interval", True)
     assert config.policy.destructive == "deny"
+    otel = config.otel
+    assert (otel.enabled, otel.endpoint, otel.service_name) == (
+        True,
+        "https://collector.example:4318",
+        "gate",
+    )
+    assert (otel.sample_ratio, otel.metrics, otel.sql_text) == (0.25, False, True)
+    assert otel.headers["x-key"].get_secret_value() == "gh"
     assert (state_folder(config), record_folder(config)) == (tmp_path / "state", tmp_path / "rec")
 
 

@@ -25,6 +25,7 @@ def test_the_schema_speaks_of_the_file_as_it_is_written():
         "mcpServers",
         "record",
         "policy",
+        "otel",
     }
     keep = schema["$defs"]["RecordSpec"]["properties"]["keep"]
     assert (keep["type"], keep["default"]) == ("string", "30d")

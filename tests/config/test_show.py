@@ -2,12 +2,13 @@
 
 import json
 import traceback
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from callgate.config.load import ConfigProblems, load_config
+from callgate.config.load import ConfigProblems, Flags, load_config
 from callgate.config.show import fingerprint, masked
 
 FULL = """
@@ -63,6 +64,12 @@ def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text):
     assert first == fingerprint(load_text(FULL.replace("hunter2", "hunter3")).config)
     assert first != fingerprint(load_text(FULL.replace("agent", "root")).config)
     assert len(first) == 64
+
+
+def test_the_fingerprint_does_not_ask_where_it_listens_nor_where_its_state_lies(load_text):
+    first = fingerprint(load_text(FULL).config)
+    flags = Flags(host="127.0.0.2", port=7, state_dir=Path("elsewhere"))
+    assert first == fingerprint(load_text(FULL, flags=flags).config)
 
 
 FILLED_IN = """

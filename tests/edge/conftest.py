@@ -10,6 +10,8 @@ from edge.scripted_answerer import ScriptedAnswerer
 
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener
+from callgate.model.events import Aside, Event
+from callgate.ports.http_app import MountedApp
 
 TOKEN = "correct-horse-battery"
 OTHER_TOKEN = "another-token-entirely"
@@ -32,11 +34,21 @@ async def small_app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+class AsideSink:
+    def __init__(self) -> None:
+        self.asides: list[Aside] = []
+
+    def emit(self, event: Event) -> None:
+        assert isinstance(event, Aside), event
+        self.asides.append(event)
+
+
 @dataclass
 class Door:
     listener: Listener
     answerer: ScriptedAnswerer
     port: int
+    asides: list[Aside]  # what was refused, as the record is told
 
     def probe(self) -> HttpProbe:
         return HttpProbe(self.port)
@@ -45,8 +57,10 @@ class Door:
 async def _open_door(tokens: tuple[Token, ...]) -> Door:
     answerer = ScriptedAnswerer()
     rules = GateRules(hosts=LOOPBACK_NAMES, origins=frozenset({"https://mine.example"}), tokens=tokens)
-    listener = Listener(answerer, small_app, rules, max_body_bytes=100_000)
-    return Door(listener, answerer, await listener.start("127.0.0.1", 0))
+    app = MountedApp(small_app, is_open=lambda path: path == "/healthz")
+    sink = AsideSink()
+    listener = Listener(answerer, app, rules, 100_000, sink)
+    return Door(listener, answerer, await listener.start("127.0.0.1", 0), sink.asides)
 
 
 @pytest.fixture

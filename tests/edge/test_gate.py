@@ -64,6 +64,19 @@ async def test_a_health_probe_needs_no_token_but_is_told_apart(guarded_door: Doo
         assert with_token.body == b"GET /healthz alice "
 
 
+async def test_a_path_is_judged_as_it_is_routed_whatever_its_spelling(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        assert (await http.request("GET", "/health%7A")).body == b"GET /healthz nobody "
+        for path in (
+            "/healthz/",
+            "/healthz%00",
+            "/healthz/../api/requests",
+            "/healthz%2F..%2Fapi",
+            "//healthz",
+        ):
+            assert (await http.request("GET", path)).status == 401
+
+
 async def test_a_session_belongs_to_its_principal(guarded_door: Door) -> None:
     async with guarded_door.probe() as http:
         session = await http.initialize(authorization=f"Bearer {TOKEN}")

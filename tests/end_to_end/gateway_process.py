@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +53,14 @@ def get_json(url: str) -> Any:
 
 @asynccontextmanager
 async def running_gateway(
-    state: Path, *arguments: str, cwd: Path | None = None, **extra_environment: str
+    state: Path,
+    *arguments: str,
+    cwd: Path | None = None,
+    command: Sequence[str] = CALLGATE,
+    **extra_environment: str,
 ) -> AsyncIterator[GatewayProcess]:
     process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "serve", "--json", *(arguments or ("--port", "0")),
+        *command, "serve", "--json", *(arguments or ("--port", "0")),
         stdout=asyncio.subprocess.PIPE, env=clean_environment(state, **extra_environment), cwd=cwd or state,
     )  # fmt: skip
     assert process.stdout is not None

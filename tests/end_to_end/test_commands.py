@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
@@ -55,6 +56,16 @@ async def test_call_answers_with_and_without_a_running_gateway(tmp_path: Path, r
         done = await run_callgate(tmp_path, "call", "demo__query", COUNT)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "| n |" in done.stdout
+
+
+async def test_call_joins_a_gateway_of_the_same_file_whatever_port_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text('version = 1\n[server]\nlisten = "127.0.0.1:7499"\n')
+    async with running_gateway(tmp_path, "--host", "127.0.0.1", "--port", "0") as gateway:
+        done = await run_callgate(tmp_path, "call", "demo__query", COUNT)
+        with urlopen(f"{gateway.announced['url']}/metrics") as answer:
+            counted = answer.read().decode()
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert 'callgate_exchanges_total{server="demo",method="tools/call",outcome="answered"} 1' in counted
 
 
 async def test_call_as_json_is_the_whole_result(tmp_path: Path) -> None:

@@ -12,9 +12,12 @@ from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.ports.record_reader import SourceRequest
 from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.frame_rows import Framer
+from callgate.recorder.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, Frame, read_frame
 from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact import Redactor
+from callgate.recorder.rows import Group
 
 NOW_S = 1_780_000_000.0
 
@@ -82,3 +85,17 @@ def settled(session: Session, at_s: float = NOW_S, **changed: Any) -> ExchangeSe
     outcome: Outcome = changed.get("outcome", Outcome.ANSWERED)
     exchange.settle(Settlement(outcome, EndedBy.UPSTREAM, reply, None, changed.get("error")), 10.0045)
     return ExchangeSettled(exchange)
+
+
+_PLACES = {SESSIONS: "sessions", OPENED: "opened", EVENTS: "events", GAPS: "gaps"}
+
+
+def journalled(kind: bytes, *rows: Any) -> bytearray:
+    """A frame as the recorder writes it."""
+    (made,) = Framer().frames_of(Group(**{_PLACES[kind]: list(rows)}))
+    return made
+
+
+def read_back(kind: bytes, *rows: Any, end: int = 100) -> Frame:
+    """... and as the store reads it."""
+    return read_frame(bytes(journalled(kind, *rows)[HEAD.size :]), end)

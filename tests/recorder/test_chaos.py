@@ -1,4 +1,4 @@
-"""Short forms of `scripts/chaos record`: real processes, killed; a real full disk; a store that is stuck."""
+"""Short forms of `scripts/chaos record`: real gateways, killed; a real full disk; a store that is stuck."""
 
 import os
 import subprocess
@@ -16,8 +16,12 @@ def chaos(*arguments: str) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_killed_processes_lose_no_answered_call_and_double_none() -> None:
-    chaos("kill", "--rounds", "3", "--longest", "0.4", "--backlog", "1000")
+def test_a_killed_gateway_loses_no_answered_call_and_doubles_none() -> None:
+    chaos("kill", "recover", "--rounds", "3", "--longest", "0.4", "--backlog", "1000")
+
+
+def test_three_gateways_on_one_folder_killed_in_turn_leave_one_record() -> None:
+    chaos("three", "--rounds", "1", "--longest", "0.4")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root; test_troubles has it without")
@@ -26,4 +30,4 @@ def test_a_full_disk_loses_nothing_that_is_not_counted() -> None:
 
 
 def test_a_stuck_store_keeps_no_reply_waiting() -> None:
-    chaos("blocked", "--blocked-s", "1")
+    chaos("blocked", "--blocked-s", "1", "--turns", "1")

@@ -10,11 +10,12 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recorder.happenings import NOW_S, a_session, settled
+from recorder.happenings import NOW_S, a_session, journalled, settled
 
 from callgate.recorder.build_rows import event_row
 from callgate.recorder.drain import drain
-from callgate.recorder.journal import EVENTS, GAPS, JournalWriter, frame, read_frames
+from callgate.recorder.frames import EVENTS, GAPS, frame
+from callgate.recorder.journal import JournalWriter, read_frames
 from callgate.recorder.redact import Redactor
 from callgate.recorder.rows import GapRow
 from callgate.recorder.store import Store
@@ -38,7 +39,7 @@ def a_segment(folder: Path) -> Path:
     writer = JournalWriter(folder)
     for _ in range(3):
         row = event_row(settled(a_session()).exchange, Redactor(), 1000)
-        writer.append([frame(EVENTS, msgspec.json.encode([row]))])
+        writer.append([journalled(EVENTS, row)])
     writer.close()
     return writer.path
 
@@ -81,7 +82,7 @@ def test_a_damaged_segment_is_kept_and_told_of_once(
 def test_a_gap_reaches_its_table(folder: Path, store: Store) -> None:
     writer = JournalWriter(folder)
     gap = GapRow(1_000_000, 2_000_000, 7, "not recorded: No space left on device")
-    writer.append([frame(GAPS, msgspec.json.encode([gap]))])
+    writer.append([journalled(GAPS, gap)])
     writer.close()
     drain(folder, store, TokenCounter())
     told = store.cursor().execute('SELECT epoch("from"), epoch("to"), count, reason FROM gaps')
@@ -89,14 +90,25 @@ def test_a_gap_reaches_its_table(folder: Path, store: Store) -> None:
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("odd", [frame(b"?", b"[]"), frame(EVENTS, b"[{"), frame(EVENTS, b"\xff\xfe")])
+NO_BODIES = [(b"", b"")]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        frame(b"?", b"[]", 0),
+        frame(EVENTS, b"[{", 1, NO_BODIES),
+        frame(EVENTS, b"\xff\xfe", 1, NO_BODIES),
+        frame(EVENTS, b'[{"id":"01890000-0000-7000-8000-000000000001"}]', 2, NO_BODIES * 2),
+    ],
+)
 def test_a_frame_of_another_version_counts_as_a_gap_and_hides_nothing(
-    folder: Path, store: Store, odd: bytes
+    folder: Path, store: Store, odd: bytearray
 ) -> None:
     row = event_row(settled(a_session()).exchange, Redactor(), 1000)
     writer = JournalWriter(folder)
     for _ in range(2):
-        writer.append([frame(EVENTS, msgspec.json.encode([row])), odd])
+        writer.append([journalled(EVENTS, row), odd])
     writer.close()
     drain(folder, store, TokenCounter())
     assert count(store) == 2
@@ -138,6 +150,6 @@ def a_journal() -> bytes:
                 event_row(settled(a_session(), NOW_S + 2 * number + step).exchange, Redactor(), 1000)
                 for step in range(2)
             ]
-            writer.append([frame(EVENTS, msgspec.json.encode(rows))])
+            writer.append([journalled(EVENTS, *rows)])
         writer.close()
         return writer.path.read_bytes()

@@ -8,7 +8,8 @@ from recorder.happenings import a_session, opened, settled
 
 from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.group_rows import Grouper, frames_of
+from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Grouper
 from callgate.recorder.losses import Losses
 from callgate.recorder.redact import Redactor
 
@@ -58,7 +59,7 @@ def test_a_name_with_a_lone_surrogate_costs_its_odd_characters_only(grouper: Gro
     odd, usual = settled(a_session()), settled(a_session())
     odd.exchange.server_name = "\ud800"
     group = grouper.group([odd, usual], Losses())
-    frames = b"".join(frames_of(group))
+    frames = b"".join(Framer().frames_of(group))
     assert odd.exchange.exchange_id.encode() in frames
     assert usual.exchange.exchange_id.encode() in frames
 

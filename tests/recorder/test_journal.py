@@ -10,11 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorder.full_disk import files_end_at
 
+from callgate.recorder.frames import EVENTS, Frame, frame
 from callgate.recorder.journal import (
-    EVENTS,
-    Frame,
     JournalWriter,
-    frame,
     is_abandoned,
     is_read_to_its_end,
     read_frames,
@@ -23,8 +21,9 @@ from callgate.recorder.journal import (
 )
 
 
-def row(number: int) -> bytes:
-    return frame(EVENTS, b'[{"sql":"SELECT %d","id":"%b"}]' % (number, b"x" * 300))
+def row(number: int) -> bytearray:
+    rows_json = b'[{"sql":"SELECT %d","id":"%b"}]' % (number, b"x" * 300)
+    return frame(EVENTS, rows_json, 1, [(b"request %d" % number, b"")])
 
 
 def statements(path: Path) -> list[str]:

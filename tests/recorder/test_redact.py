@@ -176,3 +176,45 @@ def test_rules_of_one_server_are_for_that_server_only() -> None:
     assert row.request_json == '{"ssn":"***","who":"***"}'
     assert other.request_json == HELD.decode()
     assert (row.is_redacted, other.is_redacted) == (True, False)
+
+
+STRUCTURED = {"columns": [{"name": "name"}, {"name": "SSN"}], "rows": [["Ada", "123-45"], ["Bob", None]]}
+MASKED = {"columns": [{"name": "name"}, {"name": "SSN"}], "rows": [["Ada", "***"], ["Bob", None]]}
+
+
+@pytest.mark.parametrize(
+    ("result", "masked"),
+    [
+        (STRUCTURED, MASKED),
+        ({"statements": [STRUCTURED, {"rows": 1}]}, {"statements": [MASKED, {"rows": 1}]}),
+        (STRUCTURED | {"rows": ["odd", ["Ada"]]}, MASKED | {"rows": ["odd", ["Ada"]]}),
+        (STRUCTURED | {"columns": ["name", "ssn"]}, MASKED | {"columns": ["name", "ssn"]}),
+    ],
+)
+def test_cells_of_a_listed_column_are_masked_and_so_is_the_text_with_the_same_rows(
+    result: Any, masked: Any
+) -> None:
+    """Whatever format the text has."""
+    answer = {"content": [{"type": "text", "text": "| Ada | 123-45 |"}], "structuredContent": result}
+    texts = [{"type": "text", "text": "***"}]
+    redacted = Redactor(["ssn"]).json(json.dumps(answer).encode())
+    assert redacted is not None
+    assert json.loads(redacted) == {"content": texts, "structuredContent": masked}
+
+
+def test_an_answer_without_a_listed_column_keeps_its_text() -> None:
+    answer = {
+        "content": [{"type": "text", "text": "ssn: none; | Ada |"}],
+        "structuredContent": {"columns": [{"name": "name"}], "rows": [["Ada"]], "statements": None},
+    }
+    redacted = Redactor(["ssn"]).json(json.dumps(answer).encode())
+    assert redacted is not None
+    assert json.loads(redacted)["structuredContent"] == answer["structuredContent"]
+    assert "| Ada |" in redacted
+
+
+def test_what_is_clean_for_all_redactors_together_is_clean_for_each() -> None:
+    together = Redactor.of_all([Redactor(["ssn"]), Redactor(["pin"], ["x-[0-9]+"])])
+    assert together.is_clean(b'{"name":"Ada"}')
+    for found in (b'{"ssn":1}', b'{"pin":1}', b"x-12", b'{"token":1}'):
+        assert not together.is_clean(found)

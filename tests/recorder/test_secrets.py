@@ -95,6 +95,13 @@ def test_a_secret_in_text_is_masked_and_the_rest_stays(name: str) -> None:
     assert "***" in redacted
 
 
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_line_break_that_is_spelled_does_not_hide_what_follows(name: str) -> None:
+    text, secret = MAKERS[name](random.Random(1))
+    assert secret not in Redactor().text(f"before\\n{text}")
+    assert secret not in Redactor().text(json.dumps(f"before\n{text}"))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -9,9 +9,10 @@ from typing import Any
 import duckdb
 import msgspec
 import pytest
+from recorder.happenings import read_back
 
 from callgate.recorder.day_files import Day
-from callgate.recorder.journal import EVENTS, OPENED, SESSIONS, Frame
+from callgate.recorder.frames import EVENTS, OPENED, SESSIONS
 from callgate.recorder.retention import Retention
 from callgate.recorder.rows import EventRow, SessionRow
 from callgate.recorder.schema import SCHEMA_VERSION
@@ -49,8 +50,8 @@ def opened(number: int, writer: str) -> EventRow:
 
 
 def write(store: Store, kind: bytes, *rows: msgspec.Struct, segment: str = "a") -> None:
-    batch = Batch(segment, 0)
-    batch.add(Frame(kind, msgspec.json.encode(rows), 100))
+    batch = Batch()
+    batch.add(segment, read_back(kind, *rows))
     store.write(batch)
 
 
@@ -132,11 +133,11 @@ def test_a_file_of_an_older_version_is_brought_up_to_date_and_keeps_its_rows(
         old.execute("CREATE TABLE rpc_events (id UUID, ts TIMESTAMP, session_id VARCHAR, method VARCHAR)")
         old.execute("INSERT INTO rpc_events VALUES (uuid(), '2026-05-04', 's-0', 'tools/list')")
     store = reopen(MONDAY)
-    write(store, EVENTS, event(1, tables=["t"]))
+    write(store, EVENTS, event(1, tables=["t"], session_id=None, principal="alice"))
     for _ in range(2):
-        assert ask(store, "SELECT method, outcome, tables FROM rpc_events ORDER BY method") == [
-            ("tools/call", "answered", ["t"]),
-            ("tools/list", None, None),
+        assert ask(store, "SELECT method, outcome, tables, principal FROM rpc_events ORDER BY method") == [
+            ("tools/call", "answered", ["t"], "alice"),
+            ("tools/list", None, None, None),
         ]
         store = reopen(TUESDAY)
     assert ask(store, f"SELECT version FROM {store.days[1].name}.schema_versions") == [

@@ -2,10 +2,10 @@
 
 import msgspec
 import pytest
-from recorder.happenings import a_session, settled
+from recorder.happenings import a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
-from callgate.recorder.journal import EVENTS, Frame
+from callgate.recorder.frames import EVENTS
 from callgate.recorder.redact import Redactor
 from callgate.recorder.rows import EventRow
 from callgate.recorder.tokens import TokenCounter
@@ -44,13 +44,13 @@ def test_any_text_has_a_count(counter: TokenCounter, text: str) -> None:
 
 def batch_of(count: int, body: bytes) -> Batch:
     row = event_row(settled(a_session(), params=body, reply=body).exchange, Redactor(), 10**6)
-    batch = Batch("a", 0)
-    batch.add(Frame(EVENTS, msgspec.json.encode([row] * count), 10))
+    batch = Batch()
+    batch.add("a", read_back(EVENTS, *(msgspec.structs.replace(row) for _ in range(count))))
     return batch
 
 
 def rows_of(batch: Batch) -> list[EventRow]:
-    return msgspec.json.decode(batch.rows_json[EVENTS][0], type=list[EventRow])
+    return msgspec.json.decode(batch.frames[EVENTS][0].rows_json, type=list[EventRow])
 
 
 def test_a_small_batch_is_counted_and_a_backlog_is_left_to_an_estimate_from_bytes(
@@ -66,7 +66,7 @@ def test_a_small_batch_is_counted_and_a_backlog_is_left_to_an_estimate_from_byte
 def test_a_body_that_was_dropped_is_estimated_by_its_size(counter: TokenCounter) -> None:
     row = event_row(settled(a_session()).exchange, Redactor(), 10**6)
     row.request_json, row.request_bytes = None, 4000
-    batch = Batch("a", 0)
-    batch.add(Frame(EVENTS, msgspec.json.encode([row]), 10))
+    batch = Batch()
+    batch.add("a", read_back(EVENTS, row))
     counter.fill_in(batch)
     assert rows_of(batch)[0].request_tokens == 1000

@@ -7,7 +7,7 @@ from typing import Any
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
-from callgate.model.events import Event, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeSettled
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import News
@@ -34,6 +34,10 @@ class RememberingSink:
     def settled(self) -> list[Exchange]:
         """What clients asked."""
         return [exchange for exchange in self.all_settled if exchange.sender == "client"]
+
+    @property
+    def asides(self) -> list[Aside]:
+        return [event for event in self.events if isinstance(event, Aside)]
 
     @property
     def all_settled(self) -> list[Exchange]:

@@ -7,14 +7,16 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from relay.stage import RememberingSink
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
-from callgate.model.exchange import Arrival, Exchange, Hop
+from callgate.model.exchange import Arrival, Exchange, Hop, Outcome
 from callgate.model.identity import LOCAL
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
+from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 
 CLIENT = Envelope(Era.MODERN, "2026-07-28", capabilities=b'{"elicitation":{"form":{},"url":{}}}')
@@ -63,8 +65,8 @@ async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[
         return [item async for item in items]
 
 
-def parked(timeout_s: float = 60) -> ParkedCalls:
-    return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32))
+def parked(timeout_s: float = 60, sink: RememberingSink | None = None) -> ParkedCalls:
+    return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32), Overheard(sink or RememberingSink()))
 
 
 def result_of(items: list[Item]) -> dict[str, Any]:
@@ -105,6 +107,29 @@ async def test_a_retry_without_the_answer_is_asked_again_and_one_with_it_goes_on
     done = await play(calls, server, requestState=again["requestState"], inputResponses=answers)
     assert result_of(done) == {"content": []}
     assert (server.asked, server.answers) == (1, [Answer(result=b'{"action": "accept"}')])
+
+
+async def test_a_question_is_in_the_record_until_it_is_answered_also_while_no_request_is_open() -> None:
+    sink = RememberingSink()
+    calls, server = parked(sink=sink), AskingServer(b"elicitation/create", 0.0, Reply(result=b"{}"))
+    first = result_of(await play(calls, server))
+    assert not sink.all_settled
+    answers = {"elicitation_1": {"action": "accept"}}
+    await play(calls, server, requestState=first["requestState"], inputResponses=answers)
+    (told,) = sink.all_settled
+    assert told.settlement is not None
+    assert (told.sender, told.arrival.method) == ("server", "elicitation/create")
+    assert (told.settlement.outcome, told.settlement.reply) == (Outcome.ANSWERED, b'{"action": "accept"}')
+
+
+async def test_a_question_that_nobody_comes_back_for_is_cancelled_in_the_record() -> None:
+    sink = RememberingSink()
+    calls, server = parked(sink=sink), AskingServer(b"elicitation/create", 0.0, Reply(result=b"{}"))
+    await play(calls, server)
+    await calls.close()
+    (told,) = sink.all_settled
+    assert told.settlement is not None
+    assert told.settlement.outcome is Outcome.CANCELLED
 
 
 async def test_params_that_cannot_be_read_park_nothing() -> None:

@@ -22,7 +22,7 @@ from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
 from callgate.model.heard import Heard
-from callgate.model.reply import Answer, Asking, Notice, Reply
+from callgate.model.reply import Answer, Asking, Notice, Reply, Unpassed
 from callgate.model.session import Session
 from callgate.relay.relay import Relay
 
@@ -146,6 +146,9 @@ async def test_one_server_alone_is_asked_even_for_what_it_does_not_list(
             "refused.read_only",
         ),
         (b'{"isError":"what","content":7}', Outcome.ANSWERED, None),
+        (b'{"isError":true,"structuredContent":{"isError":false}}', Outcome.TOOL_ERROR, None),
+        (b'{"isError":true,"content":[],"isError":false}', Outcome.ANSWERED, None),
+        (b'{"structuredContent":{"isError":true},"content":[],"isError":false}', Outcome.ANSWERED, None),
     ],
 )
 async def test_the_outcome_is_read_from_the_result(
@@ -410,3 +413,90 @@ async def test_a_call_that_our_own_end_cuts_off_says_who_ended_it(
     await asyncio.gather(task, return_exceptions=True)
     assert sink.settled[0].settlement is not None
     assert sink.settled[0].settlement.ended_by is EndedBy.GATEWAY
+
+
+async def test_what_a_server_says_out_of_turn_is_recorded_with_whether_anybody_was_told(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    session = await session_of(relay)
+    relay.attach(session, RememberingOutlet(), lambda: None)
+    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(Heard("shop", None, Notice("notifications/message", b'{"data":"whose?"}')))
+    shop.say(Heard("shop", session.session_id, Notice("notifications/message", b'{"data":"mine"}')))
+    shop.say(Heard("shop", None, Notice("notifications/message", b"x" * 100_000)))
+    told = [(aside.method, aside.session_id, aside.settlement.outcome.value) for aside in sink.asides]
+    assert told == [
+        ("notifications/tools/list_changed", None, "answered"),
+        ("notifications/message", None, "refused"),
+        ("notifications/message", session.session_id, "answered"),
+        ("notifications/message", None, "refused"),
+    ]
+    assert {(aside.sender, aside.server_name, aside.is_notification) for aside in sink.asides} == {
+        ("server", "shop", True)
+    }
+    assert (sink.asides[-1].params, sink.asides[-1].size_bytes) == (b"", 100_000)
+
+
+async def test_a_question_out_of_turn_is_recorded_until_the_client_answers_or_leaves(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    session, outlet = await session_of(relay), RememberingOutlet()
+    relay.attach(session, outlet, lambda: None)
+    answers: list[Answer] = []
+    for params in (b"{}", b'{"again":true}'):
+        shop.say(Heard("shop", session.session_id, Asking("roots/list", params, answers.append)))
+    first = outlet.said[0]
+    assert isinstance(first, Asking)
+    first.respond(Answer(result=b'{"roots":[]}'))
+    relay.end_session(session)
+    asked = [one for one in sink.all_settled if one.sender == "server"]
+    assert [
+        (one.arrival.method, one.session, one.settlement and one.settlement.outcome) for one in asked
+    ] == [
+        ("roots/list", session, Outcome.ANSWERED),
+        ("roots/list", session, Outcome.CANCELLED),
+    ]
+    assert answers == [Answer(result=b'{"roots":[]}')]
+
+
+async def test_a_question_that_nobody_can_be_asked_is_recorded_as_refused(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    answers: list[Answer] = []
+    shop.say(Heard("shop", None, Asking("sampling/createMessage", b"{}", answers.append)))
+    (aside,) = sink.asides
+    assert (aside.method, aside.is_notification) == ("sampling/createMessage", False)
+    assert aside.settlement.outcome is Outcome.REFUSED
+    assert answers[0].error is not None
+
+
+async def test_notifications_that_are_for_us_alone_are_passed_to_no_server_and_only_the_handshakes_is_no_row(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    session = await session_of(relay)
+    for method in ("notifications/initialized", "notifications/cancelled"):
+        relay.notice(arrival(method, {"requestId": 1}, envelope=LEGACY, session=session))
+    told = [(one.arrival.method, one.server_name, one.hops) for one in sink.settled[1:]]
+    assert told == [("notifications/cancelled", None, [])]
+    assert not shop.told
+
+
+async def test_what_was_answered_for_the_client_is_recorded_and_never_put_to_it(
+    relay: Relay, shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    session, outlet = await session_of(relay), RememberingOutlet()
+    relay.attach(session, outlet, lambda: None)
+    for item in (
+        Unpassed("ping", b"", Answer(result=b"{}")),
+        Unpassed("sampling/createMessage", b"{}", Answer(error=b'{"code":-32601}')),
+        Unpassed("notifications/progress", b'{"progressToken":9}'),
+    ):
+        shop.say(Heard("shop", session.session_id, item))
+    told = [(one.method, one.is_notification, one.settlement.outcome.value) for one in sink.asides]
+    assert told == [
+        ("ping", False, "answered"),
+        ("sampling/createMessage", False, "refused"),
+        ("notifications/progress", True, "refused"),
+    ]
+    assert sink.asides[1].settlement.reply == b'{"code":-32601}'
+    assert not outlet.said

@@ -45,6 +45,7 @@ class Dialogue:
 
     def refusal(self, event: Any) -> dict[str, Any]:
         assert isinstance(event, Refuse), event
+        assert event.frame is not None
         return json.loads(event.frame)["error"]
 
 
@@ -152,14 +153,18 @@ def test_a_cancellation_reaches_an_open_request_only() -> None:
     dialogue = Dialogue()
     dialogue.shake_hands()
     dialogue.say("a", rpc_id=7)
-    assert dialogue.say("notifications/cancelled", {"requestId": 7}) == Cancel(b"7")
-    assert dialogue.say("notifications/cancelled", {"requestId": "7"}) is None
-    assert dialogue.say("notifications/cancelled", {}) is None
+    cancelled = dialogue.say("notifications/cancelled", {"requestId": 7})
+    assert isinstance(cancelled, Cancel)
+    assert (cancelled.rpc_id, cancelled.told.notification.method) == (b"7", "notifications/cancelled")
+    assert isinstance(dialogue.say("notifications/cancelled", {"requestId": "7"}), Told)
+    assert isinstance(dialogue.say("notifications/cancelled", {}), Told)
 
 
-def test_notifications_are_told_after_the_handshake_and_dropped_before() -> None:
+def test_notifications_are_told_after_the_handshake_and_refused_without_a_word_before() -> None:
     dialogue = Dialogue()
-    assert dialogue.say("notifications/initialized") is None
+    early = dialogue.say("notifications/initialized")
+    assert isinstance(early, Refuse)
+    assert early.frame is None
     dialogue.shake_hands()
     assert isinstance(dialogue.say("notifications/initialized"), Told)
 

@@ -86,9 +86,10 @@ def test_progress_for_a_request_that_wanted_none_or_for_nothing_is_an_orphan() -
     dialogue = Dialogue()
     rpc_id = dialogue.ask()
     for token in (rpc_id, 99, "x", None, {"a": 1}):
-        event = dialogue.hear({"method": "notifications/progress", "params": {"progressToken": token}})
-        assert event == Orphan(json.dumps(token).encode()), token
-    assert dialogue.hear({"method": "notifications/progress"}) == Orphan(b"")
+        params = {"progressToken": token}
+        event = dialogue.hear({"method": "notifications/progress", "params": params})
+        assert event == Orphan(json.dumps(token).encode(), json.dumps(params).encode()), token
+    assert dialogue.hear({"method": "notifications/progress"}) == Orphan(b"", b"")
     assert dialogue.connection.next_deadline() == dialogue.now + 30.0
 
 
@@ -121,7 +122,7 @@ def test_rule_6_progress_after_the_end_is_late_too() -> None:
     rpc_id = dialogue.ask({"_meta": {"progressToken": 1}})
     dialogue.connection.cancel(rpc_id, "gone", dialogue.now)
     event = dialogue.hear({"method": "notifications/progress", "params": {"progressToken": rpc_id}})
-    assert event == Late(rpc_id, "tools/call", 0.0)
+    assert event == Late(rpc_id, "tools/call", 0.0, b'{"progressToken": %d}' % rpc_id)
 
 
 def test_an_id_that_comes_back_as_a_string_is_still_ours() -> None:

@@ -1,23 +1,22 @@
-"""The record as a whole: sums, SQL of one's own, and export."""
+"""The record as a whole: SQL of one's own, and export. Sums are `stats_api`'s."""
 
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
 from callgate.api.operation import Asked, Operation
-from callgate.api.queries import ExportQuery, StretchQuery, filter_of, moment_of
+from callgate.api.queries import ExportQuery, filter_of
 from callgate.api.record_api import required
-from callgate.api.shapes import QueryAnswer, StatsShape
+from callgate.api.shapes import QueryAnswer
 from callgate.api.told_rows import cell
-from callgate.ports.record_reader import Query, RecordReader, Row
+from callgate.ports.record_reader import Query, RecordReader
 
 _MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-_DEFAULT_STRETCH = timedelta(days=1)
 
 
 class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,14 +31,6 @@ class AnalysisApi:
 
     def operations(self) -> list[Operation]:
         return [
-            Operation(
-                "/api/v1/stats",
-                "getStats",
-                "Calls, errors, latency and tokens; of the last day unless told otherwise",
-                self.stats,
-                StatsShape,
-                StretchQuery,
-            ),
             Operation(
                 "/api/v1/query",
                 "queryRecord",
@@ -58,20 +49,6 @@ class AnalysisApi:
                 media=tuple(_MEDIA.values()),
             ),
         ]
-
-    async def stats(self, asked: Asked[StretchQuery, None]) -> StatsShape:
-        until = moment_of(asked.query.until) or datetime.now(UTC).replace(tzinfo=None)
-        since = moment_of(asked.query.since) or max(until, datetime.min + _DEFAULT_STRETCH) - _DEFAULT_STRETCH  # noqa: DTZ901
-        found = await required(self._record).stats(since, until)
-        return StatsShape(
-            since.replace(tzinfo=UTC),
-            until.replace(tzinfo=UTC),
-            _told(found.totals),
-            *(
-                [_told(row) for row in rows]
-                for rows in (found.by_tool, found.by_server, found.by_method, found.by_minute)
-            ),
-        )
 
     async def query(self, asked: Asked[None, QueryBody]) -> QueryAnswer:
         body = asked.body
@@ -99,7 +76,3 @@ async def _with_first(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator
         yield first
     async for chunk in rest:
         yield chunk
-
-
-def _told(row: Row) -> dict[str, Any]:
-    return {name: cell(value) for name, value in row.items()}

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from callgate.api.json_object import object_in
 from callgate.api.operation import Asked, Operation, json_response
 from callgate.api.queries import given
-from callgate.api.told_tools import members_of
 from callgate.model.offers import Offer
 from callgate.ports.record_reader import RecordReader, SourceRequest
 from callgate.ports.status import SourceFacts, Status
@@ -150,7 +150,7 @@ def _source(facts: SourceFacts, offers: Sequence[Offer]) -> SourceShape:
 
 
 def _tool(offer: Offer) -> SourceToolShape:
-    definition = members_of(offer.definition)
+    definition = object_in(offer.definition) or {}
     schema: dict[str, Any] = definition.get("inputSchema") or {}
     required: list[str] = schema.get("required") or []
     properties: dict[str, dict[str, Any]] = schema.get("properties") or {}

@@ -3,13 +3,15 @@
 Rules
 1. An event's id is the `seq` of the last settled row that was told: who comes back with it (`Last-Event-ID`)
    gets the rest from the record. Only settled rows carry one, so nothing between two of them is skipped.
-2. A reader that is too slow is told how many rows it missed; nobody else notices (see `RowFeed`).
+2. A reader that is too slow is told how many rows it missed; nobody else notices (see `RowFeed`). One that
+   comes back reads the record first and listens when it is nearly there: what is live meanwhile waits for it.
 3. Sums of sessions, health and the catalogue are levels, not edges: they are looked at each second, and told
    when they differ from what this reader knows.
 """
 
 import asyncio
 import time
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -24,11 +26,13 @@ from callgate.api.operation import Asked, Operation, bad_params
 from callgate.api.queries import given
 from callgate.api.servers_api import health_of
 from callgate.api.told_rows import exchange_of, session_of
-from callgate.model.errors import CallgateError
+from callgate.model.error_codes import CALLER_TOO_MANY_READERS
+from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
-from callgate.ports.record_reader import TOOL_CALLS, RecordReader, Row
+from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
 from callgate.ports.status import Status
+from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
 from callgate.wire.sse import KEEP_ALIVE
 
 _TICK_S = 1.0
@@ -37,6 +41,9 @@ _SILENCE_S = 15.0
 _PAGE = 500
 # Sessions whose sums are read in one tick: each is a read of the record.
 _SESSIONS_A_TICK = 20
+# Each may have 2,000 rows waiting, and asks the record for sums each second.
+_MAX_READERS = 64
+_RETRY_AFTER_S = 5
 _MAX_SEQ = 2**63 - 1
 # How soon a browser comes back after a cut.
 _HELLO = b"retry: 2000\n\n"
@@ -47,6 +54,9 @@ class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=_MAX_SEQ, description="As the header Last-Event-ID, which comes first.")]
         | UnsetType
     ) = UNSET
+    follow: Annotated[
+        bool, Meta(description="Go on with what happens from now on; if not, end with what is recorded.")
+    ] = True
 
 
 class EventShape(msgspec.Struct):
@@ -70,6 +80,8 @@ class EventsApi:
         self._status = status
         self._redact = redact
         self._is_retired = asyncio.Event()
+        # Weakly: an answer that was given up before its first byte has nobody to take it off the list.
+        self._streams: weakref.WeakSet[_Stream] = weakref.WeakSet()
 
     def operations(self) -> list[Operation]:
         return [
@@ -81,6 +93,7 @@ class EventsApi:
                 EventShape,
                 EventsQuery,
                 media=("text/event-stream",),
+                errors=(CALLER_TOO_MANY_READERS,),
             )
         ]
 
@@ -90,14 +103,33 @@ class EventsApi:
 
     async def events(self, asked: Asked[EventsQuery, None]) -> Response:
         after = _last_event_id(asked)
+        if len(self._streams) >= _MAX_READERS:
+            return _too_many()
         stream = _Stream(self._record, self._status, self._redact, after)
+        self._streams.add(stream)
+        frames = self._follow(stream) if asked.query.follow else _recorded(stream)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        return StreamingResponse(self._frames(stream), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(
+            self._counted(stream, frames), media_type="text/event-stream", headers=headers
+        )
 
-    async def _frames(self, stream: "_Stream") -> AsyncGenerator[bytes]:
+    async def _counted(self, stream: "_Stream", frames: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(frames):
+                async for frame in frames:
+                    yield frame
+        finally:
+            self._streams.discard(stream)
+
+    async def _follow(self, stream: "_Stream") -> AsyncGenerator[bytes]:
+        if stream.comes_back:
+            yield _HELLO
+            async for frame in stream.backlog():
+                yield frame
         listening = self._feed.listen() if self._feed is not None else _silence()
         async with aclosing(listening) as rows:
-            yield _HELLO
+            if not stream.comes_back:
+                yield _HELLO  # only now: who hears it misses nothing from here on
             async for frame in stream.backlog():
                 yield frame
             ended = asyncio.ensure_future(self._is_retired.wait())
@@ -136,12 +168,16 @@ class _Stream:
         self._health = _short(status)
         self._catalog_version = status.catalog_version
 
+    @property
+    def comes_back(self) -> bool:
+        return self._after is not None
+
     async def backlog(self) -> AsyncIterator[bytes]:
         while self._after is not None and self._record is not None:
             rows = await self._record.events_after(self._after, _PAGE)
             for row in rows:
                 self._after = max(self._after, row["seq"])
-                if row["method"] == TOOL_CALLS.method:
+                if row["method"] == TOOL_CALL:
                     yield self._of_call(row, row["outcome"] is not None)
             if len(rows) < _PAGE:
                 return
@@ -159,7 +195,7 @@ class _Stream:
                 self._touched[row["session_id"]] = "sessions.closed"
             case "exchange_started" | "exchange_settled":
                 is_known = self._after is not None and item.seq <= self._after
-                if row["method"] == TOOL_CALLS.method and not is_known:
+                if row["method"] == TOOL_CALL and not is_known:
                     return [self._of_call(row, item.happening == "exchange_settled")]
         return []
 
@@ -205,6 +241,23 @@ class _Stream:
             if row is not None:
                 frames.append(_frame(event_type, session_of(row)))
         return frames
+
+
+async def _recorded(stream: _Stream) -> AsyncGenerator[bytes]:
+    yield _HELLO
+    async for frame in stream.backlog():
+        yield frame
+
+
+def _too_many() -> Response:
+    status, body = problem_of(
+        CallerError(
+            CALLER_TOO_MANY_READERS,
+            f"{_MAX_READERS} readers listen already",
+            hint="Close a page, or ask again later; nothing is lost to who comes back with Last-Event-ID",
+        )
+    )
+    return Response(body, status, media_type=PROBLEM_TYPE, headers={"retry-after": str(_RETRY_AFTER_S)})
 
 
 def _short(status: Status) -> dict[str, Health]:

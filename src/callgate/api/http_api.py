@@ -1,20 +1,21 @@
-"""The HTTP API behind the gateway's one listener: health, metrics, and the operations of its rooms.
+"""The HTTP API behind the gateway's one listener: health, metrics, the operations of its rooms, the web page.
 
 The gate (Host, Origin, token) is edge's, before a request comes here; who passed it may read everything
 (docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 import callgate
+from callgate.api.about_api import AboutApi, Setup
 from callgate.api.analysis_api import AnalysisApi
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
@@ -22,8 +23,11 @@ from callgate.api.events_api import EventsApi
 from callgate.api.metrics import METRICS_TYPE, CallMeter, record_lines, status_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, json_response
+from callgate.api.page_files import PageFiles
 from callgate.api.record_api import RecordApi
-from callgate.api.servers_api import ServersApi, health_of
+from callgate.api.schema_api import SchemaApi
+from callgate.api.servers_api import ServersApi, ServersParts, health_of
+from callgate.api.stats_api import StatsApi
 from callgate.api.told_tools import ToolTeller
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
@@ -32,17 +36,11 @@ from callgate.ports.caller import Caller
 from callgate.ports.http_app import HttpApp
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
+from callgate.ports.source_schema import SourceSchema
 from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
-_WELCOME = f"""Callgate {callgate.__version__}
-
-  MCP endpoint      /mcp                    (point your client here)
-  one server alone  /servers/<name>/mcp
-  recent requests   /api/requests
-  the API           /api/v1/openapi.json
-  health, metrics   /healthz, /metrics
-"""
+_HEALTH = "/healthz"  # open to everyone: probes have no token
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,11 @@ class ApiParts:
     feed: RowFeed | None = None
     meter: CallMeter | None = None
     sources: Sequence[SourceFacts] = ()
+    schema_of: Callable[[str], SourceSchema | None] = lambda name: None
+    setup: Setup = field(default_factory=Setup)
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
+    page: PageFiles | None = None  # None: nobody comes with a browser
 
 
 class HttpApi:
@@ -65,12 +66,20 @@ class HttpApi:
         self._status = parts.status
         self._meter = parts.meter
         self._redact = parts.redact
+        self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
         rooms = (
             DbhubApi(parts.record, parts.status, parts.sources),
-            RecordApi(parts.record),
+            RecordApi(parts.record, parts.status),
+            StatsApi(parts.record),
             AnalysisApi(parts.record),
-            ServersApi(parts.status, ToolTeller(parts.count_tokens), parts.redact),
+            ServersApi(
+                ServersParts(
+                    parts.status, ToolTeller(parts.count_tokens), parts.record, parts.sources, parts.redact
+                )
+            ),
+            AboutApi(parts.record, parts.status, parts.setup),
+            SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
             self._events,
         )
@@ -80,11 +89,11 @@ class HttpApi:
     def app(self) -> HttpApp:
         return Starlette(
             routes=[
-                Route("/", self.welcome),
-                Route("/healthz", self.healthz),
+                Route(_HEALTH, self.healthz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
                 *(operation.route() for operation in self.operations),
+                *self._page.routes(),
             ],
             exception_handlers={
                 CallgateError: _on_error,
@@ -93,12 +102,13 @@ class HttpApi:
             },
         )
 
+    def is_open(self, path: str) -> bool:
+        """See MountedApp."""
+        return path == _HEALTH or self._page.find(path) is not None
+
     def retire(self) -> None:
         """Before the listener closes: what would stream for ever ends."""
         self._events.retire()
-
-    async def welcome(self, request: Request) -> Response:
-        return PlainTextResponse(_WELCOME)
 
     async def openapi(self, request: Request) -> Response:
         return json_response(self._openapi)

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from callgate.model.errors import CallgateError
-from callgate.model.events import Event, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeSettled
 from callgate.model.health import State
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_reader import Query, RecordReader
@@ -48,6 +48,10 @@ class CallMeter:
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)
+        if isinstance(event, Aside):
+            method = event.method if event.method in _METHODS else "other"
+            self._count(event.server_name or "", method, event.settlement.outcome.value)
+            return
         if not isinstance(event, ExchangeSettled):
             return
         exchange = event.exchange
@@ -56,14 +60,17 @@ class CallMeter:
             return
         method = exchange.arrival.method
         labels = (exchange.server_name or "", method if method in _METHODS else "other")
-        outcome = (*labels, settlement.outcome.value)
-        self._outcomes[outcome] = self._outcomes.get(outcome, 0) + 1
+        self._count(*labels, settlement.outcome.value)
         latency = self._latencies.get(labels)
         if latency is None:
             latency = self._latencies[labels] = _Latency()
         seconds = duration_ms / 1000
         latency.counts[bisect_left(_BUCKETS, seconds)] += 1
         latency.sum_s += seconds
+
+    def _count(self, server: str, method: str, outcome: str) -> None:
+        labels = (server, method, outcome)
+        self._outcomes[labels] = self._outcomes.get(labels, 0) + 1
 
     def lines(self) -> Iterator[str]:
         name = "callgate_exchanges_total"

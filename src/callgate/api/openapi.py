@@ -12,6 +12,7 @@ from callgate.model.error_codes import (
     BUG_INTERNAL,
     CALLER_BAD_JSON,
     CALLER_BAD_PARAMS,
+    CALLER_TOO_LARGE,
     CALLER_WRONG_CONTENT_TYPE,
     REFUSED_UNAUTHENTICATED,
     SETUP_RECORD_OFF,
@@ -22,7 +23,7 @@ from callgate.wire.problem_of import PROBLEM_TYPE
 _Json = dict[str, Any]
 _REF = "#/components/schemas/{name}"
 _BODY_ERRORS = (CALLER_BAD_JSON, CALLER_WRONG_CONTENT_TYPE)
-_ANY_ERRORS = (CALLER_BAD_PARAMS, REFUSED_UNAUTHENTICATED, SETUP_RECORD_OFF, BUG_INTERNAL)
+_ANY_ERRORS = (CALLER_BAD_PARAMS, CALLER_TOO_LARGE, REFUSED_UNAUTHENTICATED, SETUP_RECORD_OFF, BUG_INTERNAL)
 
 
 def openapi_document(operations: Sequence[Operation]) -> _Json:
@@ -108,12 +109,15 @@ def _query_parameters(shape: type[msgspec.Struct]) -> list[_Json]:
     if shape is NoQuery:
         return []
     _, components = msgspec.json.schema_components([shape], ref_template=_REF)
-    properties: dict[str, _Json] = components[shape.__name__]["properties"]
-    return [_query_parameter(name, schema) for name, schema in properties.items()]
+    members = components[shape.__name__]
+    required: list[str] = members.get("required", [])
+    return [
+        _query_parameter(name, schema, name in required) for name, schema in members["properties"].items()
+    ]
 
 
-def _query_parameter(name: str, schema: _Json) -> _Json:
-    told: _Json = {"name": name, "in": "query", "required": False}
+def _query_parameter(name: str, schema: _Json, is_required: bool) -> _Json:
+    told: _Json = {"name": name, "in": "query", "required": is_required}
     if "description" in schema:
         told["description"] = schema["description"]
     told["schema"] = {key: value for key, value in schema.items() if key != "description"}

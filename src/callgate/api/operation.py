@@ -87,20 +87,24 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 
 def _read_query(request: Request, shape: type[_Query]) -> _Query:
-    """Every parameter once, and none that we do not know: a misspelt filter must not show everything.
+    """No parameter that we do not know, and only those twice that take several: a misspelt filter must not
+    show everything.
 
     (DBHub's own addresses take anything.)
     """
-    given: dict[str, str] = {}
-    known = [field.encode_name for field in msgspec.structs.fields(cast(Any, shape))]
+    given: dict[str, str | list[str]] = {}
+    fields = {field.encode_name: field for field in msgspec.structs.fields(cast(Any, shape))}
     is_strict = cast(Any, shape).__struct_config__.forbid_unknown_fields
     for name, value in request.query_params.multi_items():
-        if name in given and is_strict:
-            raise bad_params(f"{name[:100]!r} is given twice")
-        if name not in known and is_strict:
-            hint = did_you_mean(name, known) or f"There are: {', '.join(known) or 'none'}"
+        if name not in fields and is_strict:
+            hint = did_you_mean(name, fields) or f"There are: {', '.join(fields) or 'none'}"
             raise bad_params(f"There is no parameter {name[:100]!r} here", hint)
-        given[name] = value
+        if name in fields and fields[name].default == ():
+            cast(list[str], given.setdefault(name, [])).append(value)
+        elif name in given and is_strict:
+            raise bad_params(f"{name[:100]!r} is given twice")
+        else:
+            given[name] = value
     try:
         return msgspec.convert(given, shape, strict=False)
     except (msgspec.ValidationError, ValueError, OverflowError) as problem:

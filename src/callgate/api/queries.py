@@ -1,30 +1,54 @@
 """What the API takes: the parameters of lists and filters, and how they become the record's own."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from callgate.api.operation import bad_params
-from callgate.ports.record_reader import EventFilter
+from callgate.ports.record_reader import (
+    EVENT_CURSOR,
+    SESSION_CURSOR,
+    EventFilter,
+    Facet,
+    SessionFilter,
+)
 
 _T = TypeVar("_T")
+_FACETS: tuple[Facet, ...] = get_args(Facet)
 
-OutcomeName = Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost"]
+OutcomeName = Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost", "open"]
+OrderName = Literal["newest", "oldest"]
+StatusName = Literal["open", "closed"]
+EraName = Literal["legacy", "modern"]
 FormatName = Literal["jsonl", "csv", "parquet"]
 _Limit = Annotated[int, Meta(ge=1, le=1000, description="How many, at most.")]
-_Cursor = Annotated[str, Meta(max_length=200, description="`next_cursor` of the page before.")]
+_Cursor = Annotated[str, Meta(pattern=EVENT_CURSOR, description="`next_cursor` of the page before.")]
+_SessionCursor = Annotated[str, Meta(pattern=SESSION_CURSOR, description="`next_cursor` of the page before.")]
+# A text, since a datetime would take a number too, as seconds since 1970.
+_Moment = Annotated[str, Meta(max_length=40, extra_json_schema={"format": "date-time"})]
 _Name = Annotated[str, Meta(max_length=500)]
 _Words = Annotated[str, Meta(min_length=1, max_length=500)]
+_MOST_VALUES = 20  # more than anybody chooses by hand
+_Names = Annotated[
+    tuple[_Name, ...],
+    Meta(max_length=_MOST_VALUES, description="Any of these, when repeated; empty: those that have none."),
+]
+_NotNames = Annotated[
+    tuple[_Name, ...],
+    Meta(max_length=_MOST_VALUES, description="None of these, when repeated; empty: those that have none."),
+]
+_Outcomes = Annotated[
+    tuple[OutcomeName, ...],
+    Meta(max_length=_MOST_VALUES, description="Any of these, when repeated; `open`: no outcome yet."),
+]
+_NotOutcomes = Annotated[
+    tuple[OutcomeName, ...],
+    Meta(max_length=_MOST_VALUES, description="None of these, when repeated; `open`: no outcome yet."),
+]
 # A page further down than this is reached by a cursor, or by a better filter.
 _Offset = Annotated[int, Meta(ge=0, le=1_000_000, description="How many to leave out; `cursor` is steadier.")]
-
-
-class SessionsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    limit: _Limit = 50
-    offset: _Offset = 0
-    cursor: _Cursor | UnsetType = UNSET
 
 
 class PageQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -32,25 +56,71 @@ class PageQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     cursor: _Cursor | UnsetType = UNSET
 
 
+class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="The newest so many.")] = 5000
+
+
 class StretchQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    since: datetime | UnsetType = UNSET
-    until: datetime | UnsetType = UNSET
+    since: _Moment | UnsetType = UNSET
+    until: _Moment | UnsetType = UNSET
+
+
+class SessionsQuery(StretchQuery, kw_only=True):
+    """`since` and `until`: seen at or after the one, begun before the other."""
+
+    client: Annotated[_Name, Meta(description="The name that the client gave itself.")] | UnsetType = UNSET
+    status: StatusName | UnsetType = UNSET
+    era: EraName | UnsetType = UNSET
+    q: (
+        Annotated[_Words, Meta(description="In id, client, version, workspace and principal, in any case.")]
+        | UnsetType
+    ) = UNSET
+    limit: _Limit = 50
+    offset: _Offset = 0
+    cursor: _SessionCursor | UnsetType = UNSET
 
 
 class FilterQuery(StretchQuery, kw_only=True):
-    session_id: _Name | UnsetType = UNSET
-    server: _Name | UnsetType = UNSET
-    tool: _Name | UnsetType = UNSET
-    outcome: OutcomeName | UnsetType = UNSET
+    session_id: _Names = ()
+    server: _Names = ()
+    tool: _Names = ()
+    method: _Names = ()
+    outcome: _Outcomes = ()
+    client: _Names = ()
+    error_code: _Names = ()
+    not_session_id: _NotNames = ()
+    not_server: _NotNames = ()
+    not_tool: _NotNames = ()
+    not_method: _NotNames = ()
+    not_outcome: _NotOutcomes = ()
+    not_client: _NotNames = ()
+    not_error_code: _NotNames = ()
     q: Annotated[_Words, Meta(description="In bodies, SQL, errors and names, in any case.")] | UnsetType = (
         UNSET
     )
-    method: _Name | UnsetType = UNSET
 
 
 class ExchangesQuery(FilterQuery, kw_only=True):
+    order: OrderName = "newest"
     limit: _Limit = 50
-    cursor: _Cursor | UnsetType = UNSET
+    cursor: (
+        Annotated[_Cursor, Meta(description="`next_cursor` of the page before, asked for in the same order.")]
+        | UnsetType
+    ) = UNSET
+
+
+class StatsQuery(FilterQuery, kw_only=True):
+    bucket_s: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=31 * 86_400,
+                description="How long a bucket lasts, at most 600 of them; else as the stretch suggests.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class ExportQuery(FilterQuery, kw_only=True):
@@ -72,24 +142,46 @@ def given(value: _T | UnsetType) -> _T | None:
 
 def filter_of(query: FilterQuery) -> EventFilter:
     return EventFilter(
-        session_id=given(query.session_id),
-        server=given(query.server),
-        tool=given(query.tool),
-        method=given(query.method),
-        outcome=given(query.outcome),
+        only=_chosen(query, ""),
+        without=_chosen(query, "not_"),
         since=moment_of(query.since),
         until=moment_of(query.until),
         text=given(query.q),
     )
 
 
-def moment_of(value: datetime | UnsetType) -> datetime | None:
-    """As the record has them: UTC, without a zone."""
-    if isinstance(value, UnsetType):
+def _chosen(query: FilterQuery, prefix: str) -> dict[Facet, list[str]]:
+    chosen: dict[Facet, tuple[str, ...]] = {facet: getattr(query, prefix + facet) for facet in _FACETS}
+    return {
+        # What is still open has no outcome.
+        facet: ["" if facet == "outcome" and value == "open" else value for value in values]
+        for facet, values in chosen.items()
+        if values
+    }
+
+
+def sessions_of(query: SessionsQuery) -> SessionFilter:
+    return SessionFilter(
+        client=given(query.client),
+        is_open=None if isinstance(query.status, UnsetType) else query.status == "open",
+        era=given(query.era),
+        text=given(query.q),
+        since=moment_of(query.since),
+        until=moment_of(query.until),
+    )
+
+
+def moment_of(text: str | UnsetType) -> datetime | None:
+    """As the record has them: UTC, without a zone; that is also what is meant where none is given."""
+    if isinstance(text, UnsetType):
         return None
-    if value.tzinfo is None:
-        return value
     try:
-        return value.astimezone(UTC).replace(tzinfo=None)
-    except OverflowError as problem:  # the year 1 in another zone is the year 0
-        raise bad_params("The moment is out of range") from problem
+        moment = msgspec.convert(text, datetime)
+    except msgspec.ValidationError as problem:
+        raise bad_params(f"{text[:40]!r} is no moment", "Write it as 2026-11-15T10:00:00Z") from problem
+    if moment.tzinfo is None:
+        return moment
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # in UTC it is the year 0, or 10000
+        return datetime.min if moment.year == 1 else datetime.max  # noqa: DTZ901

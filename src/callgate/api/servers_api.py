@@ -1,22 +1,38 @@
 """What stands behind us and what it offers, as it is now; the record is `record_api`."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
 
 from callgate.api.operation import Asked, Operation
 from callgate.api.queries import ToolsQuery, given
-from callgate.api.shapes import ServerList, ServerShape, ToolList, ToolShape
+from callgate.api.recent_past import Known, RecentPast
+from callgate.api.schema_api import unknown_server
+from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
 from callgate.api.told_tools import ToolTeller
+from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.health import Health
-from callgate.ports.status import Status
+from callgate.ports.record_reader import RecordReader
+from callgate.ports.status import SourceFacts, Status
+
+
+@dataclass(frozen=True, slots=True)
+class ServersParts:
+    status: Status
+    teller: ToolTeller
+    record: RecordReader | None
+    sources: Sequence[SourceFacts]
+    redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
 
 
 class ServersApi:
-    def __init__(self, status: Status, teller: ToolTeller, redact: Callable[[str], str]) -> None:
-        """`redact`: a child writes what it likes to its stderr, its own credentials too."""
-        self._status = status
-        self._teller = teller
-        self._redact = redact
+    def __init__(self, parts: ServersParts) -> None:
+        self._status = parts.status
+        self._teller = parts.teller
+        self._past = RecentPast(parts.record)
+        self._sources = {facts.source_id: facts for facts in parts.sources}
+        self._redact = parts.redact
 
     def operations(self) -> list[Operation]:
         return [
@@ -35,6 +51,14 @@ class ServersApi:
                 self.servers,
                 ServerList,
             ),
+            Operation(
+                "/api/v1/servers/{name}",
+                "getServer",
+                "One source or MCP server",
+                self.server,
+                ServerShape,
+                errors=(CALLER_UNKNOWN_SERVER,),
+            ),
         ]
 
     async def tools(self, asked: Asked[ToolsQuery, None]) -> ToolList:
@@ -44,27 +68,59 @@ class ServersApi:
         if query is not None:
             offers = await self._status.find_tools(query, total)
         offers = [offer for offer in offers if server in (None, offer.route.upstream)]
-        return ToolList(await self._teller.tell(offers[: asked.query.limit]), len(offers), None)
+        known = await self._past.ask()
+        told = await self._teller.tell(offers[: asked.query.limit], known.writes)
+        return ToolList(told, len(offers), None)
 
     async def servers(self, asked: Asked[None, None]) -> ServerList:
-        told = await self._teller.tell(await self._status.tools())
-        servers = [self._server(entry, told) for entry in self._status.health()]
+        servers = await self._told(self._status.health())
         return ServerList(servers, len(servers), None)
 
-    def _server(self, entry: Health, tools: list[ToolShape]) -> ServerShape:
-        own = [tool for tool in tools if tool.server == entry.name]
+    async def server(self, asked: Asked[None, None]) -> ServerShape:
+        name = asked.path["name"]
+        found = [entry for entry in self._status.health() if entry.name == name]
+        if not found:
+            raise unknown_server(name, self._status)
+        return (await self._told(found))[0]
+
+    async def _told(self, health: list[Health]) -> list[ServerShape]:
+        known = await self._past.ask()
+        names = {entry.name for entry in health}
+        offers = [offer for offer in await self._status.tools() if offer.route.upstream in names]
+        tools = await self._teller.tell(offers, known.writes)
+        return [
+            self._server(entry, [tool for tool in tools if tool.server == entry.name], known)
+            for entry in health
+        ]
+
+    def _server(self, entry: Health, tools: list[ToolShape], known: Known) -> ServerShape:
+        facts, failure = self._sources.get(entry.name), entry.last_failure
         return ServerShape(
             name=entry.name,
-            kind=entry.kind,
+            kind="sql" if entry.kind == "sql" else "mcp",
             state=entry.state.value,
+            since=None if entry.since is None else _moment(entry.since),
             detail=self._redact(entry.detail),
             code=entry.error_code,
-            era=entry.era,
+            last_failure=failure
+            and FailureShape(_moment(failure.at), self._redact(failure.message), failure.error_code),
+            era=cast(Era | None, entry.era),
+            protocol=entry.protocol,
             version=entry.version,
+            engine=facts and facts.engine,
+            mode=facts and ("read_only" if facts.is_read_only else "write"),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],
-            tools=own,
-            tokens=sum(tool.tokens for tool in own),
+            recent=None
+            if known.calls is None
+            else known.calls.get(entry.name, RecentCalls(0, 0, None, None)),
+            tools=tools,
+            tokens=sum(tool.tokens for tool in tools),
+            seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
         )
+
+
+def _moment(unix_s: float) -> datetime:
+    return datetime.fromtimestamp(unix_s, UTC)
 
 
 def health_of(entry: Health, redact: Callable[[str], str]) -> dict[str, Any]:

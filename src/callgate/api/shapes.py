@@ -4,23 +4,39 @@ Moments are RFC 3339 in UTC. A field may be added, never change its meaning.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+from callgate.ports.record_reader import Evidence
 
 Json = dict[str, Any]
+Era = Literal["legacy", "modern"]
+Outcome = Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost"]
+
+
+class Annotations(msgspec.Struct, rename="camel"):
+    """A tool's hints, as the specification spells them. What is not there was not declared, and then the
+    specification's default holds: not read-only, destructive, not idempotent, open world."""
+
+    title: str | UnsetType = UNSET
+    read_only_hint: bool | UnsetType = UNSET
+    destructive_hint: bool | UnsetType = UNSET
+    idempotent_hint: bool | UnsetType = UNSET
+    open_world_hint: bool | UnsetType = UNSET
 
 
 class SessionShape(msgspec.Struct):
     session_id: str
-    status: str  # "open" | "closed"
+    status: Literal["open", "closed"]
     created_at: datetime | None
     last_seen_at: datetime | None
     ended_at: datetime | None
     client_name: str | None
     client_version: str | None
     client_protocol: str | None
-    era: str | None
+    era: Era | None
     transport: str | None
     principal: str | None
     workspace: str | None
@@ -36,9 +52,9 @@ class ExchangeShape(msgspec.Struct):
     id: str
     seq: int | None
     timestamp: datetime | None
-    session_id: str | None
-    kind: str  # "request" | "notification"
-    sender: str  # "client" | "server"
+    session_id: str | None  # null: refused before there was one, or said by a server to nobody in particular
+    kind: Literal["request", "notification"]
+    sender: Literal["client", "server"]  # which way it went
     method: str
     server: str | None  # "aggregate" for a merged list
     server_version: str | None
@@ -47,35 +63,38 @@ class ExchangeShape(msgspec.Struct):
     source_id: str | None
     duration_ms: float | None
     ok: bool | None
-    outcome: str | None  # null: still open
-    ended_by: str | None
+    outcome: Outcome | None  # null: still open
+    ended_by: Literal["client", "gateway", "upstream"] | None
     error: str | None
     error_code: str | None
     client: str | None
     arguments: str | None  # JSON text, redacted, the first 2 KB
-    annotations: Json | None  # as they were when the call was made
+    annotations: Annotations | None  # as they were when the call was made; null: none were declared
+    seen_to_write: Evidence | None  # declared read-only, and yet; null in the live stream, which cannot know
     request_bytes: int | None
     response_bytes: int | None
     request_tokens: int | None
     response_tokens: int | None
-    tokens_by: str | None  # "o200k" | "bytes": how the tokens were estimated
+    tokens_by: Literal["o200k", "bytes"] | None  # how the tokens were estimated
     is_redacted: bool | None
     is_cut: bool | None
     sql: str | None
     statement_type: str | None
-    mode: str | None
-    verdict: str | None
+    mode: Literal["read_only", "write"] | None
+    verdict: Literal["allow", "deny"] | None
     rule: str | None
     tables: list[str] | None
     rows: int | None
     truncated: bool | None
     cached: bool | None
     trace_id: str | None
+    principal: str | None  # who sent it, where there is no session to say so
 
 
 class HopShape(msgspec.Struct):
     server: str | None
     ok: bool | None
+    started_ms: float | None  # after the exchange was opened; null in records of before version 3
     duration_ms: float | None
     rpc_id: str | None  # our own id of the request at that server
     request_json: str | None
@@ -86,12 +105,53 @@ class HopShape(msgspec.Struct):
     server_protocol: str | None
 
 
+class LaneEvent(msgspec.Struct):
+    """One exchange, as short as a mark on a time line needs it."""
+
+    id: str
+    started_ms: float  # after the session's `created_at`, or the call's `timestamp`
+    duration_ms: float | None  # null: still open
+    kind: Literal["request", "notification"]
+    sender: Literal["client", "server"]
+    method: str
+    server: str | None
+    tool: str | None
+    outcome: Outcome | None
+    error_code: str | None
+
+
+class SessionTimeline(msgspec.Struct):
+    session: SessionShape
+    events: list[LaneEvent]  # oldest first
+    total: int  # when there are more than were asked for, the newest are told
+
+
+class Replay(msgspec.Struct):
+    """Whether a call can be made again. `redacted` and `cut`: not all of its arguments is in the record, so
+    they have to be given anew."""
+
+    possible: bool  # as it was
+    reason: Literal["not_a_call", "no_tool", "not_offered", "redacted", "cut"] | None  # why not
+    tool: str | None  # its name at /mcp today; null: there is nothing to call
+    needs_confirmation: bool  # it may destroy something, by what was or is declared: ask a person first
+
+
 class WholeExchange(ExchangeShape):
     rpc_id: str | None  # the client's own, as JSON
     request_json: str | None  # params, as JSON text: redacted, and cut when `is_cut`
     response_json: str | None
     hops: list[HopShape]
-    replayable: bool  # false: it can only be edited, since what was sent is not all there
+    said: list[LaneEvent]  # by the server meanwhile, on the stream of this call: progress, logs, questions
+    replay: Replay
+
+
+class SeenToWrite(msgspec.Struct):
+    """Of a tool that is declared read-only, in the last seven days."""
+
+    calls: int
+    last_call_id: str
+    last_at: datetime
+    evidence: Evidence  # of the last
 
 
 class ToolShape(msgspec.Struct):
@@ -100,23 +160,46 @@ class ToolShape(msgspec.Struct):
     native_name: str
     title: str | None
     description: str | None
-    annotations: Json | None  # null: the server declared none, and the specification's defaults hold
+    annotations: Annotations | None  # null: the server declared none, and the specification's defaults hold
     input_schema: Json
     output_schema: Json | None
     tokens: int  # what the definition costs in a context, estimated
+    seen_to_write: SeenToWrite | None
 
 
-class ServerShape(msgspec.Struct):
+class FailureShape(msgspec.Struct):
+    at: datetime
+    message: str
+    code: str | None
+
+
+class RecentCalls(msgspec.Struct):
+    """Tool calls of the last hour."""
+
+    calls: int
+    errors: int
+    p50_ms: float | None
+    p95_ms: float | None
+
+
+class ServerShape(msgspec.Struct, kw_only=True):
     name: str
-    kind: str  # "sql" | "mcp"
-    state: str  # "up" | "starting" | "down"
+    kind: Literal["sql", "mcp"]
+    state: Literal["up", "starting", "down"]
+    since: datetime | None  # when it was first seen in that state
     detail: str
     code: str | None
-    era: str | None
+    last_failure: FailureShape | None  # why it was down last, even if it is up again
+    era: Era | None
+    protocol: str | None  # the revision that it speaks with us
     version: str | None
+    engine: str | None  # of a database
+    mode: Literal["read_only", "write"] | None  # of a database
     stderr_tail: list[str]
+    recent: RecentCalls | None  # null: calls are not recorded, or the record cannot be read now
     tools: list[ToolShape]
     tokens: int  # of all its tools
+    seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
 
 
 class SessionList(msgspec.Struct):
@@ -147,16 +230,6 @@ class ServerList(msgspec.Struct):
     servers: list[ServerShape]
     total: int
     next_cursor: str | None
-
-
-class StatsShape(msgspec.Struct):
-    since: datetime
-    until: datetime
-    totals: Json
-    by_tool: list[Json]
-    by_server: list[Json]
-    by_method: list[Json]
-    by_minute: list[Json]
 
 
 class QueryAnswer(msgspec.Struct):

@@ -7,8 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import msgspec
+from msgspec import UNSET
 
-from callgate.api.shapes import ExchangeShape, HopShape, Json, SessionShape, WholeExchange
+from callgate.api.json_object import object_in
+from callgate.api.shapes import (
+    Annotations,
+    ExchangeShape,
+    HopShape,
+    Json,
+    LaneEvent,
+    Replay,
+    SessionShape,
+    WholeExchange,
+)
 from callgate.ports.record_reader import Row
 
 MASK = "***"  # what the recorder leaves of a secret
@@ -45,14 +56,32 @@ def exchange_of(row: Row) -> ExchangeShape:
     return ExchangeShape(**_members(row))
 
 
-def whole_exchange_of(row: Row) -> WholeExchange:
+def whole_exchange_of(row: Row, replay: Replay) -> WholeExchange:
     return WholeExchange(
         **_members(row),
         rpc_id=row.get("rpc_id"),
         request_json=row.get("request_json"),
         response_json=row.get("response_json"),
         hops=[_hop_of(hop) for hop in row.get("hops", ())],
-        replayable=recorded_arguments(row) is not None,
+        said=[lane_event_of(said, moment(row["ts"])) for said in row.get("said", ())],
+        replay=replay,
+    )
+
+
+def lane_event_of(row: Row, begun: datetime | None) -> LaneEvent:
+    at = moment(row["ts"])
+    assert at is not None
+    return LaneEvent(
+        row["id"],
+        round((at - (begun or at)) / timedelta(milliseconds=1), 3),
+        None if row["duration_ms"] is None else round(row["duration_ms"], 3),
+        row["kind"] or "request",
+        row["sender"] or "client",
+        row["method"],
+        row["server_name"],
+        row["tool_name"],
+        row["outcome"],
+        row["error_code"],
     )
 
 
@@ -61,7 +90,7 @@ def recorded_arguments(row: Row) -> Json | None:
     text = row.get("request_json")
     if row.get("method") != "tools/call" or text is None or MASK in text:
         return None
-    params = _object(text)
+    params = object_in(text)
     if params is None:  # cut
         return None
     arguments = params.get("arguments", {})
@@ -99,7 +128,7 @@ def _members(row: Row) -> dict[str, Any]:
     told["timestamp"] = moment(row.get("ts"))
     told["kind"], told["sender"] = row.get("kind") or "request", row.get("sender") or "client"
     told["arguments"] = _arguments(row.get("request_json"), row["method"])
-    told["annotations"] = _object(row.get("annotations"))
+    told["annotations"] = annotations_of(object_in(row.get("annotations")))
     return told
 
 
@@ -108,26 +137,29 @@ def _arguments(text: str | None, method: str) -> str | None:
     if text is None:
         return None
     if method == "tools/call":
-        params = _object(text)
+        params = object_in(text)
         if params is not None:
             text = msgspec.json.encode(params.get("arguments", {})).decode()
     return text[:_ARGUMENTS_CHARS]
 
 
-def _object(text: str | None) -> Json | None:
-    if not text:
+def annotations_of(declared: Json | None) -> Annotations | None:
+    """What is of another type than the specification says was not declared."""
+    if declared is None:
         return None
-    try:
-        value: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return cast(Json, value) if isinstance(value, dict) else None
+    hints = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    title = declared.get("title", UNSET)
+    return Annotations(
+        title if isinstance(title, str) else UNSET,
+        *(value if isinstance(value := declared.get(hint), bool) else UNSET for hint in hints),
+    )
 
 
 def _hop_of(hop: Row) -> HopShape:
     return HopShape(
         server=hop.get("server_name"),
         ok=hop.get("ok"),
+        started_ms=hop.get("started_ms"),
         duration_ms=hop.get("duration_ms"),
         rpc_id=hop.get("rpc_id"),
         request_json=hop.get("request_json"),

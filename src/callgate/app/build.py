@@ -1,26 +1,34 @@
 """Every part, made and handed to those who need it, on one screen."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from callgate.api.about_api import Setup
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
+from callgate.api.page_files import PageFiles
 from callgate.app.audit import AuditedSink
 from callgate.app.caller import RelayCaller
-from callgate.app.sources import briefly_named, open_sources, source_facts, tool_problems
+from callgate.app.setup_problems import setup_problems
+from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
+from callgate.app.telemetry import ExportingSink, exporting
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs import Config, McpServerSpec, ServerSpec
+from callgate.config.specs import Config, McpServerSpec, ServerSpec, SourceSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
+from callgate.ports.event_sink import EventSink
+from callgate.ports.http_app import MountedApp
 from callgate.ports.upstream import Upstream
 from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.excerpts import Excerpts
 from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact import Redactor
@@ -30,6 +38,8 @@ from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 from callgate.sql.demo import make_demo_shop
 from callgate.sql.open_source import open_source
+from callgate.sql.record.source import RecordSource
+from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.http_client import HttpClient
@@ -61,8 +71,10 @@ class Outward:
 @dataclass(frozen=True, slots=True)
 class Gateway:
     relay: Relay
+    sink: EventSink  # where what happens is told
     recorder: Recorder | None
     audit: AuditedSink | None
+    exporter: ExportingSink | None
     api: HttpApi
     listener: Listener
     local_socket: LocalSocket
@@ -76,8 +88,9 @@ class Gateway:
         await self.local_socket.close()
         await self.relay.close()
         await self.outward.close()
-        if self.audit is not None:
-            await asyncio.to_thread(self.audit.close)
+        for sink in (self.exporter, self.audit):
+            if sink is not None:
+                await asyncio.to_thread(sink.close)
         if self.recorder is not None:
             await self.recorder.close()
 
@@ -85,7 +98,7 @@ class Gateway:
 async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder)."""
     state = make_state_folder(config)
-    if problems := list(tool_problems(config)):
+    if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
     upstreams = open_sources(config)
     outward = Outward(Warden(), HttpClient())
@@ -97,18 +110,24 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     if config.is_empty:
         upstreams.append(await _demo(state))
     redactor = redactor_of(config)
-    recorder = make_recorder(config, keeps_store) if config.record.enabled else None
-    sink = meter = CallMeter(recorder or _Unrecorded())
-    audit = AuditedSink(sink, redactor.text) if config.server.audit_stderr else None
+    offers_record = config.record.offer
+    recorder = make_recorder(config, keeps_store or offers_record) if config.record.enabled else None
+    if recorder is not None and offers_record:
+        upstreams.append(RecordSource(Excerpts(Reader(recorder), recorder.keeper.days_folder)))
+    meter = CallMeter(recorder or _Unrecorded())
+    audit = AuditedSink(meter, redactor.text) if config.server.audit_stderr else None
+    exporter = exporting(config, audit or meter, redact_all(config))
+    sink = exporter or audit or meter
     relay = Relay(
         upstreams,
-        sink=audit or sink,
+        sink=sink,
         session_gap_s=config.record.session_gap_s,
         bridge=BridgeSettings(config.server.answer_timeout_s, state_key(config.server.state_key, state)),
         deny_destructive=config.policy.destructive == "deny",
         record_gate=recorder,
         briefly_named=briefly_named(config),
         tool_search=config.server.tool_search,
+        tracer=exporter.tracing if exporter is not None else None,
     )
     api = HttpApi(
         ApiParts(
@@ -118,16 +137,53 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
             feed=recorder.feed if recorder is not None else None,
             meter=meter,
             sources=source_facts(config),
+            schema_of={one.name: one.schema for one in upstreams if isinstance(one, SqlServer)}.get,
+            setup=Setup(
+                needs_token=bool(config.server.tokens),
+                is_demo=config.is_empty,
+                keep_s=config.record.keep_s,
+                max_size_bytes=config.record.max_size_bytes,
+            ),
             count_tokens=TokenCounter().count,
             redact=redactor.text,
+            page=PageFiles.bundled(),
         )
     )
-    listener = Listener(relay, api.app(), _gate_rules(config.server), config.server.max_body_bytes)
-    return Gateway(relay, recorder, audit, api, listener, LocalSocket(relay), outward)
+    mounted = MountedApp(api.app(), api.is_open)
+    listener = Listener(relay, mounted, _gate_rules(config.server), config.server.max_body_bytes, sink)
+    return Gateway(relay, sink, recorder, audit, exporter, api, listener, LocalSocket(relay, sink), outward)
 
 
 def redactor_of(config: Config) -> Redactor:
     return Redactor(config.record.redact_keys, config.record.redact_patterns)
+
+
+def redact_all(config: Config) -> Callable[[str], str]:
+    """For what may be of any server: whatever one of them knows as a secret is taken out."""
+    redactors = [redactor_of(config), *server_redactors(config).values()]
+
+    def redact(text: str) -> str:
+        for one in redactors:
+            text = one.text(text)
+        return text
+
+    return redact
+
+
+def server_redactors(config: Config) -> dict[str, Redactor]:
+    """Of the servers and sources that have rules of their own."""
+    record = config.record
+    specs: dict[str, McpServerSpec | SourceSpec] = {
+        **config.mcp_servers,
+        **{source.id: source for source in config.sources},
+    }
+    return {
+        name: Redactor(
+            (*record.redact_keys, *spec.redact_keys), (*record.redact_patterns, *spec.redact_patterns)
+        )
+        for name, spec in specs.items()
+        if spec.redact_keys or spec.redact_patterns
+    }
 
 
 def make_recorder(config: Config, keeps_store: bool) -> Recorder:
@@ -139,14 +195,8 @@ def make_recorder(config: Config, keeps_store: bool) -> Recorder:
         refuses_unrecorded=record.on_failure == "refuse",
         retention=Retention(record.keep_s, record.max_size_bytes),
     )
-    of_server = {
-        name: Redactor(
-            (*record.redact_keys, *spec.redact_keys), (*record.redact_patterns, *spec.redact_patterns)
-        )
-        for name, spec in config.mcp_servers.items()
-        if spec.redact_keys or spec.redact_patterns
-    }
-    return Recorder(settings, RowBuilder(redactor_of(config), record.max_body_bytes, of_server))
+    builder = RowBuilder(redactor_of(config), record.max_body_bytes, server_redactors(config))
+    return Recorder(settings, builder)
 
 
 def make_state_folder(config: Config) -> Path:

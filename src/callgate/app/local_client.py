@@ -5,13 +5,12 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from callgate.app.build import build_gateway
+from callgate.app.build import Gateway, build_gateway
 from callgate.app.stdio import join
 from callgate.client import Server, connect
 from callgate.config.load import Loaded
 from callgate.edge.local_socket import SocketStream
 from callgate.edge.stream_client import StreamClient
-from callgate.ports.answerer import Answerer
 
 _CLIENT_NAME = "callgate-cli"
 
@@ -25,7 +24,7 @@ async def local_client(loaded: Loaded) -> AsyncGenerator[Server]:
         return
     ours, theirs = socket.socketpair()
     gateway = await build_gateway(loaded.config, keeps_store=False)
-    serving = asyncio.create_task(_serve(gateway.relay, theirs))
+    serving = asyncio.create_task(_serve(gateway, theirs))
     try:
         async with connect(ours, client_name=_CLIENT_NAME) as server:
             yield server
@@ -34,9 +33,9 @@ async def local_client(loaded: Loaded) -> AsyncGenerator[Server]:
         await gateway.close()
 
 
-async def _serve(relay: Answerer, stream: socket.socket) -> None:
+async def _serve(gateway: Gateway, stream: socket.socket) -> None:
     reader, writer = await asyncio.open_unix_connection(sock=stream)
     try:
-        await StreamClient(relay, SocketStream(reader, writer)).run()
+        await StreamClient(gateway.relay, SocketStream(reader, writer), gateway.sink).run()
     finally:
         writer.close()

@@ -74,6 +74,6 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     gateway = await build_gateway(loaded.config, keeps_store=False)
     try:
-        await StreamClient(gateway.relay, StdioStream(in_fd, out_fd)).run()
+        await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink).run()
     finally:
         await gateway.close()

@@ -23,11 +23,11 @@ def _load(config: ConfigOption) -> "Loaded":
 @config_app.command()
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Say every problem at once; exit 3 when there is one."""
-    from callgate.app.sources import tool_problems
+    from callgate.app.setup_problems import setup_problems
     from callgate.config.problem import ConfigProblems
 
     loaded = _load(config)
-    if problems := list(tool_problems(loaded.config)):
+    if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin)
     warnings = [str(warning) for warning in loaded.warnings]
     if as_json:

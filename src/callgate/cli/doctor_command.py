@@ -10,7 +10,7 @@ from typing import Any
 
 from callgate.app.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
-from callgate.app.sources import tool_problems
+from callgate.app.setup_problems import setup_problems
 from callgate.cli.serve_command import log_to_stderr
 from callgate.cli.terminal import Exit, print_json, print_text
 from callgate.config.flags import Flags
@@ -37,7 +37,7 @@ def run_doctor(flags: Flags, as_json: bool) -> None:
 
 def _load(flags: Flags) -> Loaded:
     loaded = load_config(flags)
-    if problems := list(tool_problems(loaded.config)):
+    if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin)
     return loaded
 

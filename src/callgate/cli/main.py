@@ -8,7 +8,7 @@ import typer
 import callgate
 from callgate.cli import record_app
 from callgate.cli.config_commands import config_app
-from callgate.cli.options import ConfigOption, HostOption, JsonOption, PortOption, StateOption
+from callgate.cli.options import ConfigOption, HostOption, JsonOption, OpenOption, PortOption, StateOption
 from callgate.cli.terminal import Exit, exit_code_of, report, say_error
 
 app = typer.Typer(
@@ -36,14 +36,19 @@ def bare(
     port: PortOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
+    opens: OpenOption = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
     if context.invoked_subcommand is None:
-        serve(config, host, port, state_dir, as_json)
-    elif any(value is not None for value in (config, host, port, state_dir)) or as_json:
+        from callgate.cli.open_page import wants_page
+        from callgate.cli.serve_command import run_serve
+        from callgate.config.flags import Flags
+
+        run_serve(Flags(config, host, port, state_dir), as_json, wants_page(opens, is_bare=True))
+    elif any(value is not None for value in (config, host, port, state_dir, opens)) or as_json:
         raise typer.BadParameter(f"Options go behind the command: callgate {context.invoked_subcommand} --…")
 
 
@@ -54,12 +59,14 @@ def serve(
     port: PortOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
+    opens: OpenOption = None,
 ) -> None:
-    """Serve MCP over HTTP (the default command)."""
+    """Serve MCP over HTTP, and the web page (the default command)."""
+    from callgate.cli.open_page import wants_page
     from callgate.cli.serve_command import run_serve
     from callgate.config.flags import Flags
 
-    run_serve(Flags(config, host, port, state_dir), as_json)
+    run_serve(Flags(config, host, port, state_dir), as_json, wants_page(opens, is_bare=False))
 
 
 @app.command()

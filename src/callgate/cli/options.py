@@ -18,3 +18,7 @@ StateOption = Annotated[
     Path | None, typer.Option("--state-dir", help="Folder for the record and the address file.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+OpenOption = Annotated[
+    bool | None,
+    typer.Option("--open/--no-open", help="Open the web page in the browser once it is served."),
+]

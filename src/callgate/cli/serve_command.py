@@ -10,6 +10,7 @@ import sys
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
+from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, stderr
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
@@ -19,11 +20,16 @@ from callgate.model.health import State
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
-def run_serve(flags: Flags, as_json: bool) -> None:
+def run_serve(flags: Flags, as_json: bool, opens_page: bool) -> None:
     log_to_stderr()
     loaded = load_config(flags)
-    announce = _announce_json if as_json else _announce
-    if run_loop(serve(loaded, announce)) == signal.SIGINT:
+
+    def on_ready(serving: Serving) -> None:
+        (_announce_json if as_json else _announce)(serving)
+        if opens_page:
+            open_page(f"{serving.url}/")
+
+    if run_loop(serve(loaded, on_ready)) == signal.SIGINT:
         sys.exit(Exit.INTERRUPTED)
 
 
@@ -37,8 +43,8 @@ def _announce(serving: Serving) -> None:
     console = stderr()
     config = serving.loaded.config
     console.print(f"[bold]Callgate[/] {callgate.__version__} is ready")
+    console.print(f"  web page      [bold]{serving.url}/[/]")
     console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
-    console.print(f"  requests      {serving.url}/api/requests")
     origin = serving.loaded.origin
     console.print(f"  config        {origin or 'none found: all defaults'}", markup=False)
     if config.is_empty:
@@ -82,6 +88,7 @@ def _warnings(serving: Serving) -> list[str]:
 def _announce_json(serving: Serving) -> None:
     body = {
         "url": serving.url,
+        "page": f"{serving.url}/",
         "mcp": f"{serving.url}/mcp",
         "config": serving.loaded.origin and str(serving.loaded.origin),
         "servers": [

@@ -12,6 +12,8 @@ from callgate.config.listen_address import ListenAddress, ListenError, parse_lis
 from callgate.config.problem import Loc, Problem, key_path, shown
 from callgate.model.near_miss import did_you_mean
 
+_RECORD = "record"  # as `sql.record` names what it offers
+
 
 def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Problem]:
     """`environment_ids`: sources the environment makes, by the variable that names them."""
@@ -20,6 +22,7 @@ def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Proble
         *_check_source_ids(draft),
         *_check_server_names(draft, environment_ids),
         *_check_tools(draft, environment_ids),
+        *_check_offered_record(draft, environment_ids),
     ]
 
 
@@ -127,6 +130,28 @@ def _check_params(draft: Draft, at: int, params: object) -> Iterator[Problem]:
             and type(default) not in kinds[kind]
         ):
             yield Problem(key_path(loc), f"the default does not fit the type {kind}")
+
+
+def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
+    """`[record] offer` makes a source of its own."""
+    section = draft.table("record")
+    if not _is_on(section.get("offer", False)):
+        return
+    if not _is_on(section.get("enabled", True)):
+        yield Problem(
+            "record.offer", "nothing is recorded, so there is nothing to offer", "Set enabled = true."
+        )
+    taken = [key_path(loc) for loc, source_id in _source_ids(draft) if source_id == _RECORD]
+    taken += [key_path(("mcpServers", name)) for name in draft.table("mcpServers") if name == _RECORD]
+    taken += [name for name in environment_ids if name == _RECORD]
+    for place in taken:
+        hint = "Rename it, or set [record] offer = false."
+        yield Problem(place, f'the record is offered under the name "{_RECORD}"', hint)
+
+
+def _is_on(value: object) -> bool:
+    """A variable's text counts as the file's true does."""
+    return value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes", "on", "y", "t"))
 
 
 def _list_of(known: Collection[str]) -> str:

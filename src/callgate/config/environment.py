@@ -1,4 +1,4 @@
-"""CALLGATE_<SECTION>_<KEY>: every scalar key of [server], [record] and [policy] as a variable.
+"""CALLGATE_<SECTION>_<KEY>: every scalar key of [server], [record], [policy] and [otel] as a variable.
 
 The list is generated from the specs, so that a new key has its variable from the start. An empty variable
 counts as unset (compose files write `X=${X}`). Sources from the environment: `environment_sources`.
@@ -7,24 +7,30 @@ counts as unset (compose files write `X=${X}`). Sources from the environment: `e
 from collections.abc import Mapping
 from typing import get_origin
 
+from callgate.config.otel_spec import OtelSpec
 from callgate.config.problem import Loc, Problem
 from callgate.config.record_spec import PolicySpec, RecordSpec
 from callgate.config.server_spec import ServerSpec
 from callgate.config.spec import Spec
 from callgate.model.near_miss import did_you_mean
 
-SECTIONS: Mapping[str, type[Spec]] = {"server": ServerSpec, "record": RecordSpec, "policy": PolicySpec}
+SECTIONS: Mapping[str, type[Spec]] = {
+    "server": ServerSpec,
+    "record": RecordSpec,
+    "policy": PolicySpec,
+    "otel": OtelSpec,
+}
 CONFIG_VARIABLE = "CALLGATE_CONFIG"
 STATE_DIR_VARIABLE = "CALLGATE_STATE_DIR"
 
 
 def scalar_variables() -> dict[str, Loc]:
-    """Variable to place; lists are the file's alone."""
+    """Variable to place; lists and tables are the file's alone."""
     return {
         f"CALLGATE_{section}_{key}".upper(): (section, key)
         for section, spec in SECTIONS.items()
         for name, info in spec.model_fields.items()
-        if get_origin(info.annotation) is not tuple
+        if get_origin(info.annotation) not in (tuple, Mapping)
         for key in [info.alias or name]
     }
 

@@ -116,7 +116,7 @@ def bears_secret(loc: Loc) -> bool:
     match loc:
         case ("server", "tokens", int()) | ("server", "tokens", int(), "token"):
             return True
-        case ("mcpServers", str(), "headers" | "env", str()):
+        case ("mcpServers", str(), "headers" | "env", str()) | ("otel", "headers", str()):
             return True
         case _:
             return _is_dsn(loc)

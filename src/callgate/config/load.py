@@ -51,6 +51,7 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         mcpServers=parsed.mcp_servers,
         record=parsed.record,
         policy=parsed.policy,
+        otel=parsed.otel,
     )
     return Loaded(config, file.origin, (*unknown_variables(environ), *from_environment.warnings, *replaced))
 

@@ -12,6 +12,7 @@ from callgate.config.problem import Loc, Problem, key_path, shown
 from callgate.config.specs import (
     Config,
     McpServerSpec,
+    OtelSpec,
     PolicySpec,
     RecordSpec,
     ServerSpec,
@@ -34,6 +35,7 @@ class Parsed:
     mcp_servers: dict[str, McpServerSpec] = field(default_factory=dict[str, McpServerSpec])
     record: RecordSpec = field(default_factory=RecordSpec)
     policy: PolicySpec = field(default_factory=PolicySpec)
+    otel: OtelSpec = field(default_factory=OtelSpec)
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
@@ -45,6 +47,7 @@ def parse_draft(draft: Draft, *, has_file: bool) -> Parsed:
     parsed.server = _one(ServerSpec, draft, ("server",), parsed) or parsed.server
     parsed.record = _one(RecordSpec, draft, ("record",), parsed) or parsed.record
     parsed.policy = _one(PolicySpec, draft, ("policy",), parsed) or parsed.policy
+    parsed.otel = _one(OtelSpec, draft, ("otel",), parsed) or parsed.otel
     for source in _each(SourceSpec, draft, "sources", parsed):
         parsed.sources.append(source.model_copy(update={"dsn": source.dsn.anchored_at(draft.folder)}))
     parsed.tools += _each(ToolSpec, draft, "tools", parsed)

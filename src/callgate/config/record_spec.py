@@ -39,7 +39,7 @@ class RecordSpec(Spec):
     session_gap_s: DurationS = Field(
         default=30 * 60.0, alias="session_gap", gt=0, description="Silence after which a session ends."
     )
-    offer: bool = Field(default=False, description="Offer the record itself to clients, as read-only tools.")
+    offer: bool = Field(default=False, description="Offer each client its own calls, as the source record.")
 
 
 def _read_destructive(value: Any) -> Any:

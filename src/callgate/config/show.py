@@ -11,6 +11,8 @@ from typing import Any
 from callgate.config.spec import EFFECTIVE
 from callgate.config.specs import Config
 
+_WHEREABOUTS = {"server": {"listen", "state_dir"}}
+
 
 def masked(config: Config) -> dict[str, Any]:
     """As the file would say it: its keys, durations and sizes as text; what is unset is left out."""
@@ -20,8 +22,12 @@ def masked(config: Config) -> dict[str, Any]:
 def fingerprint(config: Config) -> str:
     """Whether two processes run the same configuration; a difference in secrets alone does not show.
 
-    Follows what variables hold, unlike `masked`: another `${HOST}` is another configuration.
+    Follows what variables hold, unlike `masked`: another `${HOST}` is another configuration. Where it listens
+    and where its state lies are not part of it: `callgate serve --port 0` serves what the file says, and who
+    compares has found it by its state folder already.
     """
-    values = config.model_dump(mode="json", by_alias=True, exclude_none=True, context=EFFECTIVE)
+    values = config.model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude=_WHEREABOUTS, context=EFFECTIVE
+    )
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainValidator, SerializationInfo, WithJsonSchema, field_serializer
 
 from callgate.config.dsn import Dsn, DsnError, mask_dsn, parse_dsn
-from callgate.config.field_types import Count, EntryName, Seconds
+from callgate.config.field_types import Count, EntryName, Pattern, Seconds
 from callgate.config.refusal import refusal
 from callgate.config.server_params import read_server_params
 from callgate.config.spec import Spec
@@ -53,6 +53,13 @@ class SourceSpec(Spec):
     )
     # 8: enough for parallel agents, far below any server's default limit on connections.
     pool_size: Count = Field(default=8, description="Most connections held open.")
+    redact_keys: tuple[str, ...] = Field(
+        default=(),
+        description="Columns and keys whose values are not recorded of this source, beside [record]'s.",
+    )
+    redact_patterns: tuple[Pattern, ...] = Field(
+        default=(), description="Regular expressions; what they match is never recorded of this source."
+    )
 
     @field_serializer("dsn")
     def _show_dsn(self, dsn: Dsn, info: SerializationInfo) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from callgate.config.field_types import EntryName
 from callgate.config.mcp_server_spec import McpServerSpec, TransportKind
+from callgate.config.otel_spec import OtelSpec
 from callgate.config.record_spec import PolicySpec, RecordSpec
 from callgate.config.server_spec import ServerSpec, TokenSpec
 from callgate.config.source_spec import SourceFromEnvironment, SourceSpec
@@ -19,6 +20,7 @@ from callgate.config.tool_spec import ParamType, ToolParamSpec, ToolSpec
 __all__ = [
     "Config",
     "McpServerSpec",
+    "OtelSpec",
     "ParamType",
     "PolicySpec",
     "RecordSpec",
@@ -45,6 +47,7 @@ class Config(Spec):
     )
     record: RecordSpec = Field(default_factory=RecordSpec, description="What is kept of the calls.")
     policy: PolicySpec = Field(default_factory=PolicySpec, description="Which calls are let through.")
+    otel: OtelSpec = Field(default_factory=OtelSpec, description="Traces and metrics for a collector.")
 
     @property
     def is_empty(self) -> bool:

@@ -1,4 +1,4 @@
-"""Runs an ASGI application behind our own HTTP layer: REST, health, later the page."""
+"""Runs an ASGI application behind our own HTTP layer: REST, health, the web page."""
 
 from typing import Any
 from urllib.parse import unquote

@@ -35,7 +35,7 @@ _CHUNK_BYTES = 256 * 1024
 _UPGRADE_FIELD = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 Handler = Callable[[HttpRequest, Responder], Awaitable[None]]
-Refuser = Callable[[CallerError, Responder], None]
+Refuser = Callable[[CallerError, HttpRequest, Responder], None]  # the request as far as it was read
 
 
 @lru_cache(maxsize=1024)  # clients send the same few names all the time
@@ -167,7 +167,16 @@ class HttpConnection(asyncio.Protocol):
         if self._task is not None:
             self._refusal = error
             return
-        self._refuser(error, Responder(self, head_only=False))
+        method = self._parser.get_method() if self._target else b""
+        request = HttpRequest(
+            method.decode("latin-1"),
+            self._target.decode("latin-1"),
+            self._headers,
+            b"",
+            self._peer,
+            wants_close=True,
+        )
+        self._refuser(error, request, Responder(self, head_only=False))
         self.close()
 
     # ---- reading: httptools calls the on_ methods

@@ -87,7 +87,8 @@ class Responder:
         """A whole answer."""
         self.started = True
         self.on_silence = None
-        length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+        # Neither has a body, and the length of a 304 would be that of the answer it stands for.
+        length = b"" if status in (204, 304) else b"content-length: %d\r\n" % len(body)
         head = _head(status, headers) + length + b"\r\n"
         self._connection.write(head if self._head_only else head + body)
 

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from callgate.edge.event_stream import EventStream, start_sse
 from callgate.edge.http_message import Responder
 from callgate.edge.http_session import HttpSession, OpenRequest
+from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.error_codes import (
     CALLER_CONFLICT,
@@ -45,8 +46,9 @@ _MAX_BATCH = 100
 
 
 class LegacyHttp:
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, refusals: Refusals) -> None:
         self._answerer = answerer
+        self._refusals = refusals
         self._sessions: dict[str, HttpSession] = {}  # by session_id
 
     # ---- what the client may do
@@ -65,8 +67,7 @@ class LegacyHttp:
                 )
                 return
         except CallerError as error:
-            rpc_id = message.rpc_id if isinstance(message, Request) else None
-            raise RefusedVisitError(error, rpc_id) from error
+            raise RefusedVisitError(error, message) from error
         if isinstance(message, Response):
             http_session.questions.answered(message)
         else:
@@ -197,6 +198,7 @@ class LegacyHttp:
     ) -> bytes | None:
         session = http_session.session
         if isinstance(message, Unreadable):
+            self._refusals.of_visit(visit, message.error, message)
             return encode_fault(message.rpc_id, fault_of(message.error))
         if isinstance(message, Response):
             http_session.questions.answered(message)
@@ -209,6 +211,7 @@ class LegacyHttp:
             error = CallerError(
                 CALLER_MALFORMED, "initialize, and an id that is still open, have no place here"
             )
+            self._refusals.of_visit(visit, error, message)
             return encode_fault(message.rpc_id, fault_of(error))
         arrival = visit.arrival(message, legacy_envelope(session.envelope, peeked), session)
         answering = asyncio.create_task(_answer_whole(http_session, self._answerer.answer(arrival), message))

@@ -1,8 +1,7 @@
 """The one listener: accepts connections, applies the gate, and sends each request to its room.
 
 /mcp, /servers/<name>/mcp    MCP, through the gate
-/healthz                     the mounted app, without a token (probes have none)
-everything else              the mounted app, through the gate
+everything else              the mounted app, through the gate; it says which of its paths need no token
 """
 
 import asyncio
@@ -11,25 +10,27 @@ import re
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
 from callgate.edge.gate import GateRules, admit, check_site, identify
 from callgate.edge.http1 import HttpConnection
 from callgate.edge.http_message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
+from callgate.edge.refusals import Refusals
 from callgate.edge.visit import Visit
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TIMEOUT, CALLER_UNKNOWN_SERVER, SETUP_PORT
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
 from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
-from callgate.ports.http_app import HttpApp
+from callgate.ports.event_sink import EventSink
+from callgate.ports.http_app import MountedApp
 from callgate.wire.http_rules import SINGLE_HEADERS
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
 _log = logging.getLogger(__name__)
 
 _SERVER_PATH = re.compile(r"/servers/([^/]+)/mcp")
-_OPEN_PATHS = frozenset({"/healthz"})
 # How long an idle connection may stay, or a request may take to arrive: longer than common proxies keep
 # theirs (60 s), short enough that a slow-writing attacker does not hold connections for free.
 _IDLE_S = 75.0
@@ -42,10 +43,14 @@ _GRACE_S = 5.0
 
 
 class Listener:
-    def __init__(self, answerer: Answerer, app: HttpApp, rules: GateRules, max_body_bytes: int) -> None:
+    def __init__(
+        self, answerer: Answerer, app: MountedApp, rules: GateRules, max_body_bytes: int, sink: EventSink
+    ) -> None:
         self._answerer = answerer
-        self._mcp = McpHttp(answerer)
-        self._app = AsgiMount(app)
+        self._refusals = Refusals(sink)
+        self._mcp = McpHttp(answerer, self._refusals)
+        self._app = AsgiMount(app.serve)
+        self._is_open = app.is_open
         self._rules = rules
         self._max_body_bytes = max_body_bytes
         self._connections: set[_Connection] = set()
@@ -119,6 +124,8 @@ class Listener:
         except CallgateError as error:
             if not responder.started:
                 send_problem(error, responder)
+            if _is_mcp(request.path):
+                self._refusals.at_the_door(request, error)
         except asyncio.CancelledError:
             raise
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
@@ -126,6 +133,12 @@ class Listener:
             if not responder.started:
                 status, body = bug_problem()
                 responder.send(status, (("content-type", PROBLEM_TYPE),), body)
+
+    def refuse(self, error: CallerError, request: HttpRequest, responder: Responder) -> None:
+        """A request that could not be read."""
+        send_problem(error, responder)
+        if _is_mcp(request.path):
+            self._refusals.at_the_door(request, error)
 
     async def _route(self, request: HttpRequest, responder: Responder) -> None:
         headers = _single(request.headers)
@@ -138,11 +151,14 @@ class Listener:
             return
         principal = admit(self._rules, headers)
         if target is not None and not self._answerer.has_server(target):
-            raise CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
+            error = CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
+            send_problem(error, responder)
+            self._refusals.at_the_door(request, error, principal)
+            return
         await self._mcp.handle(Visit(request, headers, principal, target), responder)
 
     def _admit_to_app(self, path: str, headers: Mapping[str, str]) -> Principal | None:
-        if path not in _OPEN_PATHS:
+        if not self._is_open(unquote(path)):
             return admit(self._rules, headers)
         check_site(self._rules, headers)
         with suppress(RefusedError):
@@ -155,7 +171,7 @@ class _Connection(HttpConnection):
 
     def __init__(self, listener: Listener) -> None:
         loop = asyncio.get_running_loop()
-        super().__init__(listener.handle, send_problem, listener.max_body_bytes, loop.time)
+        super().__init__(listener.handle, listener.refuse, listener.max_body_bytes, loop.time)
         self._listener = listener
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -171,6 +187,11 @@ class _Connection(HttpConnection):
             self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
         else:
             self.close()
+
+
+def _is_mcp(path: str) -> bool:
+    """What is refused elsewhere is no message of the protocol, and not in its record."""
+    return path == "/mcp" or _SERVER_PATH.fullmatch(path) is not None
 
 
 def _single(headers: list[tuple[str, str]]) -> Mapping[str, str]:

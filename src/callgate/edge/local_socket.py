@@ -11,6 +11,7 @@ from pathlib import Path
 
 from callgate.edge.stream_client import StreamClient
 from callgate.ports.answerer import Answerer
+from callgate.ports.event_sink import EventSink
 
 _CHUNK_BYTES = 64 * 1024
 
@@ -29,8 +30,9 @@ class SocketStream:
 
 
 class LocalSocket:
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, sink: EventSink) -> None:
         self._answerer = answerer
+        self._sink = sink
         self._folder: Path | None = None
         self._server: asyncio.Server | None = None
         self._clients: dict[asyncio.Task[None], StreamClient] = {}
@@ -45,7 +47,8 @@ class LocalSocket:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        client = self._clients[task] = StreamClient(self._answerer, SocketStream(reader, writer))
+        stream = SocketStream(reader, writer)
+        client = self._clients[task] = StreamClient(self._answerer, stream, self._sink)
         try:
             await client.run()
         except asyncio.CancelledError:

@@ -3,6 +3,7 @@
 from callgate.edge.http_message import Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp
+from callgate.edge.refusals import Refusals
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_WRONG_HTTP_METHOD
@@ -15,9 +16,10 @@ from callgate.wire.revisions import LEGACY_REVISIONS
 
 
 class McpHttp:
-    def __init__(self, answerer: Answerer) -> None:
-        self._legacy = LegacyHttp(answerer)
-        self._modern = ModernHttp(answerer)
+    def __init__(self, answerer: Answerer, refusals: Refusals) -> None:
+        self._refusals = refusals
+        self._legacy = LegacyHttp(answerer, refusals)
+        self._modern = ModernHttp(answerer, refusals)
 
     async def handle(self, visit: Visit, responder: Responder) -> None:
         try:
@@ -26,12 +28,16 @@ class McpHttp:
             else:
                 await self._other_method(visit, responder)
         except RefusedVisitError as refusal:
-            refusal.send(responder)
+            self._refuse(visit, responder, refusal)
         except CallerError as error:
-            RefusedVisitError(error).send(responder)
+            self._refuse(visit, responder, RefusedVisitError(error))
 
     def close(self) -> None:
         self._legacy.close()
+
+    def _refuse(self, visit: Visit, responder: Responder, refusal: RefusedVisitError) -> None:
+        refusal.send(responder)
+        self._refusals.of_visit(visit, refusal.error, refusal.message)
 
     async def _other_method(self, visit: Visit, responder: Responder) -> None:
         version = visit.headers.get(http_rules.VERSION_HEADER)
@@ -54,7 +60,7 @@ class McpHttp:
         if isinstance(message, Unreadable):
             if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
                 return
-            raise RefusedVisitError(message.error, message.rpc_id)
+            raise RefusedVisitError(message.error, message)
         peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
         if http_rules.choose_era(visit.headers, meta_of(peeked)) is Era.MODERN:
             await self._modern.post(visit, responder, message, peeked)

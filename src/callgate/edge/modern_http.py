@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 from callgate.edge.event_stream import start_sse
 from callgate.edge.http_message import Responder
+from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.error_codes import (
     CALLER_MALFORMED,
@@ -40,12 +41,14 @@ _STATUS = {
 
 
 class ModernHttp:
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, refusals: Refusals) -> None:
         self._answerer = answerer
+        self._refusals = refusals
 
     async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
         if isinstance(message, Notification):
             # The core protocol has none on this wire; a client in the field that sends one is not told off.
+            self._refusals.unheard(visit, message)
             responder.send(202, ())
             return
         if not isinstance(message, Request):
@@ -55,7 +58,7 @@ class ModernHttp:
             http_rules.check_modern_headers(visit.headers, message.method, peeked, envelope)
             check_revision(envelope)
         except CallerError as error:
-            raise RefusedVisitError(error, message.rpc_id) from error
+            raise RefusedVisitError(error, message) from error
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = lambda: start_sse(responder)
         await self._answer(visit.arrival(message, envelope), message, responder)

@@ -10,15 +10,5 @@ _MAX_CHARS = 200  # what a client says of itself is hostile input like everythin
 def name_client(headers: Mapping[str, str], envelope: Envelope, peer: str | None) -> str:
     """An explicit client id, clientInfo, User-Agent, IP address, else "stdio"."""
     explicit = headers.get("x-callgate-client-id") or headers.get("x-dbhub-client-id")
-    name = explicit or _client_info(envelope) or headers.get("user-agent") or peer or "stdio"
+    name = explicit or envelope.client_label or headers.get("user-agent") or peer or "stdio"
     return name[:_MAX_CHARS]
-
-
-def _client_info(envelope: Envelope) -> str | None:
-    if not envelope.client_name:
-        return None
-    return (
-        f"{envelope.client_name}/{envelope.client_version}"
-        if envelope.client_version
-        else envelope.client_name
-    )

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from callgate.edge.name_client import name_client
 from callgate.edge.questions import Questions
+from callgate.edge.refusals import Refusals
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
@@ -17,6 +18,7 @@ from callgate.model.identity import LOCAL
 from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
+from callgate.ports.event_sink import EventSink
 from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import (
@@ -51,9 +53,10 @@ class ByteStream(Protocol):
 
 
 class StreamClient:
-    def __init__(self, answerer: Answerer, stream: ByteStream) -> None:
+    def __init__(self, answerer: Answerer, stream: ByteStream, sink: EventSink) -> None:
         self._answerer = answerer
         self._stream = stream
+        self._refusals = Refusals(sink)
         self._conversation = Conversation()
         self._session: Session | None = None
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
@@ -69,6 +72,7 @@ class StreamClient:
                 try:
                     events = self._conversation.receive(data)
                 except CallerError as error:
+                    self._refusals.on_stream(error, None, self._session)
                     await self._stream.write(encode_fault(None, fault_of(error)) + b"\n")
                     break
                 await self._handle_all(events)
@@ -120,12 +124,15 @@ class StreamClient:
                 self._tasks[request.rpc_id] = task
             case Told(notification, envelope):
                 self._answerer.notice(self._arrival(notification, envelope))
-            case Cancel(rpc_id):
+            case Cancel(rpc_id, told):
                 # No response follows (2025-11-25 and 2026-07-28, cancellation).
                 if (task := self._tasks.get(rpc_id)) is not None:  # it may have crossed its answer
                     task.cancel()
-            case Refuse(frame):
-                await self._stream.write(frame + b"\n")
+                await self._handle(told)
+            case Refuse(error, message):
+                self._refusals.on_stream(error, message, self._session)
+                if event.frame is not None:
+                    await self._stream.write(event.frame + b"\n")
             case Replied(response):
                 self._questions.answered(response)
 

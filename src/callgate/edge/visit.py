@@ -12,7 +12,7 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.session import Session
 from callgate.wire.fault_of import fault_of
-from callgate.wire.json_rpc import Notification, Request, encode_fault
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
 JSON_HEADERS: Headers = (("content-type", "application/json"),)
 
@@ -44,12 +44,16 @@ class Visit(msgspec.Struct, frozen=True):
 class RefusedVisitError(Exception):
     """An error that ends the visit before there is an exchange."""
 
-    def __init__(self, error: CallerError, rpc_id: bytes | None = None, extra: Headers = ()) -> None:
+    def __init__(
+        self, error: CallerError, message: Message | Unreadable | None = None, extra: Headers = ()
+    ) -> None:
+        """`message`: what was refused, as far as it could be read."""
         super().__init__(error.message)
         self.error = error
-        self.rpc_id = rpc_id
+        self.message = message
         self.extra = extra
 
     def send(self, responder: Responder) -> None:
-        body = encode_fault(self.rpc_id, fault_of(self.error))
+        rpc_id = self.message.rpc_id if isinstance(self.message, (Request, Unreadable)) else None
+        body = encode_fault(rpc_id, fault_of(self.error))
         responder.send(self.error.code.http_status, JSON_HEADERS + self.extra, body)

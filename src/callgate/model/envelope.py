@@ -26,3 +26,10 @@ class Envelope:
     progress_token: bytes | None = None
     log_level: str | None = None
     traceparent: str | None = None
+
+    @property
+    def client_label(self) -> str | None:
+        """What the client calls itself, for people."""
+        if not self.client_name or not self.client_version:
+            return self.client_name or None
+        return f"{self.client_name}/{self.client_version}"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from callgate.model.exchange import Exchange
+from callgate.model.exchange import Exchange, Settlement
 from callgate.model.session import Session
 
 
@@ -24,4 +24,25 @@ class ExchangeSettled(msgspec.Struct, frozen=True):
     exchange: Exchange
 
 
-Event = SessionOpened | SessionClosed | ExchangeOpened | ExchangeSettled
+class Aside(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that became no exchange: it was refused at the door, or a server said it out of turn.
+
+    There may be any number of these that nobody asked for: a sink may count the many instead of keeping them.
+    """
+
+    event_id: str
+    at_s: float
+    method: str  # where none could be read: what the HTTP request was, as "POST /mcp"
+    settlement: Settlement
+    is_notification: bool = False
+    rpc_id: bytes | None = None
+    params: bytes = b""  # left out when too long, or not to be read
+    size_bytes: int = 0  # of the message, as far as it is known
+    sender: str = "client"  # "client" | "server"
+    client: str = ""
+    server_name: str | None = None
+    session_id: str | None = None
+    principal: str | None = None  # None: nobody we know
+
+
+Event = SessionOpened | SessionClosed | ExchangeOpened | ExchangeSettled | Aside

@@ -16,6 +16,7 @@ import msgspec
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
 from callgate.model.session import Session
+from callgate.model.trace import Trace
 
 
 class Outcome(StrEnum):
@@ -50,8 +51,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     exchange_id: str | None = None  # chosen by a caller of our own, who wants to find it again
 
 
-@dataclass(frozen=True, slots=True)
-class StatementFacts:
+class StatementFacts(msgspec.Struct, frozen=True):
     """What a SQL statement was and what came of it; travels on the hop into the record's columns."""
 
     source_id: str
@@ -82,6 +82,7 @@ class Hop:
     server_protocol: str | None = None
     cached: bool = False
     is_built_in: bool = False  # answered by our own SQL server
+    span_id: str | None = None  # what the upstream was told is its parent, in the exchange's trace
     facts: StatementFacts | None = None
 
     @property
@@ -111,6 +112,7 @@ class Exchange:
     tool_name: str | None = None  # the name the client used
     annotations: bytes | None = None  # snapshot of the tool's annotations at call time
     sender: str = "client"  # "client" | "server": a server's own question or notification is one too
+    trace: Trace | None = None  # when traces are exported
     settlement: Settlement | None = None
     settled_mono: float | None = None
 

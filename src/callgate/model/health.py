@@ -11,6 +11,15 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a part was down last, even if it is up again."""
+
+    at: float  # unix seconds
+    message: str
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """One upstream: a SQL source or an MCP server."""
 
@@ -22,3 +31,6 @@ class Health:
     era: str | None = None  # of an MCP server, once it introduced itself
     version: str | None = None  # of the server or engine, as it says itself
     stderr_tail: tuple[str, ...] = ()  # of a child process: its last lines, oldest first
+    protocol: str | None = None  # the revision that an MCP server speaks with us
+    since: float | None = None  # unix seconds at which it was first seen in this state
+    last_failure: Failure | None = None

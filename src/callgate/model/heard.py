@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from callgate.model.reply import Unasked
+from callgate.model.reply import Unasked, Unpassed
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class Heard:
 
     upstream: str
     session_id: str | None  # the one session that this connection serves; None on a shared one
-    item: Unasked
+    item: Unasked | Unpassed
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,16 @@ class _Entropy:
 _entropy = _Entropy()
 
 
+def new_trace_id() -> str:
+    """For the thread of the event loop only, as `new_exchange_id`."""
+    return _entropy.take(16).hex()
+
+
+def new_span_id() -> str:
+    """For the thread of the event loop only."""
+    return _entropy.take(8).hex()
+
+
 def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
     """A UUIDv7 (RFC 9562, 5.7): sorts by time, so the newest rows of the record sit together.
 

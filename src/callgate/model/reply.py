@@ -63,6 +63,15 @@ class Reply(msgspec.Struct, frozen=True):
     opened: Session | None = None  # a handshake opened this session: the edge must hand out its id
 
 
+class Unpassed(msgspec.Struct, frozen=True):
+    """What a server said that goes no further, for the record only: a question that was answered for the
+    client, or the progress of nothing we know."""
+
+    method: str
+    params: bytes
+    answer: Answer | None = None  # what the server was told
+
+
 # What a server may say without being asked.
 Unasked = Notice | Asking | Withdrawn
 Item = Notice | Asking | Withdrawn | Paused | Reply

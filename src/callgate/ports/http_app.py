@@ -1,6 +1,7 @@
 """Edge owns the one listener and its gate, and mounts an ASGI application behind them."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -11,3 +12,11 @@ Send = Callable[[Message], Awaitable[None]]
 # Plain ASGI 3 (scope type "http" only). The gate's finding is `scope["state"]["principal"]`: a Principal, or
 # None where the path is open to everyone (health checks).
 HttpApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class MountedApp:
+    serve: HttpApp
+    # Whether a path, as `scope["path"]` has it, is open to those without a token: health checks, and the web
+    # page, which must be there before it can ask for one. Host and Origin are checked for them too.
+    is_open: Callable[[str], bool]

@@ -4,9 +4,9 @@ Every read sees everything settled so far (read your writes). Rows are members b
 `rpc_events`, `sessions` and `rpc_event_upstreams` have them; moments are datetimes in UTC without a zone.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, Protocol
 
 Row = dict[str, Any]
@@ -29,22 +29,43 @@ class SourceRequest:
     error_code: str | None
 
 
+# What exchanges are told apart by, in a filter and in sums. The empty value means: those that have none.
+Facet = Literal["session_id", "server", "tool", "method", "outcome", "client", "error_code"]
+Chosen = Mapping[Facet, Sequence[str]]
+Order = Literal["newest", "oldest"]
+# Where a page ended: a moment and a row. Every text of this form is a place in the order, whether or not
+# there is a row; who gets one hands it back, and need not know what is in it.
+EVENT_CURSOR = r"^[0-9]{1,16}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+SESSION_CURSOR = r"^[0-9]{1,16}\.[0-9A-Za-z-]{1,64}$"
+
+
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """What is None does not matter."""
+    """What is empty or None does not matter."""
 
-    session_id: str | None = None
-    server: str | None = None
-    tool: str | None = None
-    method: str | None = None
-    outcome: str | None = None
+    only: Chosen = field(default_factory=dict[Facet, Sequence[str]])  # of each facet any of these
+    without: Chosen = field(default_factory=dict[Facet, Sequence[str]])  # and of none any of these
     since: datetime | None = None
     until: datetime | None = None  # exclusive
     text: str | None = None  # in bodies, SQL, error or tool name, in any case
     principal: str | None = None  # whose sessions only
 
 
-TOOL_CALLS = EventFilter(method="tools/call")
+TOOL_CALL = "tools/call"
+TOOL_CALLS = EventFilter(only={"method": (TOOL_CALL,)})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """What is None does not matter."""
+
+    client: str | None = None  # the name that it gave itself
+    is_open: bool | None = None
+    era: str | None = None
+    text: str | None = None  # in its id, client, version, workspace or principal, in any case
+    since: datetime | None = None  # seen at that moment or later
+    until: datetime | None = None  # and begun before that one
+    principal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +93,74 @@ class Query:
     sql: str
     max_rows: int = 1000
     timeout_s: float = 10.0
-    principal: str | None = None  # whose sessions only
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Of exchanges that clients began and that are over."""
+
+    calls: int = 0
+    errors: int = 0  # whose outcome is not `answered`
+    tokens: int = 0
+    sessions: int = 0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The sums of those that have these values in common, one for each facet asked about."""
+
+    values: Sequence[str | None]
+    sums: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Equal stretches of time, counted from 1970, the first of them at `first_s`; none is left out."""
+
+    width_s: int
+    first_s: int
+    sums: Sequence[Sums]
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    totals: Row  # calls, errors, sessions, tokens, p50_ms, p95_ms
-    by_tool: Sequence[Row] = field(default_factory=list[Row])
-    by_server: Sequence[Row] = field(default_factory=list[Row])
-    by_method: Sequence[Row] = field(default_factory=list[Row])
-    by_minute: Sequence[Row] = field(default_factory=list[Row])
+    totals: Sums
+    buckets: Buckets
+    by_tool: Sequence[Share]  # server, tool; each list by calls, the most first
+    by_server: Sequence[Share]
+    by_method: Sequence[Share]
+    by_client: Sequence[Share]
+    by_error: Sequence[Share]  # outcome, error code; what was answered is in none
+
+
+Evidence = Literal["statement", "notice"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenWrite:
+    """A tool that is declared read-only, and was seen to write all the same (`recorder.read_writes`)."""
+
+    server: str
+    tool: str
+    calls: int
+    last_id: str
+    last_ts: datetime
+    evidence: Evidence  # of the last
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much there is of the record."""
+
+    events: int
+    sessions: int
+    size_bytes: int
+    oldest_day: date | None
+    gaps: int
+    gap_events: int  # that could not be kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +177,40 @@ class RecordReader(Protocol):
         ...
 
     async def sessions(
-        self, limit: int, offset: int = 0, principal: str | None = None, cursor: str | None = None
+        self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> Page:
         """By when they began. Raises CallerError for a bad cursor."""
         ...
 
     async def session(self, session_id: str) -> Row | None: ...
 
-    async def events(self, which: EventFilter, limit: int, cursor: str | None = None) -> Page:
-        """Without reply bodies, and of the request's the first 2 KB. Raises CallerError for a bad cursor."""
+    async def events(
+        self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
+    ) -> Page:
+        """Without reply bodies, and of the request's the first 2 KB. Raises CallerError for a bad cursor.
+
+        A call of a tool declared read-only that was seen to write has its evidence as `seen_to_write`.
+        """
         ...
 
     async def event(self, event_id: str) -> Row | None:
-        """With both bodies, and its legs as `hops`."""
+        """With both bodies, `seen_to_write` as above, its legs as `hops`, and in short what the server said
+        and asked meanwhile as `said`."""
+        ...
+
+    async def lanes(self, session_id: str, limit: int) -> Page:
+        """A session's newest events, oldest of them first: of each only what a line on a chart needs."""
         ...
 
     async def events_after(self, seq: int, limit: int) -> Sequence[Row]:
         """Oldest first, for a live stream that goes on where it was cut."""
         ...
 
-    async def stats(self, since: datetime, until: datetime) -> Stats: ...
+    async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
+        """`since` and `until` are given; buckets of `width_s`, or as wide as that stretch suggests."""
+        ...
+
+    async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]: ...
 
     async def query(self, query: Query) -> Table:
         """Raises CallerError for anything but one SELECT over the record."""
@@ -126,6 +219,8 @@ class RecordReader(Protocol):
     def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         """Whole rows of `rpc_events`, oldest first."""
         ...
+
+    async def extent(self) -> Extent: ...
 
     def problem(self) -> str | None:
         """What keeps the record from being written or read at the moment, and what to do; None: nothing."""

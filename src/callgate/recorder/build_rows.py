@@ -7,17 +7,19 @@ would cost more than everything else here. One bad event costs no other, and is 
 import dataclasses
 import hashlib
 import logging
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import msgspec
 
+from callgate.model.events import Aside
 from callgate.model.exchange import Exchange, Hop, Outcome, Settlement
 from callgate.model.session import Session
 from callgate.recorder.hay import Hay
 from callgate.recorder.redact import KnownClean, MaskAll, Redactor
 from callgate.recorder.rows import EventRow, HopRow, SessionRow, micros
+from callgate.recorder.sequence import Sequence
+from callgate.wire.trace_context import read_traceparent
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +28,7 @@ _mask_all = MaskAll()
 # Names of clients, methods and tools that were found clean: there are few, and they come with every call.
 _MAX_KNOWN_TEXTS = 10_000
 _NOTIFICATION = "notifications/"
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 class RowBuilder:
@@ -36,9 +39,10 @@ class RowBuilder:
     ) -> None:
         self._redactor = redactor
         self._of_server = of_server or {}
+        self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
         self._max_body_bytes = max_body_bytes
         self._known_texts: set[str] = set()
-        self._last_seq = 0
+        self.sequence = Sequence()
 
     def event_rows(self, exchanges: list[Exchange]) -> tuple[list[EventRow], int]:
         """Rows, in order; and how many exchanges could not become one."""
@@ -48,15 +52,24 @@ class RowBuilder:
             row = self._row(exchange, _known_clean if is_clean else self._redactor_of(exchange))
             if row is not None:
                 rows.append(row)
-        self._number(rows)
+        self.sequence.number(rows)
         return rows, len(exchanges) - len(rows)
 
     def open_rows(self, exchanges: list[Exchange]) -> tuple[list[EventRow], int]:
         """The same for exchanges that are not settled yet (another thread may do so any moment)."""
         made = [self._row(_as_opened(exchange), self._redactor_of(exchange)) for exchange in exchanges]
         rows = [row for row in made if row is not None]
-        self._number(rows)
+        self.sequence.number(rows)
         return rows, len(made) - len(rows)
+
+    def aside_row(self, aside: Aside) -> EventRow:
+        """Its number comes with those of its group."""
+        redactor = self._of_server.get(aside.server_name or "", self._redactor)
+        row = storable(aside_row(aside, redactor))
+        row.is_redacted = _is_masked(row)
+        if len(row.request_json or "") > self._max_body_bytes:
+            _cut(row, self._max_body_bytes)
+        return row
 
     def session_row(self, session: Session) -> SessionRow:
         """Names are the client's own words."""
@@ -108,27 +121,21 @@ class RowBuilder:
         try:
             for exchange in exchanges:
                 hay.add(exchange)
-            raw = hay.raw()
+            pieces = hay.pieces()
         except Exception:  # noqa: BLE001 - one of them is not what it should be: each is looked at by itself
             return False
-        redactors = (self._redactor, *self._of_server.values())
-        is_clean = all(redactor.is_clean(raw) for redactor in redactors)
+        is_clean = all(map(self._of_all.is_clean, pieces))
         if is_clean and len(self._known_texts) < _MAX_KNOWN_TEXTS:
             self._known_texts.update(hay.names)
         return is_clean
 
-    def _number(self, rows: list[EventRow]) -> None:
-        """By the clock, so that it increases from one start to the next too."""
-        self._last_seq = max(self._last_seq + 1, time.time_ns() // 1000)
-        for seq, row in enumerate(rows, self._last_seq):
-            row.seq = seq
-        self._last_seq += len(rows)
-
 
 def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> EventRow:
     """Unless it is open, the exchange is settled: nothing changes it any more, another thread may read it."""
-    arrival = exchange.arrival
-    params, rpc_id, traceparent = arrival.params, arrival.rpc_id, arrival.envelope.traceparent
+    arrival, sender = exchange.arrival, exchange.sender
+    params, rpc_id = arrival.params, arrival.rpc_id
+    # A server's question has no id of the client's, unless it was asked during a call.
+    is_notification = arrival.method.startswith(_NOTIFICATION) or (rpc_id is None and sender == "client")
     json, text = redactor.json, redactor.text
     row = EventRow(
         exchange.exchange_id,
@@ -136,8 +143,8 @@ def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> Ev
         exchange.session.session_id,
         text(arrival.method),
         text(arrival.client),
-        "notification" if rpc_id is None or arrival.method.startswith(_NOTIFICATION) else "request",
-        exchange.sender,
+        "notification" if is_notification else "request",
+        sender,
         json(rpc_id),
         server_name=exchange.server_name,
         tool_name=exchange.tool_name and text(exchange.tool_name),
@@ -145,8 +152,7 @@ def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> Ev
         annotations=json(exchange.annotations),
         request_bytes=len(params),
     )
-    if traceparent is not None:
-        row.trace_id = _trace_id(traceparent)
+    row.trace_id = _trace_id(exchange)
     if exchange.settlement is not None:
         _add_settlement(row, exchange, exchange.settlement, redactor)
     if exchange.hops:
@@ -154,6 +160,32 @@ def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> Ev
     if len(params) + row.response_bytes > max_body_bytes or len(exchange.hops) > 1:
         _cut(row, max_body_bytes)
     return row
+
+
+def aside_row(aside: Aside, redactor: Redactor) -> EventRow:
+    settlement, text = aside.settlement, redactor.text
+    return EventRow(
+        aside.event_id,
+        micros(aside.at_s),
+        aside.session_id,
+        text(aside.method),
+        text(aside.client),
+        "notification" if aside.is_notification else "request",
+        aside.sender,
+        redactor.json(aside.rpc_id),
+        server_name=aside.server_name,
+        principal=aside.principal,
+        ok=settlement.outcome is Outcome.ANSWERED,
+        error=settlement.error and text(settlement.error),
+        error_code=settlement.error_code,
+        outcome=settlement.outcome,
+        ended_by=settlement.ended_by,
+        request_json=redactor.json(aside.params),
+        response_json=redactor.json(settlement.reply),
+        request_bytes=aside.size_bytes,
+        response_bytes=len(settlement.reply or b""),
+        is_cut=aside.size_bytes > 0 and not aside.params,
+    )
 
 
 def _add_settlement(row: EventRow, exchange: Exchange, settlement: Settlement, redactor: Redactor) -> None:
@@ -209,6 +241,7 @@ def _hop_row(hop: Hop, exchange: Exchange, redactor: Redactor) -> HopRow:
         hop.cached,
         hop.server_version and redactor.text(hop.server_version),
         hop.server_protocol and redactor.text(hop.server_protocol),
+        (hop.started_mono - exchange.opened_mono) * 1000,
     )
 
 
@@ -248,7 +281,11 @@ def storable(value: Any) -> Any:
     return value
 
 
-def _trace_id(traceparent: str) -> str | None:
-    """W3C trace context: version-traceid-parentid-flags."""
-    parts = traceparent.split("-")
-    return parts[1] if len(parts) >= 4 and len(parts[1]) == 32 and parts[1].isalnum() else None
+def _trace_id(exchange: Exchange) -> str | None:
+    """Of the trace we export it to; else of the one that the caller named, in `_meta` or in a header."""
+    if exchange.trace is not None:
+        return exchange.trace.trace_id
+    arrival = exchange.arrival
+    told = arrival.envelope.traceparent or (arrival.headers or _NO_HEADERS).get("traceparent")
+    remote = read_traceparent(told)
+    return None if remote is None else remote.trace_id

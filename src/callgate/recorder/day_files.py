@@ -16,11 +16,19 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": "1",
     "python_enable_replacements": "false",  # a table that is not there is not some variable of ours
     "temp_directory": "",  # what does not fit in memory fails, instead of filling the disk
+    "write_buffer_row_group_count": "1",  # of large bodies the default of 5 is the whole memory
+    # What a large batch took goes back: the defaults (128 and 512 MB) are never reached here.
+    "allocator_flush_threshold": "16MB",
+    "allocator_bulk_deallocation_flush_threshold": "16MB",
+    # At a checkpoint DuckDB would unpack row groups that are not full and write them anew as one. Of large
+    # bodies that takes more than the memory, and with it the store; ours are full but for a few.
+    "max_vacuum_tasks": "0",
 }
+ROW_GROUP_ROWS = 2048
 # Measured: half the CPU of the default size, and a commit of 8,000 rows writes whole row groups, not a log.
 # DuckDB does not remember the size, and takes the version of the format only for a new file.
-ATTACH = "ATTACH '{path}' AS {name} (ROW_GROUP_SIZE 2048)"
-_CREATE = "ATTACH '{path}' AS made (ROW_GROUP_SIZE 2048, STORAGE_VERSION 'v1.5.0')"
+ATTACH = f"ATTACH '{{path}}' AS {{name}} (ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+_CREATE = f"ATTACH '{{path}}' AS made (ROW_GROUP_SIZE {ROW_GROUP_ROWS}, STORAGE_VERSION 'v1.5.0')"
 _FILE_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.(\d{1,4}))?\.duckdb")
 
 

@@ -4,18 +4,16 @@ import fcntl
 import logging
 import os
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 
 from callgate.recorder.journal import is_abandoned, is_read_to_its_end, read_frames, segments, writer_of
 from callgate.recorder.store import Store
+from callgate.recorder.strangers import Strangers, Write
 from callgate.recorder.tokens import TokenCounter
 from callgate.recorder.write_batch import Batch
 
 _log = logging.getLogger(__name__)
-
-# Bounds the memory and the length of one transaction; the next batch follows at once. DuckDB needs about
-# eight times as much while it parses.
-_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class StoreLock:
@@ -63,16 +61,18 @@ def behind_bytes(folder: Path, store: Store) -> int:
     return sum(max(0, path.stat().st_size - marks.get(path.name, 0)) for path in segments(folder))
 
 
-def drain(folder: Path, store: Store, tokens: TokenCounter) -> bool:
-    """Everything journalled so far, in every segment; whether a segment came to its end."""
+def drain(folder: Path, store: Store, tokens: TokenCounter, strangers: Strangers | None = None) -> bool:
+    """Everything journalled so far, in every segment; whether a segment came to its end. `strangers`: who is
+    to hear of other processes' rows."""
     watermarks = store.watermarks()
     ended = False
-    for segment in segments(folder):
-        # Asked before reading: a segment that ends in between is drained to its end the next time.
-        finished = is_abandoned(segment)
-        reached = _drain_segment(segment, watermarks.get(segment.name, 0), store, tokens)
-        if finished:
-            _put_away(segment, reached)
+    for _, of_writer in groupby(segments(folder), writer_of):
+        of_writer = list(of_writer)
+        write = store.write if strangers is None else strangers.writing(of_writer[0], store.write)
+        drained = _DrainedWriter(write, tokens)
+        for segment in of_writer:
+            drained.read(segment, watermarks.get(segment.name, 0))
+        for segment in drained.finish():
             store.forget_watermark(segment.name)
             ended = True
     return ended
@@ -94,17 +94,40 @@ def _put_away(segment: Path, reached: int) -> None:
     )
 
 
-def _drain_segment(segment: Path, offset: int, store: Store, tokens: TokenCounter) -> int:
-    """The offset that was reached."""
-    if is_read_to_its_end(segment, offset):
-        return offset
-    batch = Batch(segment.name, offset)
-    for frame in read_frames(segment, offset):
-        batch.add(frame)
-        if batch.size_bytes >= _BATCH_BYTES:
-            store.write(batch)
-            batch = Batch(segment.name, frame.end)
-    if not batch.is_empty:
-        tokens.fill_in(batch)
-        store.write(batch)
-    return batch.byte_offset
+class _DrainedWriter:
+    """All segments of one writer, in their order: a batch goes on from one to the next."""
+
+    def __init__(self, write: Write, tokens: TokenCounter) -> None:
+        self._write = write
+        self._tokens = tokens
+        self._batch = Batch()
+        self._ended: list[tuple[Path, int]] = []  # segments that get no more, and how far they were read
+        self._gone: list[Path] = []
+
+    def read(self, segment: Path, offset: int) -> None:
+        # Asked before reading: a segment that ends in between is drained to its end the next time.
+        is_ended = is_abandoned(segment)
+        if not is_read_to_its_end(segment, offset):
+            for frame in read_frames(segment, offset):
+                self._batch.add(segment.name, frame)
+                offset = frame.end
+                if self._batch.is_complete:
+                    self._store()
+        if is_ended:
+            self._ended.append((segment, offset))
+
+    def finish(self) -> list[Path]:
+        """The segments that are gone, now that all of them is stored."""
+        if not self._batch.is_empty:
+            self._tokens.fill_in(self._batch)
+        self._store()
+        return self._gone
+
+    def _store(self) -> None:
+        if not self._batch.is_empty:
+            self._write(self._batch)
+        self._batch = Batch()
+        for segment, reached in self._ended:
+            _put_away(segment, reached)
+            self._gone.append(segment)
+        self._ended.clear()

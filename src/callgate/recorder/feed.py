@@ -25,11 +25,14 @@ class _Listener:
         self._missed = 0
         self._is_told = asyncio.Event()
 
-    def tell(self, rows: list[FeedRow]) -> None:
-        room = max(0, _MAX_WAITING - len(self._waiting))
+    def tell(self, rows: list[FeedRow], missed: int = 0) -> None:
+        # Once behind, nothing more until that was told: who comes back with the id of a row it was given must
+        # not have passed the gap.
+        room = 0 if self._missed else max(0, _MAX_WAITING - len(self._waiting))
         self._waiting.extend(rows[:room])
-        self._missed += len(rows) - min(room, len(rows))
-        self._is_told.set()
+        self._missed += len(rows) - min(room, len(rows)) + missed
+        if rows or missed:
+            self._is_told.set()
 
     async def next(self) -> FeedRow | Missed:
         while not self._waiting and not self._missed:
@@ -42,7 +45,13 @@ class _Listener:
 
 
 class Feed:
+    """Rows are told in the order of their numbers (see `Sequence`): while those of other processes are being
+    stored, rows with higher numbers wait here."""
+
     def __init__(self) -> None:
+        self._is_held = False
+        self._held: list[FeedRow] = []
+        self._held_back = 0  # more than anybody would have been told
         # Weakly: a stream that was given up before its first row has nobody to take it off the list.
         self._listeners: weakref.WeakSet[_Listener] = weakref.WeakSet()
         self._last_seq = 0
@@ -66,8 +75,28 @@ class Feed:
 
     def tell(self, group: Group) -> None:
         rows = list(self._rows(group))
+        if self._is_held:
+            room = max(0, _MAX_WAITING - len(self._held))
+            self._held += rows[:room]
+            self._held_back += len(rows) - min(room, len(rows))
+        else:
+            self._tell(rows)
+
+    def hold(self) -> None:
+        """Rows of others have numbers from here on, and are about to be stored."""
+        self._is_held = True
+
+    def release(self, group: Group | None) -> None:
+        """They are stored; None: they are not, and will get other numbers."""
+        rows = list(self._rows(group)) if group is not None and self._listeners else []
+        rows, self._held = rows + self._held, []
+        held_back, self._held_back = self._held_back, 0
+        self._is_held = False
+        self._tell(rows, held_back)
+
+    def _tell(self, rows: list[FeedRow], missed: int = 0) -> None:
         for listener in self._listeners:
-            listener.tell(rows)
+            listener.tell(rows, missed)
 
     def _rows(self, group: Group) -> Iterator[FeedRow]:
         for session in group.created:
@@ -79,7 +108,8 @@ class Feed:
             if not row.was_open:
                 yield self._of_event("exchange_started", row)
             yield self._of_event("exchange_settled", row)
-            touched[row.session_id] = None
+            if row.session_id is not None:
+                touched[row.session_id] = None
         for session_id in touched:
             yield FeedRow(self._last_seq, "session_updated", {"session_id": session_id})
         for session in group.sessions:
@@ -91,14 +121,15 @@ class Feed:
         return FeedRow(self._last_seq, happening, row)
 
     def _of_event(self, happening: Happening, row: EventRow) -> FeedRow:
-        self._last_seq = max(self._last_seq, row.seq or 0)
+        seq = row.seq or 0
+        self._last_seq = max(self._last_seq, seq)
         told = {name: getattr(row, name) for name in row.__struct_fields__ if name not in _UNTOLD}
         for body in ("request_json", "response_json"):
             if told[body] is not None:
                 told[body] = told[body][:_SHOWN_CHARS]
         if happening == "exchange_started":
             told = {name: value for name, value in told.items() if name in _KNOWN_AT_FIRST}
-        return FeedRow(self._last_seq, happening, told)
+        return FeedRow(seq, happening, told)
 
 
 _UNTOLD = frozenset({"hops", "writer", "was_open"})
@@ -106,5 +137,6 @@ _KNOWN_AT_FIRST = frozenset(
     {
         "id", "ts", "session_id", "method", "client", "kind", "sender", "rpc_id", "seq", "server_name",
         "tool_name", "request_json", "annotations", "request_bytes", "trace_id",
+        "principal",
     }
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What was taken from the loop, as frames of the journal: which rows an event makes, and which it does not.
+"""What was taken from the loop, as rows: which ones an event makes, and which it does not.
 
 1. A settled exchange is one row. It is written as open before only if it lasts: most do not.
 2. A session has a row when it opens and when it closes, and one more on every day on which it is used: each
@@ -7,27 +7,23 @@
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-import msgspec
-
-from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionOpened
+from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, SessionOpened
 from callgate.model.exchange import Exchange
 from callgate.model.session import Session
-from callgate.recorder.build_rows import RowBuilder, storable
+from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.intake import Bodiless, Taken
-from callgate.recorder.journal import EVENTS, GAPS, OPENED, SESSIONS, frame
 from callgate.recorder.losses import Losses
-from callgate.recorder.rows import EventRow, GapRow, Group, SessionRow
+from callgate.recorder.rows import EventRow, Group, SessionRow
 
 # An exchange that ends sooner leaves one row; one that a crash cut off this young leaves none.
 _OPEN_AFTER_S = 0.025
+# Of requests in one frame of open exchanges, far from the journal's limit; the others are written next time.
+_OPEN_BYTES = 16 * 1024 * 1024
 _NO_ROW = "no row could be made of it"
 _MAX_KNOWN_SESSIONS = 100_000
 _SECONDS_A_DAY = 86_400
-
-_encode = msgspec.json.Encoder().encode
-_Rows = Sequence[SessionRow] | Sequence[EventRow] | Sequence[GapRow]
 
 
 class Grouper:
@@ -62,11 +58,13 @@ class Grouper:
                 self._young.pop(exchange.exchange_id, None)
                 if exchange.session.session_id not in self._sessions:
                     self._note_session(exchange.session, group)
+            elif isinstance(event, Aside):
+                self._add_aside(event, group, losses)
             elif isinstance(event, SessionOpened):
                 group.created.append(self._note_session(event.session, group))
             else:
                 self._note_session(event.session, group, is_end=True)
-        group.events = self._event_rows(settled, losses)
+        group.events += self._event_rows(settled, losses)
         for row in group.events:
             if (bare := bodiless.get(row.id)) is not None:
                 row.request_bytes, row.response_bytes = bare.request_bytes, bare.response_bytes
@@ -74,6 +72,15 @@ class Grouper:
         group.opened = self._opened_rows(group)
         group.gaps = losses.rows()
         return group
+
+    def _add_aside(self, aside: Aside, group: Group, losses: Losses) -> None:
+        try:
+            row = self._builder.aside_row(aside)
+        except Exception:  # noqa: BLE001 - whatever it was made of, it costs no other
+            losses.missing.add(aside.at_s, _NO_ROW)
+            return
+        self._builder.sequence.number([row])
+        group.events.append(row)
 
     def _event_rows(self, settled: list[Exchange], losses: Losses) -> list[EventRow]:
         if not settled:
@@ -93,10 +100,12 @@ class Grouper:
             return []
         before = time.monotonic() - _OPEN_AFTER_S
         old: list[Exchange] = []
+        size = 0
         for exchange in self._young.values():
-            if exchange.opened_mono > before:
+            if exchange.opened_mono > before or size > _OPEN_BYTES:
                 break
             old.append(exchange)
+            size += len(exchange.arrival.params)
         rows, _ = self._builder.open_rows(old)
         for exchange in old:
             del self._young[exchange.exchange_id]
@@ -124,20 +133,3 @@ class Grouper:
         if today != self._today:
             self._today = today
             self._sessions.clear()
-
-
-def frames_of(group: Group) -> list[bytes]:
-    kinds: list[tuple[bytes, _Rows]] = [
-        (SESSIONS, group.sessions),
-        (OPENED, group.opened),
-        (EVENTS, group.events),
-        (GAPS, group.gaps),
-    ]
-    return [frame(kind, _encoded(rows)) for kind, rows in kinds if rows]
-
-
-def _encoded(rows: _Rows) -> bytes:
-    try:
-        return _encode(rows)
-    except Exception:  # noqa: BLE001 - a name with a lone surrogate: it costs its own odd characters, no more
-        return _encode([storable(row) for row in rows])

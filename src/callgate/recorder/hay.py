@@ -1,4 +1,4 @@
-"""Everything that a group of exchanges says, in one piece, to be looked through for secrets at once.
+"""Everything that a group of exchanges says, to be looked through for secrets at once.
 
 Whatever `build_rows` writes of what others chose must be in here: what is not looked at is taken for clean.
 """
@@ -7,6 +7,8 @@ from callgate.model.exchange import Exchange, Hop
 
 # Names of clients, methods, tools and versions are few and come with every call; a longer text is no name.
 _MAX_NAME_CHARS = 100
+# A look costs as much as copying this much; what is longer is looked at where it lies.
+_JOINED_BYTES = 4096
 
 
 class Hay:
@@ -36,9 +38,11 @@ class Hay:
         for hop in exchange.hops:
             self._add_hop(hop, arrival.params, reply)
 
-    def raw(self) -> bytes:
+    def pieces(self) -> list[bytes]:
         """Raises UnicodeEncodeError."""
-        return b"\n".join([*self._raws, "\n".join(self._texts).encode()])
+        texts = "\n".join(self._texts).encode()
+        small = [raw for raw in self._raws if len(raw) <= _JOINED_BYTES]
+        return [b"\n".join([*small, texts]), *(raw for raw in self._raws if len(raw) > _JOINED_BYTES)]
 
     def _add_hop(self, hop: Hop, params: bytes, reply: bytes | None) -> None:
         if hop.params is not params:

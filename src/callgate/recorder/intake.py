@@ -12,13 +12,13 @@ from collections import deque
 
 import msgspec
 
-from callgate.model.events import Event, ExchangeOpened, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import Exchange
 from callgate.recorder.losses import Losses
 
-# Some minutes of a busy gateway with a full disk; more would endanger the gateway itself.
-BODIES_UNTIL_BYTES = 48 * 1024 * 1024
-ROWS_UNTIL_BYTES = 64 * 1024 * 1024
+# Ten seconds of 1,000 calls each with a full disk; more would endanger the gateway itself.
+BODIES_UNTIL_BYTES = 32 * 1024 * 1024
+ROWS_UNTIL_BYTES = 48 * 1024 * 1024
 # What an exchange weighs beside its bodies, roughly: its objects.
 OBJECT_BYTES = 3000
 
@@ -66,6 +66,8 @@ class Intake:
             size += 2 * len(exchange.arrival.params)
             if settlement is not None and settlement.reply is not None:
                 size += 2 * len(settlement.reply)
+        elif isinstance(event, Aside):
+            size += len(event.params) + len(event.settlement.reply or b"")
         if self._put_bytes - self._taken_bytes + size > self._bodies_until:
             self._squeeze_in(event)
             return
@@ -99,14 +101,23 @@ class Intake:
             with self._losses_lock:
                 self._losses.missing.add(at_s, self.reason)
             return
-        if is_exchange:
+        if is_exchange or isinstance(event, Aside):
             with self._losses_lock:
                 self._losses.bodiless.add(at_s, self.reason)
         self._put_bytes += OBJECT_BYTES
-        self._queue.append((_without_bodies(event.exchange) if is_exchange else event, OBJECT_BYTES))
+        self._queue.append((_without_bodies(event), OBJECT_BYTES))
 
 
-def _without_bodies(exchange: Exchange) -> Bodiless:
+def _without_bodies(event: Event) -> Taken:
+    if isinstance(event, ExchangeSettled):
+        return _bodiless(event.exchange)
+    if isinstance(event, Aside):
+        bare = msgspec.structs.replace(event.settlement, reply=None)
+        return msgspec.structs.replace(event, params=b"", settlement=bare)
+    return event
+
+
+def _bodiless(exchange: Exchange) -> Bodiless:
     """The statement stays, it is what an audit asks for."""
     arrival, settlement = exchange.arrival, exchange.settlement
     reply = settlement.reply if settlement is not None else None

@@ -1,8 +1,7 @@
 """Each process's own append-only file of redacted rows: what survives us, and what the store is fed from.
 
-A segment is a magic line, then frames: length (4 bytes), crc32 (4 bytes), a letter for the kind of row, and a
-JSON array of rows. The writer holds a lock on its segment while it lives, so the drainer can tell a finished
-segment from one that still grows.
+A segment is a magic line, then frames (see `frames`). The writer holds a lock on its segment while it lives,
+so the drainer can tell a finished segment from one that still grows.
 
 1. A segment appears under its final name only when it is locked and begun: who finds one without a lock
    may take it for finished. (A crash before that leaves a few bytes under another name, and no row.)
@@ -12,36 +11,21 @@ segment from one that still grows.
 
 import fcntl
 import os
-import struct
 import threading
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-_MAGIC = b"callgate-journal-2\n"
-_HEAD = struct.Struct("<II")
+from callgate.recorder.frames import HEAD, Frame, read_frame
+
+_MAGIC = b"callgate-journal-3\n"
 _SUFFIX = ".journal"
 # A segment that has been drained can only be dropped whole: small enough to go soon.
 SEGMENT_BYTES = 16 * 1024 * 1024
 # A length beyond this is taken for damage. Who writes must keep to it: a larger frame would end its segment.
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
-
-SESSIONS, OPENED, EVENTS, GAPS = b"s", b"o", b"e", b"g"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    kind: bytes
-    rows_json: bytes
-    end: int  # the offset after it
-
-
-def frame(kind: bytes, rows_json: bytes) -> bytes:
-    payload = kind + rows_json
-    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 class JournalWriter:
@@ -56,19 +40,19 @@ class JournalWriter:
         self._unsynced = False
         self._begin_segment()
 
-    def append(self, frames: Sequence[bytes]) -> None:
+    def append(self, frames: Sequence[bytes | bytearray]) -> None:
         """All of them or, with an OSError, none."""
-        data = b"".join(frames)
-        is_full = self._size_bytes > len(_MAGIC) and self._size_bytes + len(data) > SEGMENT_BYTES
+        size = sum(map(len, frames))
+        is_full = self._size_bytes > len(_MAGIC) and self._size_bytes + size > SEGMENT_BYTES
         if self._fd is None or is_full:
             self._begin_segment()
         assert self._fd is not None
         try:
-            _write_all(self._fd, data)
+            _write_all(self._fd, frames)
         except OSError:
             self._take_back()
             raise
-        self._size_bytes += len(data)
+        self._size_bytes += size
         self._unsynced = True
 
     def sync(self) -> None:
@@ -97,7 +81,7 @@ class JournalWriter:
         fd = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            _write_all(fd, _MAGIC)
+            _write_all(fd, [_MAGIC])
             unseen.rename(path)
         except BaseException:
             os.close(fd)
@@ -116,10 +100,11 @@ class JournalWriter:
             self.close()  # then the torn frame is this segment's last, and the next append begins another
 
 
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+def _write_all(fd: int, parts: Sequence[bytes | bytearray]) -> None:
+    written = os.writev(fd, parts)
+    rest = memoryview(b"".join(parts)[written:]) if written < sum(map(len, parts)) else memoryview(b"")
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def segments(folder: Path) -> list[Path]:
@@ -155,12 +140,16 @@ def read_frames(path: Path, offset: int) -> Iterator[Frame]:
             return
         at = max(offset, len(_MAGIC))
         file.seek(at)
-        while len(head := file.read(_HEAD.size)) == _HEAD.size:
-            size, checksum = _HEAD.unpack(head)
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            size, checksum = HEAD.unpack(head)
             if not 0 < size <= MAX_FRAME_BYTES:
                 return
             payload = file.read(size)
             if len(payload) < size or zlib.crc32(payload) != checksum:
                 return
-            at += _HEAD.size + size
-            yield Frame(payload[:1], payload[1:], at)
+            at += HEAD.size + size
+            try:
+                found = read_frame(payload, at)
+            except ValueError:
+                return
+            yield found

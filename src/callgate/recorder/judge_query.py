@@ -37,7 +37,7 @@ def judge_query(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise _refusal(str(tree.get("error_message", "The query cannot be read")).partition("\n")[0])
     if len(tree.get("statements", ())) != 1:
         raise _refusal("One statement at a time")
-    nodes = list(_nodes(tree))
+    nodes = list(nodes_of(tree))
     named = VIEWS | {name for node in nodes for name in _cte_names(node)}
     for node in nodes:
         _judge_node(node, named)
@@ -67,7 +67,7 @@ def _cte_names(node: dict[str, Any]) -> Iterator[str]:
             yield name.lower()
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
     """By hand and not by recursion: the tree is as deep as the caller likes."""
     waiting: list[Any] = [tree]
     while waiting:

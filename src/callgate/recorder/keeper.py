@@ -23,6 +23,7 @@ from callgate.recorder.drain import StoreLock, behind_bytes, drain, has_work, jo
 from callgate.recorder.folder import journals_in
 from callgate.recorder.retention import Retention
 from callgate.recorder.store import Store
+from callgate.recorder.strangers import Strangers
 from callgate.recorder.tokens import TokenCounter
 from callgate.recorder.trouble import Trouble, attempt, store_unopenable, store_unusable
 
@@ -45,8 +46,12 @@ Flushed = Callable[[SetupError | None], object]
 
 
 class Keeper:
-    def __init__(self, folder: Path, keeps_store: bool, retention: Retention) -> None:
-        """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call)."""
+    def __init__(
+        self, folder: Path, keeps_store: bool, retention: Retention, strangers: Strangers | None = None
+    ) -> None:
+        """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call).
+        `strangers`: who tells of other processes' rows."""
+        self._strangers = strangers
         self._retention = retention
         self._days_folder = folder / "days"
         self._journal_folder = journals_in(folder)
@@ -134,7 +139,7 @@ class Keeper:
         is_new = self.store is None
         store, day = self._open_store(), today()
         store.turn_to(day)
-        ended = drain(self._journal_folder, store, self._tokens)
+        ended = drain(self._journal_folder, store, self._tokens, self._strangers)
         self._is_behind = behind_bytes(self._journal_folder, store) > _BEHIND_BYTES
         if ended or is_new:
             store.sweep(living_writers(self._journal_folder))

@@ -4,22 +4,23 @@ Ordered by when they began, which does not change: a page that follows another n
 whoever calls meanwhile.
 """
 
-from callgate.ports.record_reader import Row
+from callgate.ports.record_reader import SESSION_CURSOR, Row, SessionFilter
 from callgate.recorder.read_events import Where, cursor_of, read_cursor
 
 ONE_SESSION = "SELECT * FROM sessions WHERE session_id = $1"
+_TEXTS = ("session_id", "client_name", "client_version", "workspace", "principal")
 
 
-def count(principal: str | None) -> Where:
-    found = _of(principal)
+def count(which: SessionFilter) -> Where:
+    found = _where(which)
     return Where(f"SELECT count(*) FROM sessions WHERE {found.sql}", found.params)  # noqa: S608
 
 
-def page(principal: str | None, cursor: str | None, limit: int, offset: int) -> Where:
+def page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
     """One more than `limit`, to know whether there are more."""
-    found = _of(principal)
+    found = _where(which)
     if cursor is not None:
-        micros, session_id = read_cursor(cursor)
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
         found = found.also("(created_at, session_id) < (make_timestamp({}::BIGINT), {})", micros, session_id)
     return Where(
         f"SELECT * FROM sessions WHERE {found.sql}"  # noqa: S608
@@ -32,6 +33,22 @@ def cursor_after(row: Row) -> str:
     return cursor_of(row["created_at"], row["session_id"])
 
 
-def _of(principal: str | None) -> Where:
+def _where(which: SessionFilter) -> Where:
     found = Where("true", [])
-    return found if principal is None else found.also("principal = {}", principal)
+    for column, value in (
+        ("client_name", which.client),
+        ("era", which.era),
+        ("principal", which.principal),
+    ):
+        if value is not None:
+            found = found.also(f"{column} = {{}}", value)
+    if which.is_open is not None:
+        found = found.also("(ended_at IS NULL) = {}", which.is_open)
+    if which.since is not None:
+        found = found.also("last_seen_at >= {}", which.since)
+    if which.until is not None:
+        found = found.also("created_at < {}", which.until)
+    if which.text:
+        looked_at = " OR ".join(f"contains(lower({text}), {{}})" for text in _TEXTS)
+        found = found.also(f"({looked_at})", *[which.text.lower()] * len(_TEXTS))
+    return found

@@ -8,7 +8,8 @@ import asyncio
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,15 +21,21 @@ from callgate.ports.record_reader import (
     Backlog,
     EventFilter,
     ExportFormat,
+    Extent,
+    Order,
     Page,
     Query,
     Row,
+    SeenWrite,
+    SessionFilter,
     SourceRequest,
     Stats,
     Table,
 )
-from callgate.recorder import read_events, read_sessions, read_stats
-from callgate.recorder.judge_query import VIEWS, judge_query
+from callgate.recorder import read_events, read_sessions, read_stats, read_writes
+from callgate.recorder.answered_rows import rows_of
+from callgate.recorder.day_files import days_in
+from callgate.recorder.judge_query import judge_query
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.store import Store
 from callgate.recorder.trouble import store_unreadable
@@ -42,15 +49,10 @@ SELECT id::VARCHAR, ts, source_id, tool_name, sql, duration_ms, client, ok, erro
     WHERE source_id IS NOT NULL AND outcome IS NOT NULL AND ($1::VARCHAR IS NULL OR source_id = $1)
 ) WHERE age <= 100 ORDER BY ts DESC, id DESC
 """
-# What a principal may see of it all; on a cursor of its own these hide the views of the same names.
-_SCOPE = {
-    "sessions": "SELECT * FROM memory.main.sessions WHERE principal = '{principal}'",
-    "rpc_events": "SELECT * FROM memory.main.rpc_events"
-    " WHERE session_id IN (SELECT session_id FROM sessions)",
-    "rpc_event_upstreams": "SELECT * FROM memory.main.rpc_event_upstreams"
-    " WHERE event_id IN (SELECT id FROM rpc_events)",
-    "gaps": "SELECT * FROM memory.main.gaps WHERE false",
-}
+_EXTENT = """
+SELECT (SELECT count(*) FROM rpc_events), (SELECT count(*) FROM sessions),
+    count(*), coalesce(sum(count), 0)::BIGINT FROM gaps
+"""
 _EXPORT_OPTIONS = {
     "jsonl": "FORMAT json",
     "csv": "FORMAT csv, HEADER",
@@ -71,13 +73,13 @@ class Reader:
         return await self._read(read)
 
     async def sessions(
-        self, limit: int, offset: int = 0, principal: str | None = None, cursor: str | None = None
+        self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> Page:
-        wanted = read_sessions.page(principal, cursor, limit, offset)
-        counted = read_sessions.count(principal)
+        wanted = read_sessions.page(which, cursor, limit, offset)
+        counted = read_sessions.count(which)
 
         def read(connection: duckdb.DuckDBPyConnection) -> Page:
-            rows = _rows(connection.execute(wanted.sql, wanted.params))
+            rows = rows_of(connection.execute(wanted.sql, wanted.params))
             total = _number(connection.execute(counted.sql, counted.params))
             has_more, rows = len(rows) > limit, rows[:limit]
             return Page(rows, total, read_sessions.cursor_after(rows[-1]) if has_more else None)
@@ -89,23 +91,22 @@ class Reader:
             lambda cursor: _first(cursor.execute(read_sessions.ONE_SESSION, [session_id]))
         )
 
-    async def events(self, which: EventFilter, limit: int, cursor: str | None = None) -> Page:
-        found = read_events.where(which)
-        on_page = read_events.before(found, cursor)
+    async def events(
+        self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
+    ) -> Page:
+        page = read_events.page_query(which, limit + 1, cursor, order)
+        survey = page.survey()
 
         def read(connection: duckdb.DuckDBPyConnection) -> Page:
-            which_rows = read_events.WHICH.format(where=on_page.sql, limit=limit + 1)
-            ids: list[Any] = connection.execute(which_rows, on_page.params).fetchall()
-            counted = connection.execute(
-                f"SELECT count(*) FROM rpc_events WHERE {found.sql}",  # noqa: S608
-                found.params,
-            )
-            total = _number(counted)
-            if not ids:
+            edge, total = connection.execute(survey.sql, survey.params).fetchone() or (None, 0)
+            if edge is None:
                 return Page([], total)
+            which_rows = page.which(edge)
+            ids: list[Any] = connection.execute(which_rows.sql, which_rows.params).fetchall()
             has_more, ids = len(ids) > limit, ids[:limit]
             stretch = [ids[-1][1], ids[0][1], [str(event_id) for event_id, _ in ids]]
-            rows = _rows(connection.execute(read_events.PAGE, stretch))
+            rows = rows_of(connection.execute(page.rows(), stretch))
+            read_writes.mark_writes(connection, rows)
             return Page(rows, total, read_events.cursor_after(rows[-1]) if has_more else None)
 
         return await self._read(read)
@@ -115,33 +116,46 @@ class Reader:
             row = _first(cursor.execute(read_events.ONE_EVENT, [event_id]))
             if row is None:
                 return None
-            return read_events.with_hops(row, _rows(cursor.execute(read_events.HOPS, [event_id])))
+            read_writes.mark_writes(cursor, [row])
+            row["said"] = rows_of(cursor.execute(read_events.SAID, read_events.said_during(row)))
+            return read_events.with_hops(row, rows_of(cursor.execute(read_events.HOPS, [event_id])))
+
+        return await self._read(read)
+
+    async def lanes(self, session_id: str, limit: int) -> Page:
+        def read(cursor: duckdb.DuckDBPyConnection) -> Page:
+            rows = rows_of(cursor.execute(read_events.LANES, [session_id, limit]))
+            counted = cursor.execute("SELECT count(*) FROM rpc_events WHERE session_id = $1", [session_id])
+            return Page(rows[::-1], _number(counted))
 
         return await self._read(read)
 
     async def events_after(self, seq: int, limit: int) -> Sequence[Row]:
-        return await self._read(lambda cursor: _rows(cursor.execute(read_events.EVENTS_AFTER, [seq, limit])))
+        return await self._read(
+            lambda cursor: rows_of(cursor.execute(read_events.EVENTS_AFTER, [seq, limit]))
+        )
 
-    async def stats(self, since: datetime, until: datetime) -> Stats:
+    async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
         def read(cursor: duckdb.DuckDBPyConnection) -> Stats:
-            def rows(sql: str) -> list[Row]:
-                return _rows(cursor.execute(sql, [since, until]))
-
-            return Stats(
-                rows(read_stats.TOTALS)[0],
-                by_tool=rows(read_stats.BY_TOOL),
-                by_server=rows(read_stats.BY_SERVER),
-                by_method=rows(read_stats.BY_METHOD),
-                by_minute=rows(read_stats.BY_MINUTE),
-            )
+            recorded = cursor.execute(read_stats.STRETCH, [which.since, which.until]).fetchone()
+            first, last, rows = recorded or (None, None, 0)
+            now = datetime.now(UTC).replace(tzinfo=None)
+            stretch = read_stats.shown_stretch(which, first, last, now)
+            width = width_s or read_stats.width_s(*stretch)
+            wanted = read_stats.stats_query(which, width, rows)
+            return read_stats.told_stats(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
 
         return await self._read(read)
+
+    async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
+        until = datetime.now(UTC).replace(tzinfo=None)
+        return await self._read(
+            lambda cursor: read_writes.by_tool(read_writes.writes_between(cursor, since, until))
+        )
 
     async def query(self, query: Query) -> Table:
         def read(cursor: duckdb.DuckDBPyConnection) -> Table:
             judge_query(cursor, query.sql)
-            if query.principal is not None:
-                _scope(cursor, query.principal)
             timer = threading.Timer(query.timeout_s, cursor.interrupt)
             timer.start()
             try:
@@ -178,11 +192,24 @@ class Reader:
         finally:
             path.unlink(missing_ok=True)
 
+    async def extent(self) -> Extent:
+        def read(cursor: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
+            return cursor.execute(_EXTENT).fetchone() or (0, 0, 0, 0)
+
+        events, sessions, gaps, gap_events = await self._read(read)
+        days = await asyncio.to_thread(days_in, self._recorder.keeper.days_folder)
+        size_bytes = sum(day.size_bytes for day in days)
+        return Extent(events, sessions, size_bytes, days[-1].day if days else None, gaps, gap_events)
+
     def problem(self) -> str | None:
         return self._recorder.problem()
 
     def backlog(self) -> Backlog:
         return self._recorder.backlog()
+
+    async def with_cursor(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+        """For the other readers of this room."""
+        return await self._read(read)
 
     async def _read(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
         await self._flush()  # raises when the store could not be brought up to date: stale rows are no answer
@@ -193,8 +220,12 @@ class Reader:
                 "Another process holds the record's store",
                 hint="Ask the gateway that was started first on this state folder",
             )
+        reading = _Reading(store)
         try:
-            return await asyncio.to_thread(_with_cursor, store, read)
+            return await asyncio.to_thread(reading.run, read)
+        except asyncio.CancelledError:
+            reading.give_up()
+            raise
         except duckdb.Error as problem:
             raise store_unreadable(self._recorder.keeper.days_folder, problem) from problem
 
@@ -205,31 +236,38 @@ class Reader:
         await flushed
 
 
-def _with_cursor(store: Store, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
-    with store.cursor() as cursor:
-        return read(cursor)
+class _Reading:
+    """One read in its thread, which ends with whoever waits for it: a search through every body takes long, and
+    there are few threads."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cursor: duckdb.DuckDBPyConnection | None = None
+        self._is_given_up = False
 
-def _rows(answered: duckdb.DuckDBPyConnection) -> list[Row]:
-    columns = [column[0] for column in answered.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in answered.fetchall()]
+    def run(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+        with self._store.cursor() as cursor:
+            self._cursor = cursor
+            if self._is_given_up:
+                raise duckdb.InterruptException("nobody waits for it")
+            return read(cursor)
+
+    def give_up(self) -> None:
+        """From another thread."""
+        self._is_given_up = True
+        if self._cursor is not None:
+            with suppress(duckdb.Error):  # it may be closed already
+                self._cursor.interrupt()
 
 
 def _first(answered: duckdb.DuckDBPyConnection) -> Row | None:
-    rows = _rows(answered)
+    rows = rows_of(answered)
     return rows[0] if rows else None
 
 
 def _number(answered: duckdb.DuckDBPyConnection) -> int:
     found = answered.fetchone()
     return int(found[0]) if found is not None else 0
-
-
-def _scope(cursor: duckdb.DuckDBPyConnection, principal: str) -> None:
-    spelled = principal.replace("'", "''")
-    assert _SCOPE.keys() == VIEWS
-    for view, sql in _SCOPE.items():
-        cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {sql.format(principal=spelled)}")
 
 
 def _bad_query(message: str) -> CallerError:

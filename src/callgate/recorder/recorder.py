@@ -7,6 +7,7 @@ Implements `ports.EventSink` and `ports.RecordGate`. The store has a thread of i
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
@@ -14,19 +15,22 @@ from pathlib import Path
 
 from callgate.model.error_codes import REFUSED_UNRECORDED
 from callgate.model.errors import RefusedError, SetupError
-from callgate.model.events import Event, ExchangeOpened, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
 from callgate.ports.record_reader import Backlog
+from callgate.recorder.asides import Asides
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.feed import Feed
 from callgate.recorder.folder import make_record_folder
-from callgate.recorder.group_rows import Grouper, frames_of
+from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Grouper
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal import JournalWriter
 from callgate.recorder.journal_sync import JournalSync
 from callgate.recorder.keeper import Flushed, Keeper
 from callgate.recorder.retention import Retention
 from callgate.recorder.rows import Group
-from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable
+from callgate.recorder.strangers import Strangers
+from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +63,8 @@ class Recorder:
         self._refuses = settings.refuses_unrecorded
         self._gather_s = _GATHER_REPLIES_S if self._waits else _GATHER_S
         self._intake = Intake()
+        self._asides = Asides()
+        self._tells_counts = False  # of asides, in this turn
         self._in_flight = 0
         self.feed = Feed()
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -66,19 +72,23 @@ class Recorder:
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._stopping = False
+        self._is_over = False
         self._trouble = Trouble()
+        self._framer = Framer()
         self._group = Group()
-        self._unwritten: list[bytes] = []  # the group's frames, while they are not in the journal
+        self._unwritten: list[bytearray] = []  # the group's frames, while they are not in the journal
         self._unwritten_events = 0
         try:
             self._journal_folder = make_record_folder(settings.folder)
             self._journal = JournalWriter(self._journal_folder)
         except OSError as problem:
             raise journal_unwritable(settings.folder, problem) from problem
-        self._grouper = Grouper(builder, self._journal.writer_id)
-        self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention)
-        self._sync = JournalSync(self._journal)
         self._loop = asyncio.get_running_loop()
+        self._grouper = Grouper(builder, self._journal.writer_id)
+        self._sequence = builder.sequence
+        strangers = Strangers(self._journal.writer_id, self._sequence, self.feed, self._loop)
+        self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention, strangers)
+        self._sync = JournalSync(self._journal)
         self._thread = threading.Thread(target=self._run, name="recorder")
         self._thread.start()
 
@@ -90,6 +100,8 @@ class Recorder:
         elif isinstance(event, ExchangeOpened):
             self._in_flight += 1
             self._intake.put(event)
+            return
+        elif isinstance(event, Aside) and not self._asides.admit(event, time.monotonic()):
             return
         self._intake.put(event)
         if not self._wake.is_set():
@@ -106,7 +118,7 @@ class Recorder:
             )
 
     def written(self) -> Awaitable[None] | None:
-        if not self._waits:
+        if not self._waits or self._is_over:
             return None
         written: asyncio.Future[None] = self._loop.create_future()
         self._waiting.append(written)
@@ -117,10 +129,12 @@ class Recorder:
     # ---- for the reader
 
     def flush(self, flushed: Flushed) -> None:
-        """`flushed` is called on another thread, once everything emitted so far is in the store."""
+        """On the loop. `flushed` is called, on any thread, once everything emitted so far is in the store."""
         self._flushes.append(flushed)
         self._hurry.set()
         self._wake.set()
+        if self._is_over:
+            self._answer_late()
 
     @property
     def waiting_bytes(self) -> int:
@@ -140,11 +154,19 @@ class Recorder:
         self._hurry.set()
         self._wake.set()
         await asyncio.to_thread(self._join)
+        self._is_over = True
+        self._answer_late()
 
     def _join(self) -> None:
         self._thread.join()
         self._sync.close()
         self.keeper.close()
+
+    def _answer_late(self) -> None:
+        """Who came after the last turn would wait for ever."""
+        _release([self._waiting.popleft() for _ in range(len(self._waiting))])
+        while self._flushes:
+            self._flushes.popleft()(record_closed())
 
     # ---- the thread
 
@@ -164,6 +186,7 @@ class Recorder:
         last = self._stopping  # read before the queue: what was emitted until then is in this turn
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
+        self._tells_counts = last or bool(flushes)
         attempt(self._write, self._trouble)
         if waiting:  # also when it could not be written: the call was made, and its answer is due
             self._loop.call_soon_threadsafe(_release, waiting)
@@ -180,17 +203,19 @@ class Recorder:
             self._write_unwritten()
             until = len(self._intake)
             while until >= 0:
-                until -= self._take_group() + 1
-                self._write_unwritten()
+                with self._sequence.lock:
+                    until -= self._take_group() + 1
+                    self._write_unwritten()
         except OSError as problem:
             self._intake.reason = problem.strerror or type(problem).__name__
             raise journal_unwritable(self._journal_folder, problem) from problem
 
     def _take_group(self) -> int:
         losses = self._intake.take_losses()
-        taken = self._intake.take(_GROUP_EVENTS, _GROUP_BYTES)
+        taken = self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES)
         self._group = self._grouper.group(taken, losses)
-        self._unwritten = frames_of(self._group)
+        self._group.gaps += self._asides.take_counted(time.monotonic(), at_once=self._tells_counts)
+        self._unwritten = self._framer.frames_of(self._group)
         self._unwritten_events = len(taken)
         return len(taken)
 

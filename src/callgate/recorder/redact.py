@@ -1,6 +1,7 @@
 """Secrets out, structure kept, before anything is written or shown.
 
-1. A value under a listed key (any case, any depth, also inside JSON that is held in a string) becomes "***".
+1. A value under a listed key (any case, any depth, also inside JSON that is held in a string) becomes "***",
+   and so do the cells of a column of that name (`listed_columns`).
 2. In any text: what looks like a secret (`secret_patterns`), a password inside a DSN, and `key=value` or
    `key: value` of a listed key.
 3. Text in which nothing was found keeps its exact bytes.
@@ -14,6 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.recorder.dsn import MASK, mask_passwords
+from callgate.recorder.listed_columns import with_masked_columns
 from callgate.recorder.needles import Mask, Needles
 from callgate.recorder.secret_patterns import KINDS
 
@@ -27,6 +29,8 @@ _MAX_PARSED_BYTES = 1024 * 1024
 _ESCAPES = r"\\u00[0-7]|\\u017[fF]|\\u212[aA]|\\/"
 _ANY_ESCAPE = r"\\u|\\/"
 _DSN = r"://[^\s\"'`/:]*:"
+_SPELLED_BREAK = r"\\[nrt]"
+_WORD_BEGINS = re.compile(r"\\b(?=[A-Za-z0-9(\[])")
 # Letters, digits, a few signs, classes and repetitions of them; no anchors, no ".", nothing negated.
 _PLAIN_PATTERN = re.compile(r"(?:[A-Za-z0-9_@#:,{}()|+*?-]|\[[A-Za-z0-9_-]+\]|\\[dw.-])+")
 
@@ -35,22 +39,32 @@ class Redactor:
     """What is looked for; the same for every thread."""
 
     def __init__(self, extra_keys: Iterable[str] = (), extra_patterns: Sequence[str] = ()) -> None:
-        self._keys = frozenset(key.lower() for key in (*DEFAULT_KEYS, *extra_keys) if key)
-        spelled = "|".join(map(_quoted, sorted(self._keys)))
-        is_ascii = all(key.isascii() for key in self._keys) and not extra_patterns
+        self.keys = frozenset(key.lower() for key in (*DEFAULT_KEYS, *extra_keys) if key)
+        self.patterns = tuple(extra_patterns)
+        spelled = "|".join(map(_quoted, sorted(self.keys)))
+        is_ascii = all(key.isascii() for key in self.keys) and not extra_patterns
         hints = [f"(?i){spelled}", _DSN, *(kind.hint for kind in KINDS), *map(_hint_of, extra_patterns)]
         self._hints = Needles([*hints, _ESCAPES if is_ascii else _ANY_ESCAPE])
         named = Mask(
-            rf"(?i)((?:^|[^a-z0-9])(?:{spelled})\\*[\"']?\s*[:=]\s*)"
+            rf"(?i)((?:^|[^a-z0-9]|{_SPELLED_BREAK})(?:{spelled})\\*[\"']?\s*[:=]\s*)"
             r"(?:\\*\"[^\"]*\"?|\\*'[^']*'?|[^\s,;&}\])\"']+)"
         )
         credentials = Mask(r"(?i)(authorization\\*[\"']?\s*[:=]\s*)[^\r\n\"',;}\\]+")
-        forms = [(Mask(kind.form),) for kind in KINDS] + [(Mask(pattern),) for pattern in extra_patterns]
+        forms = [(Mask(_beginning_anywhere(kind.form)),) for kind in KINDS]
+        forms += [(Mask(pattern),) for pattern in extra_patterns]
         # In the order of the hints; a DSN has a scan of its own.
         self._masks: list[tuple[Mask, ...]] = [(credentials, named), (), *forms, ()]
 
+    @classmethod
+    def of_all(cls, redactors: "Iterable[Redactor]") -> "Redactor":
+        """What is clean for it is clean for each of them: one look instead of many."""
+        every = tuple(redactors)
+        keys = {key for one in every for key in one.keys}
+        patterns = dict.fromkeys(pattern for one in every for pattern in one.patterns)
+        return cls(keys, tuple(patterns))
+
     def is_clean(self, hay: bytes) -> bool:
-        """Cheap (0.7 ns a byte) and never wrong towards "yes", over many texts and raw JSON at once."""
+        """Cheap (about 1 ns a byte) and never wrong towards "yes", over many texts and raw JSON at once."""
         return not self._hints.found(hay)
 
     def json(self, raw: bytes | None) -> str | None:
@@ -79,9 +93,9 @@ class Redactor:
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, dict):
-            members = cast(dict[str, Any], value)
+            members = with_masked_columns(cast(dict[str, Any], value), self.keys)
             return {
-                self.text(key): MASK if key.lower() in self._keys else self._clean(member)
+                self.text(key): MASK if key.lower() in self.keys else self._clean(member)
                 for key, member in members.items()
             }
         if isinstance(value, list):
@@ -128,6 +142,11 @@ class KnownClean(Redactor):
 
     def text(self, text: str) -> str:
         return text
+
+
+def _beginning_anywhere(form: str) -> str:
+    """A word may begin behind a line break that is spelled: `\\nAKIA…`, as in JSON that was cut."""
+    return _WORD_BEGINS.sub(lambda _: rf"(?:\b|{_SPELLED_BREAK})", form)
 
 
 def _hint_of(pattern: str) -> str:

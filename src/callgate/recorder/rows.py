@@ -43,6 +43,7 @@ class HopRow(msgspec.Struct, omit_defaults=True, gc=False):
     cached: bool = False
     server_version: str | None = None
     server_protocol: str | None = None
+    started_ms: float | None = None  # after the exchange was opened
 
 
 class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
@@ -50,7 +51,7 @@ class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
 
     id: str
     ts: int
-    session_id: str
+    session_id: str | None  # None: refused before there was one, or said to nobody in particular
     method: str
     client: str
     kind: str = "request"  # "request" | "notification"
@@ -89,6 +90,7 @@ class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
     truncated: bool | None = None
     cached: bool = False
     trace_id: str | None = None
+    principal: str | None = None  # of a row without a session: who sent it
     hops: list[HopRow] = msgspec.field(default_factory=list[HopRow])
 
 

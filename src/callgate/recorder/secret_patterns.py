@@ -106,7 +106,9 @@ KINDS: tuple[SecretKind, ...] = (
     SecretKind(
         "sql_password",
         "(?i)identified|passw",
-        r"(?i)(\b(?:identified\s+(?:with\s+\S+\s+)?by|password|passwd)\s*(?:\(|=|to|password)?\s*)'(?:[^'\\]|''|\\[\s\S])*'",
+        # Inside a string of SQL its quotes are doubled or escaped.
+        r"(?i)(\b(?:identified\s+(?:with\s+\S+\s+)?by|password|passwd)\s*(?:\(|=|to|password)?\s*)"
+        r"(?:''(?:[^'\\]|\\[\s\S])+''|\\*'(?:[^'\\]|''|\\[\s\S])*')",
     ),
     SecretKind("pwd", "(?i)pwd|passphrase", rf"(?i)(\b(?:pwd|passphrase)\s*[=:]\s*){_END_OF_VALUE}+"),
 )

@@ -107,11 +107,9 @@ class Store:
     def _write(self, batch: Batch) -> None:
         day = self._days[0].name
         write_rows(self._connection, day, batch)
-        self._connection.execute(f"DELETE FROM {day}.watermarks WHERE segment = ?", [batch.segment])  # noqa: S608
-        self._connection.execute(
-            f"INSERT INTO {day}.watermarks VALUES (?, ?)",  # noqa: S608
-            [batch.segment, batch.byte_offset],
-        )
+        for segment, offset in batch.reached.items():
+            self._connection.execute(f"DELETE FROM {day}.watermarks WHERE segment = ?", [segment])  # noqa: S608
+            self._connection.execute(f"INSERT INTO {day}.watermarks VALUES (?, ?)", [segment, offset])  # noqa: S608
 
     def _in_transaction(self, step: Callable[[], None]) -> None:
         self._connection.begin()

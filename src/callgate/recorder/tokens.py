@@ -17,14 +17,14 @@ from importlib import resources
 
 import msgspec
 
-from callgate.recorder.journal import EVENTS
+from callgate.recorder.frames import EVENTS
 from callgate.recorder.rows import EventRow
 from callgate.recorder.write_batch import Batch
 
 # More than this in one go is a backlog: then the store's own estimate from bytes will do.
 _COUNTED_BYTES = 256 * 1024
 # Longer texts are counted up to here, and the rest in proportion.
-_READ_CHARS = 32 * 1024
+_READ_CHARS = 8 * 1024
 _MAX_REMEMBERED = 50_000
 _STEP_BYTES = 16 * 1024
 _LONGEST = 32  # of 200,000 entries, 400 are longer: runs of spaces and lines
@@ -55,17 +55,19 @@ class TokenCounter:
         """Counts what the batch's calls said, unless there is too much of it."""
         if batch.size_bytes > _COUNTED_BYTES:
             return
-        frames = batch.rows_json[EVENTS]
-        for place, rows_json in enumerate(frames):
+        for frame in batch.frames[EVENTS]:
             try:
-                rows = _decode(rows_json)
+                rows = _decode(frame.rows_json)
             except msgspec.DecodeError:  # of another version: the store will say so
                 continue
-            for row in rows:
-                row.request_tokens = self._of_body(row.request_json, row.request_bytes)
-                row.response_tokens = self._of_body(row.response_json, row.response_bytes)
+            if frame.bodies is None or len(rows) != frame.count:
+                continue
+            for place, row in enumerate(rows):
+                request, response = frame.bodies.texts(place)
+                row.request_tokens = self._of_body(request, row.request_bytes)
+                row.response_tokens = self._of_body(response, row.response_bytes)
                 time.sleep(0)  # whoever waits for the interpreter goes first
-            frames[place] = msgspec.json.encode(rows).decode()
+            frame.rows_json = msgspec.json.encode(rows)
 
     def _of_body(self, text: str | None, size_bytes: int) -> int:
         """A body that was dropped or cut has its size left."""

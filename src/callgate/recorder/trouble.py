@@ -79,6 +79,10 @@ def store_unreadable(path: Path, problem: duckdb.Error) -> SetupError:
     )
 
 
+def record_closed() -> SetupError:
+    return SetupError(SETUP_STATE_FOLDER, "The record is closed: the gateway is stopping")
+
+
 def unforeseen(problem: Exception) -> SetupError:
     return SetupError(
         SETUP_STATE_FOLDER,

@@ -13,7 +13,7 @@ import msgspec
 
 from callgate.model.heard import Heard
 from callgate.model.offers import Route
-from callgate.model.reply import Answer, Asking, Notice, Unasked
+from callgate.model.reply import Answer, Asking, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
 from callgate.wire.params import peek, text_of, with_member
@@ -62,44 +62,52 @@ class Ears:
 
     # ---- what upstreams say
 
-    def hear(self, heard: Heard) -> None:
+    def session_of(self, heard: Heard) -> Session | None:
+        """Whom the connection that it came on serves, if that one can be told anything."""
+        ear = self._ears.get(heard.session_id) if heard.session_id is not None else None
+        return None if ear is None else ear.session
+
+    def hear(self, heard: Heard) -> bool:
+        """Whether it was for somebody: a client, or all who listen to a list."""
         item = heard.item
-        if heard.session_id is not None:
-            if ear := self._ears.get(heard.session_id):
-                self._pass_on(ear, heard.upstream, item)
-            elif isinstance(item, Asking):
-                item.respond(_NOBODY)
-            elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
-                self.announce(item.method, heard.session_id)
-            return
+        if isinstance(item, Unpassed):
+            return False
+        if heard.session_id is not None and (ear := self._ears.get(heard.session_id)):
+            return self._pass_on(ear, heard.upstream, item)
+        if isinstance(item, Asking):
+            item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
         if not isinstance(item, Notice):
-            if isinstance(item, Asking):
-                item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
-            return
-        if item.method != UPDATED and item.method not in LIST_CHANGED.values():
-            return  # it may speak of one client's call: nobody else is to know
-        for ear in list(self._ears.values()):
-            self._pass_on(ear, heard.upstream, item)
+            return False
         if item.method in LIST_CHANGED.values():
-            self.announce(item.method)
+            if heard.session_id is None:
+                self._pass_on_to_all(heard.upstream, item)
+            self.announce(item.method, heard.session_id)
+            return True
+        if heard.session_id is None and item.method == UPDATED:
+            return self._pass_on_to_all(heard.upstream, item)
+        return False  # it may speak of one client's call: nobody else is to know
 
     def say_list_changed(self, upstream: str, method: str) -> None:
         """We noticed it ourselves: the upstream came up, or went down."""
-        for ear in list(self._ears.values()):
-            self._pass_on(ear, upstream, Notice(method, b""))
+        self._pass_on_to_all(upstream, Notice(method, b""))
         self.announce(method)
 
-    def _pass_on(self, ear: _Ear, upstream: str, item: Unasked) -> None:
+    def _pass_on_to_all(self, upstream: str, item: Notice) -> bool:
+        passed_on = [self._pass_on(ear, upstream, item) for ear in list(self._ears.values())]
+        return any(passed_on)
+
+    def _pass_on(self, ear: _Ear, upstream: str, item: Unasked) -> bool:
         if ear.session.target not in (None, upstream):
-            return
+            return False
         if isinstance(item, Notice) and item.method == UPDATED:
             uri = text_of(peek(item.params).uri)
             public = ear.subscribed.get(Route(upstream, uri)) if uri is not None else None
             if public is None:
-                return
+                return False
             if public != uri:
                 item = Notice(item.method, with_member(item.params, "uri", msgspec.json.encode(public)))
         ear.outlet.say(item)
+        return True
 
     # ---- modern listeners of the aggregate
 

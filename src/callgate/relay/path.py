@@ -9,6 +9,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import Exchange, Hop
+from callgate.model.identity import new_span_id
 from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Item, Reply
 from callgate.model.verdict import Deny
@@ -17,10 +18,12 @@ from callgate.relay.ears import Ears
 from callgate.relay.hops import new_hop, run_hop
 from callgate.relay.judge_call import judge_call
 from callgate.relay.listings import Listings
+from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
+from callgate.wire.trace_context import with_trace, write_traceparent
 
 
 class Path:
@@ -29,14 +32,17 @@ class Path:
         upstreams: Mapping[str, Upstream],
         deny_destructive: bool,
         bridge: BridgeSettings,
+        overheard: Overheard,
         briefly_named: str | None = None,
     ) -> None:
         self.upstreams = upstreams
         self.listings = Listings(upstreams, deny_destructive, briefly_named)
         self.ears = Ears()
         self.denies = deny_destructive
-        self.parked = ParkedCalls(bridge)
+        self.parked = ParkedCalls(bridge, overheard)
         self._answer_timeout_s = bridge.answer_timeout_s
+        # A source has nobody behind it who would go on with a trace.
+        self._told_of_traces = {name for name, one in upstreams.items() if one.health().kind != "sql"}
 
     def ask(
         self,
@@ -79,8 +85,13 @@ class Path:
         params: bytes,
         param_headers: tuple[tuple[str, str], ...],
     ) -> Hop:
+        span_id, trace = None, exchange.trace
+        if trace is not None and upstream.name in self._told_of_traces:
+            span_id = new_span_id()
+            ours = write_traceparent(trace.trace_id, span_id, trace.is_sampled)
+            params = with_trace(params, ours, trace.headers)
         hop = new_hop(upstream, exchange.arrival.method, params)
-        hop.param_headers = param_headers
+        hop.param_headers, hop.span_id = param_headers, span_id
         exchange.hops.append(hop)
         return hop
 

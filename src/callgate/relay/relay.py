@@ -17,11 +17,12 @@ from callgate.model.health import Health
 from callgate.model.heard import News, StateChanged
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
-from callgate.model.reply import Item, Notice, Reply
+from callgate.model.reply import Item, Notice, Reply, Unpassed
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
+from callgate.ports.tracer import Tracer
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
@@ -32,6 +33,7 @@ from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
+from callgate.relay.state_history import StateHistory
 from callgate.wire.era_faults import fault_in, result_for_legacy
 from callgate.wire.result_shape import to_modern
 from callgate.wire.revisions import era_of
@@ -39,8 +41,9 @@ from callgate.wire.subscription import LIST_CHANGED
 
 _log = logging.getLogger(__name__)
 
-# Between us and the client: the upstream had its own handshake, and cancelling has a path of its own.
-_KEPT_NOTICES = frozenset({"notifications/initialized", "notifications/cancelled"})
+# The handshake's last word: the row of `initialize` stands for all of it, and no upstream hears of it.
+_INITIALIZED = "notifications/initialized"
+_CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
     "notifications/tools/list_changed": (Kind.TOOL,),
     "notifications/prompts/list_changed": (Kind.PROMPT,),
@@ -60,16 +63,19 @@ class Relay:
         record_gate: RecordGate | None = None,
         briefly_named: str | None = None,
         tool_search: bool = False,
+        tracer: Tracer | None = None,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
         `tool_search`: tools are found, not listed (`find_tools`)."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
+        self._histories: dict[str, StateHistory] = {}
         self._sink = sink
         self._record_gate = record_gate
+        self._tracer = tracer
         self._overheard = Overheard(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
-        self._path = Path(self._upstreams, deny_destructive, bridge, briefly_named)
+        self._path = Path(self._upstreams, deny_destructive, bridge, self._overheard, briefly_named)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
@@ -82,7 +88,7 @@ class Relay:
     # ---- ports.Status
 
     def health(self) -> list[Health]:
-        return [upstream.health() for upstream in self._upstreams.values()]
+        return [self._look(upstream) for upstream in self._upstreams.values()]
 
     async def tools(self) -> Sequence[Offer]:
         return await self._offered.tools()
@@ -110,9 +116,10 @@ class Relay:
 
     def notice(self, arrival: Arrival) -> None:
         session = self._sessions.of(arrival, time.time())
-        if arrival.method in _KEPT_NOTICES:
+        if arrival.method == _INITIALIZED:
             return
-        told = [name for name in self._upstreams if arrival.target in (None, name)]
+        is_ours = arrival.method == _CANCELLED
+        told = [name for name in self._upstreams if not is_ours and arrival.target in (None, name)]
         for name in told:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._overheard.notified(arrival, session, told)
@@ -166,8 +173,12 @@ class Relay:
 
     # ---- what upstreams say of their own accord, and what becomes of sessions
 
+    def _look(self, upstream: Upstream) -> Health:
+        return self._histories.setdefault(upstream.name, StateHistory()).look(upstream.health(), time.time())
+
     def _hear(self, news: News) -> None:
         if isinstance(news, StateChanged):
+            self._look(self._upstreams[news.upstream])
             self._path.listings.outdate(news.upstream, None, None)
             for method in LIST_CHANGED.values():
                 self._path.ears.say_list_changed(news.upstream, method)
@@ -175,11 +186,15 @@ class Relay:
         if isinstance(news.item, Notice):
             for kind in _CHANGED_KINDS.get(news.item.method, ()):
                 self._path.listings.outdate(news.upstream, kind, news.session_id)
-        self._path.ears.hear(news)
+        session = self._path.ears.session_of(news)
+        was_for_somebody = self._path.ears.hear(self._overheard.ask_out_of_turn(news, session))
+        if isinstance(news.item, (Notice, Unpassed)) or session is None:
+            self._overheard.heard(news, was_for_somebody)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         self._sink.emit(event)
         if isinstance(event, SessionClosed):
+            self._overheard.end(event.session)
             self._path.ears.end(event.session)
             self._path.listings.forget(event.session)
             for upstream in self._upstreams.values():
@@ -200,6 +215,7 @@ class Relay:
             opened_at=now_s,
             opened_mono=time.monotonic(),
             server_name=arrival.target,
+            trace=self._tracer.begin(arrival) if self._tracer is not None else None,
         )
         self._sink.emit(ExchangeOpened(exchange))
         return exchange

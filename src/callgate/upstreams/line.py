@@ -13,7 +13,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Item, Notice, Reply, Unasked
+from callgate.model.reply import Item, Notice, Reply, Unasked, Unpassed
 from callgate.upstreams.call import Call
 from callgate.upstreams.link import Link, LinkPlan
 from callgate.upstreams.listening import Listening
@@ -37,7 +37,7 @@ _UNSET_RANK = rank_of("notice")
 
 class Line:
     def __init__(
-        self, plan: LinkPlan, on_heard: Callable[[Unasked], None], on_state: Callable[[bool], None]
+        self, plan: LinkPlan, on_heard: Callable[[Unasked | Unpassed], None], on_state: Callable[[bool], None]
     ) -> None:
         self._on_heard = on_heard
         self._on_state = on_state
@@ -143,7 +143,7 @@ class Line:
 
     # ---- what the link says
 
-    def _heard(self, item: Unasked) -> None:
+    def _heard(self, item: Unasked | Unpassed) -> None:
         self._on_heard(item)
         if isinstance(item, Notice):
             for queue in self._listeners:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer, Item, Unasked
+from callgate.model.reply import Answer, Item, Unasked, Unpassed
 from callgate.upstreams.call import Call
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.shake_hands import shake_hands
@@ -44,7 +44,7 @@ class Link:
     """Implements `transport.Receiver`."""
 
     def __init__(
-        self, plan: LinkPlan, on_heard: Callable[[Unasked], None], on_state: Callable[[bool], None]
+        self, plan: LinkPlan, on_heard: Callable[[Unasked | Unpassed], None], on_state: Callable[[bool], None]
     ) -> None:
         self._plan = plan
         self._on_heard = on_heard

@@ -20,7 +20,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
-from callgate.model.reply import Item, Unasked
+from callgate.model.reply import Item, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
@@ -123,6 +123,7 @@ class McpUpstream:
                 era=met and met.era.value,
                 version=met and met.server_version,
                 stderr_tail=tuple(up.stderr_tail),
+                protocol=met and met.revision,
             )
         first = self._first.link
         error = first.error
@@ -181,7 +182,7 @@ class McpUpstream:
             self._plan.answer_timeout_s,
         )
 
-        def on_heard(item: Unasked) -> None:
+        def on_heard(item: Unasked | Unpassed) -> None:
             self._listener(Heard(self.name, session_id, item))
 
         return Line(plan, on_heard, self._first_changed if era is None else lambda is_up: None)

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
+from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Unpassed, Withdrawn
 from callgate.upstreams.call import Call
 from callgate.upstreams.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.message_post import REPEATABLE_METHODS
@@ -57,6 +57,7 @@ _PUBLIC_NOTICES = frozenset(
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
 _MARGIN_S = 5.0
+_PONG = Answer(result=b"{}")
 _NOBODY_ANSWERED = Answer(error=b'{"code":-32603,"message":"The client did not answer in time"}')
 
 
@@ -67,7 +68,7 @@ class Traffic:
         client: Envelope | None,
         timeout_s: float,
         answer_timeout_s: float,
-        on_heard: Callable[[Unasked], None],
+        on_heard: Callable[[Unasked | Unpassed], None],
     ) -> None:
         self._name = name
         self._on_heard = on_heard
@@ -209,6 +210,8 @@ class Traffic:
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
                     self._send(event)
+                case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
+                    self._on_heard(Unpassed("notifications/progress", params))
                 case Late(rpc_id, method, late_s):
                     _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
                 case Orphan(rpc_id):
@@ -245,15 +248,15 @@ class Traffic:
 
     def _asked_back(self, asked: AskedBack) -> None:
         if asked.method == "ping":
-            self._answer_back(asked, Answer(result=b"{}"))
+            self._answer_for_client(asked, _PONG)
             return
         missing = self._questions.lacks(asked.method, asked.params)
         if missing is not None:
-            self._answer_back(asked, NOT_DECLARED)
+            self._answer_for_client(asked, NOT_DECLARED)
             self._fail_undeclared(asked, missing)
             return
         if self._questions.is_full:
-            self._answer_back(asked, TOO_MANY)
+            self._answer_for_client(asked, TOO_MANY)
             return
         call = self._to_ask(asked)
 
@@ -319,6 +322,10 @@ class Traffic:
                 self._calls[call.rpc_id] = call  # it is the latest that runs
             self.connection.resume(call.rpc_id, self._loop.time())
             self._arm()
+
+    def _answer_for_client(self, asked: AskedBack, answer: Answer) -> None:
+        self._answer_back(asked, answer)
+        self._on_heard(Unpassed(asked.method, asked.params, answer))
 
     def _answer_back(self, asked: AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:

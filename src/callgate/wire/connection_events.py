@@ -83,12 +83,14 @@ class Late(msgspec.Struct, frozen=True):
     rpc_id: int
     method: str
     late_s: float
+    progress: bytes | None = None  # the params, unless it was a response
 
 
 class Orphan(msgspec.Struct, frozen=True):
     """A response or progress for nothing we know; not delivered. `rpc_id` as the upstream wrote it."""
 
     rpc_id: bytes
+    progress: bytes | None = None  # the params, unless it was a response
 
 
 class Garbage(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ Rules
 2. A legacy request before `initialize` is refused, except `ping`; a second `initialize` too. What comes while
    `initialize` is being answered is held until it is.
 3. An id that is still open cannot be used again; both kinds of id ("1" and 1) are different ids.
-4. `notifications/cancelled` for an open request becomes `Cancel`; for an unknown one it is ignored.
+4. `notifications/cancelled` for an open request becomes `Cancel`; any other is told like every notification.
+   What comes before a handshake is refused, and a notification gets no answer.
 5. A frame that cannot be read is answered with an error, and the conversation goes on; one that is too long
    ends it.
 """
@@ -48,14 +49,24 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
+    """Give this request up. `told`: the notification that says so, in the request's own envelope."""
+
     rpc_id: bytes
+    told: Told
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Write this frame back; there is nothing else to do."""
+    """Write the error back, unless it was a notification; there is nothing else to do."""
 
-    frame: bytes
+    error: CallerError
+    message: Request | Notification | Unreadable
+
+    @property
+    def frame(self) -> bytes | None:
+        if isinstance(self.message, Notification):
+            return None
+        return encode_fault(self.message.rpc_id, fault_of(self.error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,7 @@ class Conversation:
         self._lines = LineSplitter(max_frame_bytes)
         self._handshake: Envelope | None = None
         self._handshaking = False
-        self._open: set[bytes] = set()
+        self._open: dict[bytes, Envelope] = {}
         self._held: list[Request | Notification] = []
 
     def receive(self, data: bytes) -> list[Event]:
@@ -97,12 +108,12 @@ class Conversation:
 
     def closed(self, rpc_id: bytes) -> None:
         """The request was answered or given up: its id is free."""
-        self._open.discard(rpc_id)
+        self._open.pop(rpc_id, None)
 
     def _read(self, frame: bytes) -> Event | None:
         message = decode(frame)
         if isinstance(message, Unreadable):
-            return Refuse(encode_fault(message.rpc_id, fault_of(message.error)))
+            return Refuse(message.error, message)
         if isinstance(message, Response):
             return Replied(message)
         if (
@@ -123,8 +134,8 @@ class Conversation:
         try:
             envelope = self._envelope_of(request)
         except CallerError as error:
-            return Refuse(encode_fault(request.rpc_id, fault_of(error)))
-        self._open.add(request.rpc_id)
+            return Refuse(error, request)
+        self._open[request.rpc_id] = envelope
         return Asked(request, envelope)
 
     def _envelope_of(self, request: Request) -> Envelope:
@@ -153,10 +164,12 @@ class Conversation:
             hint="Send initialize first, or the 2026-07-28 _meta members on every request",
         )
 
-    def _read_notification(self, notification: Notification) -> Event | None:
+    def _read_notification(self, notification: Notification) -> Event:
         if notification.method == "notifications/cancelled":
             rpc_id = bytes(peek(notification.params).requestId)
-            return Cancel(rpc_id) if rpc_id in self._open else None
+            if (envelope := self._open.get(rpc_id)) is not None:
+                return Cancel(rpc_id, Told(notification, envelope))
         if self._handshake is None:
-            return None
+            text = f"{notification.method[:80]} belongs to no request and no session"
+            return Refuse(CallerError(CALLER_NOT_INITIALIZED, text), notification)
         return Told(notification, self._handshake)

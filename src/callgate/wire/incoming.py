@@ -72,17 +72,17 @@ class Incoming:
         rpc_id = own_id(token)
         pending = self._table.awaited(rpc_id)
         if pending is None or pending.client_token is None:
-            return self._unmatched(token, rpc_id, now)
+            return self._unmatched(token, rpc_id, now, params)
         self._table.extend(pending, now)
         return Progressed(pending, restore_theirs(params, pending.client_token))
 
-    def _unmatched(self, raw_id: bytes, rpc_id: int, now: float) -> Event:
+    def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
         tombstone = self._table.tombstone(rpc_id, now)
         if tombstone is None:
             self.orphans += 1
-            return Orphan(raw_id)
+            return Orphan(raw_id, progress)
         self.late += 1
-        return Late(rpc_id, tombstone.method, now - tombstone.ended)
+        return Late(rpc_id, tombstone.method, now - tombstone.ended, progress)
 
     def _about(self, rpc_id: int | None) -> Pending | None:
         return None if rpc_id is None else self._table.awaited(rpc_id)

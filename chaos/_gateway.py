@@ -1,0 +1,69 @@
+"""A whole gateway, `callgate serve`, as a process that can be killed and asked for its record."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from _http import read_message, request
+
+STUCK = Path(__file__).parent / "_stuck_gateway.py"
+_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+class Gateway:
+    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+        self.process = process
+        self._port = int(url.rpartition(":")[2])
+        self.echo = f"{url}/servers/echo/mcp"
+
+    async def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        await self.process.wait()
+
+    async def get(self, path: str) -> Any:
+        return await self._http("GET", path, b"")
+
+    async def ask(self, sql: str) -> list[Any]:
+        """A read brings the store up to date first."""
+        body = json.dumps({"sql": sql, "max_rows": 10_000, "timeout_s": 60}).encode()
+        return (await self._http("POST", "/api/v1/query", body))["rows"]
+
+    async def _http(self, method: str, path: str, body: bytes) -> Any:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=_LIMIT_BYTES)
+        writer.write(request(method, path, body, {"Content-Type": "application/json"}))
+        first, _, answered = await read_message(reader)
+        writer.close()
+        if " 200 " not in first:
+            raise AssertionError(f"{path}: {first} {answered[:500]!r}")
+        return json.loads(answered)
+
+
+@asynccontextmanager
+async def running_gateway(state: Path, upstream: str, *program: str) -> AsyncIterator[Gateway]:
+    """`program`: instead of `-m callgate`. Ends it at the end, if it still runs."""
+    config = state / "callgate.toml"
+    config.write_text(f"version = 1\n[mcpServers.echo]\nurl = {json.dumps(upstream)}\n")
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
+    home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
+    arguments = ["serve", "--json", "--port", "0", "--config", str(config), "--state-dir", str(state)]
+    with (state / "stderr.log").open("a") as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *(program or ("-m", "callgate")), *arguments,
+            stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state,
+        )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        line = await process.stdout.readline()
+        if not line:
+            raise AssertionError(f"no gateway: {(state / 'stderr.log').read_text()[-2000:]}")
+        yield Gateway(process, json.loads(line)["url"])
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        await process.wait()

@@ -1,0 +1,125 @@
+"""`GET /api/v1/about`: what a page's frame and its empty states need to know, in one cheap answer.
+
+No path on disk and no address: the page knows where it came from, and who may read the record need not know
+where it lies.
+"""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+import msgspec
+
+import callgate
+from callgate.api.operation import Asked, Operation
+from callgate.model.errors import CallgateError
+from callgate.model.health import State
+from callgate.ports.record_reader import RecordReader
+from callgate.ports.status import Status
+
+MCP_PATH = "/mcp"
+_SERVER_MCP_PATH = "/servers/{name}/mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the operator chose, as far as a page shows it."""
+
+    needs_token: bool = False
+    is_demo: bool = False
+    keep_s: float | None = None
+    max_size_bytes: int | None = None
+    started_s: float = field(default_factory=time.time)
+
+
+class RecordAbout(msgspec.Struct, kw_only=True):
+    enabled: bool
+    problem: str | None  # what keeps it from being written or read now, and what to do
+    events: int | None  # these are null when the record is off, or cannot be read now
+    sessions: int | None
+    size_bytes: int | None
+    oldest_day: date | None
+    gaps: int | None
+    gap_events: int | None  # events that the record says it could not keep
+    keep_s: float | None
+    max_size_bytes: int | None
+
+
+class ServersAbout(msgspec.Struct):
+    total: int
+    up: int
+    tools: int
+
+
+class AboutShape(msgspec.Struct, kw_only=True):
+    name: str
+    version: str
+    now: datetime
+    started_at: datetime
+    uptime_s: float
+    needs_token: bool  # a bearer token is wanted from everybody
+    principal: str  # who the gate took the asker for
+    is_demo: bool  # nothing is configured, so the demo shop is served
+    mcp_path: str  # of all servers together
+    server_mcp_path: str  # of one, {name} is its name
+    servers: ServersAbout
+    record: RecordAbout
+
+
+class AboutApi:
+    def __init__(self, record: RecordReader | None, status: Status, setup: Setup) -> None:
+        self._record = record
+        self._status = status
+        self._setup = setup
+
+    def operations(self) -> list[Operation]:
+        return [
+            Operation(
+                "/api/v1/about",
+                "getAbout",
+                "Version, uptime, and how the record is doing",
+                self.about,
+                AboutShape,
+            )
+        ]
+
+    async def about(self, asked: Asked[None, None]) -> AboutShape:
+        now = datetime.now(UTC)
+        started_at = datetime.fromtimestamp(self._setup.started_s, UTC)
+        health = self._status.health()
+        up = sum(entry.state is State.UP for entry in health)
+        return AboutShape(
+            name="callgate",
+            version=callgate.__version__,
+            now=now,
+            started_at=started_at,
+            uptime_s=round((now - started_at).total_seconds(), 3),
+            needs_token=self._setup.needs_token,
+            principal=asked.principal.name,
+            is_demo=self._setup.is_demo,
+            mcp_path=MCP_PATH,
+            server_mcp_path=_SERVER_MCP_PATH,
+            servers=ServersAbout(len(health), up, len(await self._status.tools())),
+            record=await self._record_about(),
+        )
+
+    async def _record_about(self) -> RecordAbout:
+        record, extent, problem = self._record, None, None
+        if record is not None:
+            problem = record.problem()
+            try:
+                extent = await record.extent()
+            except CallgateError as error:
+                problem = problem or f"{error.message}. {error.hint}".strip()
+        return RecordAbout(
+            enabled=record is not None,
+            problem=problem,
+            events=extent and extent.events,
+            sessions=extent and extent.sessions,
+            size_bytes=extent and extent.size_bytes,
+            oldest_day=extent and extent.oldest_day,
+            gaps=extent and extent.gaps,
+            gap_events=extent and extent.gap_events,
+            keep_s=self._setup.keep_s,
+            max_size_bytes=self._setup.max_size_bytes,
+        )

@@ -1,0 +1,149 @@
+"""`GET /api/v1/servers/{name}/schema…`: what is in a database, asked of the database itself.
+
+Names of databases and tables are parameters and not parts of the path: they may hold slashes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from callgate.api.operation import Asked, Operation
+from callgate.model.error_codes import (
+    CALLER_NOT_FOUND,
+    CALLER_UNKNOWN_SERVER,
+    SOURCE_ACCESS_DENIED,
+    SOURCE_FAILED,
+    SOURCE_TIMEOUT,
+    SOURCE_UNAVAILABLE,
+)
+from callgate.model.errors import CallerError
+from callgate.model.near_miss import did_you_mean
+from callgate.ports.source_schema import (
+    ColumnDetail,
+    DatabaseOutline,
+    ForeignKey,
+    IndexDetail,
+    SourceSchema,
+    TableOutline,
+)
+from callgate.ports.status import Status
+
+_Name = Annotated[str, Meta(min_length=1, max_length=500)]
+_ERRORS = (
+    CALLER_NOT_FOUND,
+    CALLER_UNKNOWN_SERVER,
+    SOURCE_ACCESS_DENIED,
+    SOURCE_FAILED,
+    SOURCE_TIMEOUT,
+    SOURCE_UNAVAILABLE,
+)
+
+
+class DatabaseQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    database: _Name
+
+
+class TableQuery(DatabaseQuery, kw_only=True):
+    table: _Name
+
+
+class DatabasesShape(msgspec.Struct):
+    server: str
+    databases: Sequence[DatabaseOutline]
+
+
+class TablesShape(msgspec.Struct):
+    server: str
+    database: str
+    tables: Sequence[TableOutline]
+    total: int  # more than are listed, when there are very many: search_objects finds the others
+
+
+class TableShape(msgspec.Struct):
+    server: str
+    database: str
+    table: TableOutline
+    columns: Sequence[ColumnDetail]
+    indexes: Sequence[IndexDetail]
+    foreign_keys: Sequence[ForeignKey]  # from here to others
+    referenced_by: Sequence[ForeignKey]  # from others to here
+
+
+class SchemaApi:
+    def __init__(self, status: Status, schema_of: Callable[[str], SourceSchema | None]) -> None:
+        """`schema_of`: of a database by its name; None for whatever is none."""
+        self._status = status
+        self._schema_of = schema_of
+
+    def operations(self) -> list[Operation]:
+        path = "/api/v1/servers/{name}/schema"
+        return [
+            Operation(
+                path,
+                "listDatabases",
+                "The databases, or schemas, of a source",
+                self.databases,
+                DatabasesShape,
+                errors=_ERRORS,
+            ),
+            Operation(
+                f"{path}/tables",
+                "listTables",
+                "The tables and views of a database, with about how many rows they have",
+                self.tables,
+                TablesShape,
+                DatabaseQuery,
+                errors=_ERRORS,
+            ),
+            Operation(
+                f"{path}/table",
+                "getTable",
+                "One table: columns, indexes, foreign keys both ways",
+                self.table,
+                TableShape,
+                TableQuery,
+                errors=_ERRORS,
+            ),
+        ]
+
+    async def databases(self, asked: Asked[None, None]) -> DatabasesShape:
+        name = asked.path["name"]
+        return DatabasesShape(name, await self._schema(name).databases())
+
+    async def tables(self, asked: Asked[DatabaseQuery, None]) -> TablesShape:
+        name = asked.path["name"]
+        found = await self._schema(name).tables(asked.query.database)
+        return TablesShape(name, found.database, found.tables, found.total)
+
+    async def table(self, asked: Asked[TableQuery, None]) -> TableShape:
+        name = asked.path["name"]
+        found = await self._schema(name).table(asked.query.database, asked.query.table)
+        return TableShape(
+            name,
+            found.database,
+            found.table,
+            found.columns,
+            found.indexes,
+            found.foreign_keys,
+            found.referenced_by,
+        )
+
+    def _schema(self, name: str) -> SourceSchema:
+        schema = self._schema_of(name)
+        if schema is not None:
+            return schema
+        if any(entry.name == name for entry in self._status.health()):
+            raise CallerError(
+                CALLER_NOT_FOUND,
+                f"{name[:100]!r} is not a database that can be looked into",
+                hint="Only sources of the built-in SQL server have a schema; kind is sql in /api/v1/servers",
+            )
+        raise unknown_server(name, self._status)
+
+
+def unknown_server(name: str, status: Status) -> CallerError:
+    known = [entry.name for entry in status.health()]
+    hint = did_you_mean(name, known) or f"There are: {', '.join(known[:20]) or 'none'}"
+    return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)

@@ -1,0 +1,110 @@
+"""What is refused before it becomes an exchange is told to the record too, as an `Aside`.
+
+Of who did not pass the gate nothing is kept but where it came from and what it asked for in the first line;
+of who did, the message if it was one and is not long. How many of these the record keeps is its own affair.
+"""
+
+import time
+from dataclasses import dataclass
+
+from callgate.edge.http_message import HttpRequest
+from callgate.edge.name_client import name_client
+from callgate.edge.visit import Visit
+from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError
+from callgate.model.events import Aside
+from callgate.model.exchange import EndedBy, Outcome, Settlement
+from callgate.model.identity import LOCAL, Principal, new_exchange_id
+from callgate.model.session import Session
+from callgate.ports.event_sink import EventSink
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable
+from callgate.wire.revisions import LEGACY_REVISIONS
+
+# A client that sends more with what is wrong anyway is not helped by reading it again.
+_MAX_PARAMS_BYTES = 16 * 1024
+# Names and texts that came from outside: enough to recognise them.
+_MAX_METHOD_CHARS = 200
+_MAX_ID_BYTES = 200
+_MAX_ERROR_CHARS = 500
+_TAKEN = Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)
+_NO_ENVELOPE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Sender:
+    client: str
+    principal: str | None  # None: it did not pass the gate
+    session_id: str | None = None
+
+
+class Refusals:
+    def __init__(self, sink: EventSink) -> None:
+        self._sink = sink
+
+    def at_the_door(
+        self, request: HttpRequest, error: CallgateError, principal: Principal | None = None
+    ) -> None:
+        """By the gate, or because the request itself could not be read."""
+        sender = _Sender(request.peer or "http", principal and principal.name)
+        self._emit(_refused(error), sender, _first_line(request), None, len(request.body))
+
+    def of_visit(self, visit: Visit, error: CallgateError, message: Message | Unreadable | None) -> None:
+        method = _method_of(message) or _first_line(visit.request)
+        self._emit(_refused(error), _sender_of(visit), method, message, len(visit.request.body))
+
+    def unheard(self, visit: Visit, notification: Notification) -> None:
+        """Taken, and passed on to nobody: the modern era has no notifications of clients over HTTP."""
+        method = notification.method[:_MAX_METHOD_CHARS]
+        self._emit(_TAKEN, _sender_of(visit), method, notification, len(visit.request.body))
+
+    def on_stream(
+        self, error: CallgateError, message: Message | Unreadable | None, session: Session | None
+    ) -> None:
+        """A frame of a pipe or local socket; None: it was too long to be read."""
+        envelope = session.envelope if session is not None else _NO_ENVELOPE
+        sender = _Sender(name_client({}, envelope, None), LOCAL.name, session and session.session_id)
+        self._emit(_refused(error), sender, _method_of(message) or "stdio", message)
+
+    def _emit(
+        self,
+        settlement: Settlement,
+        sender: _Sender,
+        method: str,
+        message: Message | Unreadable | None,
+        size_bytes: int = 0,
+    ) -> None:
+        now_s = time.time()
+        params = message.params if isinstance(message, (Request, Notification)) else b""
+        rpc_id = None if message is None or isinstance(message, Notification) else message.rpc_id
+        aside = Aside(
+            event_id=new_exchange_id(now_s),
+            at_s=now_s,
+            method=method,
+            settlement=settlement,
+            is_notification=isinstance(message, Notification),
+            rpc_id=rpc_id if rpc_id is not None and len(rpc_id) <= _MAX_ID_BYTES else None,
+            params=params if len(params) <= _MAX_PARAMS_BYTES else b"",
+            size_bytes=size_bytes or len(params),
+            client=sender.client,
+            session_id=sender.session_id,
+            principal=sender.principal,
+        )
+        self._sink.emit(aside)
+
+
+def _sender_of(visit: Visit) -> _Sender:
+    client = name_client(visit.headers, _NO_ENVELOPE, visit.request.peer)
+    return _Sender(client, visit.principal.name)
+
+
+def _refused(error: CallgateError) -> Settlement:
+    text = error.message[:_MAX_ERROR_CHARS]
+    return Settlement(Outcome.REFUSED, EndedBy.GATEWAY, error_code=error.code.code, error=text)
+
+
+def _first_line(request: HttpRequest) -> str:
+    return f"{request.method} {request.path}"[:_MAX_METHOD_CHARS]
+
+
+def _method_of(message: Message | Unreadable | None) -> str | None:
+    return message.method[:_MAX_METHOD_CHARS] if isinstance(message, (Request, Notification)) else None

@@ -1,0 +1,12 @@
+"""Relay asks where in a trace an exchange stands."""
+
+from typing import Protocol
+
+from callgate.model.exchange import Arrival
+from callgate.model.trace import Trace
+
+
+class Tracer(Protocol):
+    def begin(self, arrival: Arrival) -> Trace:
+        """A span for what arrived: a child of the caller's own where it named one. Never raises."""
+        ...

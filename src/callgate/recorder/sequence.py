@@ -1,0 +1,25 @@
+"""The numbers of rows: what the live stream counts by, and goes on from.
+
+Rows are told in the order of their numbers, and a row that can be read has no unreadable one before it. Two
+threads number rows (the recorder's its own, the store's those of other processes), so whoever takes numbers
+holds `lock` until it is settled when these rows are told.
+"""
+
+import threading
+import time
+from collections.abc import Sequence as Rows
+
+from callgate.recorder.rows import EventRow
+
+
+class Sequence:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._last = 0
+
+    def number(self, rows: Rows[EventRow]) -> None:
+        """By the clock, so that it increases from one start to the next too."""
+        self._last = max(self._last + 1, time.time_ns() // 1000)
+        for seq, row in enumerate(rows, self._last):
+            row.seq = seq
+        self._last += len(rows)

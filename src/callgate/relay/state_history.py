@@ -1,0 +1,24 @@
+"""Since when a part is in its state, and what was wrong with it last. Pure: time is an argument.
+
+As far as anybody looked: whoever comes and goes between two looks was there all the time.
+"""
+
+from dataclasses import dataclass, replace
+
+from callgate.model.health import Failure, Health, State
+
+
+@dataclass(slots=True)
+class StateHistory:
+    _state: State | None = None
+    _since: float = 0.0
+    _failure: Failure | None = None
+
+    def look(self, health: Health, now_s: float) -> Health:
+        if health.state is not self._state:
+            self._state, self._since = health.state, now_s
+        if health.state is State.DOWN:
+            last = self._failure
+            if last is None or last.message != health.detail or last.at < self._since:
+                self._failure = Failure(now_s, health.detail, health.error_code)
+        return replace(health, since=self._since, last_failure=self._failure)

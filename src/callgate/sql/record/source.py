@@ -1,0 +1,78 @@
+"""RecordSource: the record as an upstream named `record`. Implements `ports.upstream.Upstream`.
+
+Whose rows a call sees is decided by the session it comes from, never by anything the caller writes.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+from callgate.model.envelope import Era
+from callgate.model.exchange import Hop
+from callgate.model.health import Health
+from callgate.model.heard import News
+from callgate.model.identity import LOCAL, Principal
+from callgate.model.reply import Item
+from callgate.model.session import Session
+from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.upstream import Asker
+from callgate.sql.duckdb.dialect import DUCKDB
+from callgate.sql.policy import policy_of
+from callgate.sql.record.driver import ExcerptDriver
+from callgate.sql.server import SqlServer
+from callgate.sql.settings import SourceSettings
+
+NAME = "record"
+# Each is a process and a copy: two keep an agent from waiting for another, more would crowd out the gateway.
+_MAX_AT_ONCE = 2
+_ABOUT = (
+    "It holds what you yourself did through this gateway, and no other caller's: `rpc_events` (one row for "
+    "each request: ts, method, server_name, tool_name, outcome, error, duration_ms, sql, rows, request_json, "
+    "response_json, …), `rpc_event_upstreams` (its legs to servers, by event_id), `sessions` and `gaps`. "
+    "Secrets in it are replaced by ***."
+)
+_SETTINGS = SourceSettings(
+    source_id=NAME, engine=DUCKDB.name, timeout_s=10.0, has_siblings=True, about=_ABOUT, is_fixed=True
+)
+
+
+class RecordSource:
+    name = NAME
+
+    def __init__(self, excerpts: RecordExcerpts) -> None:
+        self._excerpts = excerpts
+        self._policy = policy_of(_SETTINGS, DUCKDB)
+        self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
+        self._servers: dict[Principal, SqlServer] = {}  # as many as the operator has tokens
+
+    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        return self._server_of(asker.session.principal).ask(hop, asker)
+
+    def bridges(self, era: Era) -> bool:
+        return False
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        """No notification of a client's means anything to a database."""
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        """The record says nothing of its own accord."""
+
+    def view_of(self, session: Session) -> str | None:
+        """What is offered is the same for all; what it answers is not."""
+        return None
+
+    def forget(self, session: Session) -> None:
+        """A principal's next session sees the same."""
+
+    def health(self) -> Health:
+        return self._server_of(LOCAL).health()
+
+    async def close(self) -> None:
+        for server in self._servers.values():
+            await server.close()
+
+    def _server_of(self, principal: Principal) -> SqlServer:
+        server = self._servers.get(principal)
+        if server is None:
+            driver = ExcerptDriver(self._excerpts, principal.name, self._policy, self._turns)
+            server = self._servers[principal] = SqlServer(_SETTINGS, self._policy, driver)
+        return server

@@ -1,0 +1,105 @@
+"""Rows of other processes on the same folder are told live too, and numbered so that nobody skips one."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
+
+from callgate.ports.row_feed import FeedRow, Missed
+from callgate.recorder.feed import Feed
+from callgate.recorder.rows import EventRow, Group
+
+PATIENCE_S = 20.0
+
+
+async def hear(record: Record, settled_rows: int) -> list[FeedRow]:
+    """Until so many calls were told as settled."""
+    heard: list[FeedRow] = []
+    async with asyncio.timeout(PATIENCE_S), aclosing(record.recorder.feed.listen()) as feed:
+        async for row in feed:
+            assert isinstance(row, FeedRow), row
+            heard.append(row)
+            if sum(one.happening == "exchange_settled" for one in heard) == settled_rows:
+                break
+    return heard
+
+
+async def test_what_another_process_recorded_is_told_by_who_keeps_the_store(open_recorder: Open) -> None:
+    keeper, other = open_recorder(True), open_recorder(False)
+    await keeper.source_requests()  # it holds the store now
+    hearing = asyncio.create_task(hear(keeper, 2))
+    await asyncio.sleep(0)  # it listens
+    other.emit(opened(a_session("theirs")))
+    other.emit(settled(a_session("theirs"), params=b'{"arguments":{"password":"hunter2"}}'))
+    other.emit(settled(a_session("theirs"), NOW_S + 1, reply=b'{"content":"two"}'))
+    heard = await hearing
+    assert [(one.happening, one.row["session_id"]) for one in heard[:2]] == [
+        ("session_created", "theirs"),
+        ("exchange_started", "theirs"),
+    ]
+    told = [one.row for one in heard if one.happening == "exchange_settled"]
+    assert [row["response_json"] for row in told] == ['{"content":[]}', '{"content":"two"}']
+    assert "hunter2" not in repr(heard)
+
+
+async def test_numbers_increase_as_rows_are_told_and_the_record_has_the_same(
+    open_recorder: Open, tmp_path: Path
+) -> None:
+    keeper, other = open_recorder(True), open_recorder(False)
+    await keeper.source_requests()
+    calls = 300
+    hearing = asyncio.create_task(hear(keeper, 2 * calls))
+    await asyncio.sleep(0)
+    for number in range(calls):
+        for record, name in ((keeper, "ours"), (other, "theirs")):
+            record.emit(settled(a_session(name), NOW_S + number))
+        if number % 20 == 0:
+            await keeper.source_requests()  # drains both: now theirs come first, now ours
+    await keeper.source_requests()
+    told = [one for one in await hearing if one.happening == "exchange_settled"]
+    seqs = [one.row["seq"] for one in told]
+    assert seqs == sorted(set(seqs))
+    stored = await keeper.reader.events_after(0, 10_000)
+    assert [(row["seq"], row["id"]) for row in stored] == [(one.row["seq"], one.row["id"]) for one in told]
+    assert {one.row["session_id"] for one in told} == {"ours", "theirs"}
+
+
+def group(*seqs: int) -> Group:
+    rows = [EventRow(f"e-{seq}", seq, "s-1", "tools/call", "probe", seq=seq, was_open=True) for seq in seqs]
+    return Group(events=rows)
+
+
+async def told_by(feed: Feed, count: int) -> list[int | str]:
+    heard: list[int | str] = []
+    async with asyncio.timeout(PATIENCE_S), aclosing(feed.listen()) as rows:
+        async for row in rows:
+            if isinstance(row, Missed):
+                heard.append(f"missed {row.count}")
+            elif row.happening == "exchange_settled":
+                heard.append(row.seq)
+            if len(heard) == count:
+                break
+    return heard
+
+
+async def test_our_own_rows_wait_while_earlier_numbers_of_others_are_being_stored() -> None:
+    feed = Feed()
+    listening = asyncio.create_task(told_by(feed, 4))
+    await asyncio.sleep(0)
+    feed.tell(group(1))
+    feed.hold()  # 2 and 3 are on their way
+    feed.tell(group(4))
+    feed.release(group(2, 3))
+    assert await listening == [1, 2, 3, 4]
+
+
+async def test_a_store_that_failed_holds_nothing_back() -> None:
+    feed = Feed()
+    listening = asyncio.create_task(told_by(feed, 2))
+    await asyncio.sleep(0)
+    feed.hold()
+    feed.tell(group(4))
+    feed.release(None)
+    feed.tell(group(5))
+    assert await listening == [4, 5]
