@@ -58,6 +58,22 @@ def test_the_wheel_holds_the_package_and_its_metadata_only(built: Path) -> None:
     }
 
 
+def test_the_wheel_holds_the_whole_web_page(built: Path) -> None:
+    with zipfile.ZipFile(_only(built, "*.whl")) as wheel:
+        packed = {
+            name.removeprefix("callgate/ui/"): wheel.read(name)
+            for name in wheel.namelist()
+            if name.startswith("callgate/ui/")
+        }
+    folder = ROOT / "src" / "callgate" / "ui"
+    assert packed == {
+        str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+    named = re.findall(r'(?:src|href)="/([^"]+)"', packed["index.html"].decode())
+    assert named
+    assert set(named) <= packed.keys()
+
+
 def test_the_sdist_holds_what_is_needed_to_build_it_only(built: Path) -> None:
     with tarfile.open(_only(built, "*.tar.gz")) as sdist:
         names = {name.partition("/")[2].partition("/")[0] for name in sdist.getnames()}

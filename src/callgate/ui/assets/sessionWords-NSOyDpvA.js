@@ -1,0 +1,1 @@
+function e(e){return[e.client_name??`unknown client`,e.client_version].filter(Boolean).join(` `)}function t(e,t){if(!e.created_at)return null;let n=e.status===`open`?t:Date.parse(e.ended_at??e.last_seen_at??e.created_at);return Math.max(0,n-Date.parse(e.created_at))}function n(e){return[e.client_protocol,e.era,e.transport].filter(Boolean).join(` · `)}export{t as n,n as r,e as t};

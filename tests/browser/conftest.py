@@ -1,0 +1,58 @@
+"""Debian's Chromium, a gateway with a demo behind it, and a page that is watched.
+
+Playwright without its pytest plugins: the sync one keeps a loop running in which no other test of this suite
+could run its own, and the asyncio one wants every fixture of the suite on the session's loop. Here only the
+tests of this folder live on it, since the browser does.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from browser.browser_stage import Stage, open_stage
+from browser.chromium import open_chromium
+from browser.page_watch import PageWatch
+from playwright.async_api import Browser, Page, expect
+
+# Only against a hang; nothing is asserted about it. Machines that run tests are busy.
+PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with open_chromium() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A window of its own, as of somebody who was never here."""
+    context = await browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    yield await context.new_page()
+    await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """One for all tests that only add to its record."""
+    async with open_stage(tmp_path_factory.mktemp("stage")) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def fresh_stage(tmp_path: Path, page: Page) -> AsyncIterator[Stage]:
+    """One with an empty record."""
+    async with open_stage(tmp_path) as stage:
+        yield stage
+        await page.close()  # or it would rightly complain that its gateway is gone
+
+
+@pytest.fixture(autouse=True)
+def watch(page: Page) -> Iterator[PageWatch]:
+    """Fails the test when the page complained of anything, or asked anybody but its gateway."""
+    watch = PageWatch(page)
+    yield watch
+    assert watch.complaints() == []

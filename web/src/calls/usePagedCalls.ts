@@ -1,0 +1,87 @@
+// The stored history, page by page: a new filter begins anew, the end of the list asks for more.
+// Answers of a question that is no longer asked are thrown away.
+
+import { ref, shallowRef } from 'vue'
+import { api, read, type Call, type CallQuery } from '@/api/client'
+import { asProblem, isAbort, type ApiProblem } from '@/api/problem'
+
+const FIRST_PAGE = 200 // soon on the screen
+const NEXT_PAGE = 1000 // who reads on gets far with one question
+
+export interface CallsAsked {
+  query: CallQuery
+  isEveryMethod: boolean
+}
+
+interface Page {
+  rows: Call[]
+  total: number
+  next_cursor: string | null
+}
+
+async function ask({ query, isEveryMethod }: CallsAsked, cursor: string | undefined, signal: AbortSignal): Promise<Page> {
+  const options = { params: { query: { ...query, limit: cursor === undefined ? FIRST_PAGE : NEXT_PAGE, cursor } }, signal }
+  if (isEveryMethod) {
+    const { exchanges, ...rest } = await read(api.GET('/api/v1/exchanges', options))
+    return { rows: exchanges, ...rest }
+  }
+  const { tool_calls, ...rest } = await read(api.GET('/api/v1/tool-calls', options))
+  return { rows: tool_calls, ...rest }
+}
+
+export function usePagedCalls() {
+  const rows = shallowRef<readonly Call[]>([])
+  const total = ref(0)
+  const isLoading = ref(false)
+  const isLoaded = ref(false) // the first page of the current question is here
+  const problem = shallowRef<ApiProblem | null>(null)
+  let asked: CallsAsked = { query: {}, isEveryMethod: false }
+  let cursor: string | undefined
+  let isAtEnd = false
+  const running = new Set<string>()
+  let stopping = new AbortController()
+
+  async function load() {
+    const { signal } = stopping
+    isLoading.value = true
+    problem.value = null
+    try {
+      const page = await ask(asked, cursor, signal)
+      rows.value = cursor === undefined ? page.rows : [...rows.value, ...page.rows]
+      for (const row of page.rows) if (row.outcome === null) running.add(row.id)
+      total.value = page.total
+      cursor = page.next_cursor ?? undefined
+      isAtEnd = cursor === undefined
+      isLoaded.value = true
+    } catch (cause) {
+      if (!isAbort(cause)) problem.value = asProblem(cause)
+    } finally {
+      if (!signal.aborted) isLoading.value = false
+    }
+  }
+
+  function begin(question: CallsAsked): Promise<void> {
+    stopping.abort()
+    stopping = new AbortController()
+    asked = question
+    cursor = undefined
+    isAtEnd = false
+    running.clear()
+    isLoaded.value = false
+    return load()
+  }
+
+  async function more() {
+    if (!isLoading.value && !isAtEnd && !problem.value) await load()
+  }
+
+  /** What is listed as running and has settled is shown settled. */
+  function settle(calls: readonly Call[]) {
+    const settled = calls.filter((call) => call.outcome !== null && running.delete(call.id))
+    if (!settled.length) return
+    const byId = new Map(settled.map((call) => [call.id, call]))
+    rows.value = rows.value.map((row) => byId.get(row.id) ?? row)
+  }
+
+  return { rows, total, isLoading, isLoaded, problem, begin, more, retry: load, settle, stop: () => stopping.abort() }
+}

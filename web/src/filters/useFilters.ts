@@ -1,0 +1,48 @@
+// The filters of the current address, and the ways to change them. Each change is a step in the browser's history.
+
+import { computed } from 'vue'
+import { useRoute, useRouter, type LocationQueryRaw } from 'vue-router'
+import { apiQuery, SCALAR_KEYS, scalarOf, termsOf, withoutTerm, withTerm } from './terms'
+import type { ScalarKey, Term, TermKey } from './terms'
+
+export function useFilters() {
+  const route = useRoute()
+  const router = useRouter()
+  const go = (query: LocationQueryRaw) => void router.push({ query })
+
+  const terms = computed(() => termsOf(route.query))
+  const scalar = (key: ScalarKey) => computed(() => scalarOf(route.query, key))
+
+  function add(key: TermKey, value: string, isExcluded = false) {
+    go(withTerm(route.query, { key, value, isExcluded }))
+  }
+
+  function remove(term: Term) {
+    go(withoutTerm(route.query, term))
+  }
+
+  /** Replaces whatever the address says for `key`. */
+  function set(changes: Partial<Record<TermKey | ScalarKey | 'all', string | undefined>>) {
+    go({ ...route.query, ...changes })
+  }
+
+  /** Click adds, shift-click excludes. */
+  function pick(event: MouseEvent | KeyboardEvent, key: TermKey, value: string | null) {
+    if (value !== null) add(key, value, event.shiftKey)
+  }
+
+  return {
+    terms,
+    q: scalar('q'),
+    since: scalar('since'),
+    until: scalar('until'),
+    isEmpty: computed(() => !terms.value.length && !SCALAR_KEYS.some((key) => scalarOf(route.query, key))),
+    key: computed(() => JSON.stringify(route.query)),
+    add,
+    remove,
+    set,
+    pick,
+    clear: () => go(route.query.all ? { all: route.query.all } : {}),
+    query: (nowMs = Date.now()) => apiQuery(route.query, nowMs),
+  }
+}

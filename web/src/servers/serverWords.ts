@@ -1,0 +1,21 @@
+// How a server is told in a few words.
+
+import type { Server } from '@/api/client'
+
+const ENGINES: Record<string, string> = {
+  mysql: 'MySQL',
+  mariadb: 'MariaDB',
+  postgres: 'PostgreSQL',
+  sqlite: 'SQLite',
+  duckdb: 'DuckDB',
+}
+
+/** "SQLite 3.40.1", "MCP server · 2.0.0 · 2025-11-25 (legacy)" */
+export function inWords(server: Server): string {
+  if (server.kind === 'sql') {
+    const engine = ENGINES[server.engine ?? ''] ?? server.engine ?? 'SQL source'
+    return server.version?.includes(engine) ? server.version : [engine, server.version].filter(Boolean).join(' ')
+  }
+  const era = server.protocol && server.era ? `${server.protocol} (${server.era})` : server.protocol
+  return ['MCP server', server.version, era].filter(Boolean).join(' · ')
+}

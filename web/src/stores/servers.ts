@@ -1,0 +1,46 @@
+// The gateway and what is behind it: its servers and their tools, its version, its record. Asked again when it says so.
+
+import { defineStore } from 'pinia'
+import { computed, ref, shallowRef } from 'vue'
+import { api, read, type About, type Server, type Tool } from '@/api/client'
+import { asProblem, type ApiProblem } from '@/api/problem'
+import { onLive, onStale } from './live'
+
+export const useServers = defineStore('servers', () => {
+  const servers = shallowRef<Server[]>([])
+  const problem = shallowRef<ApiProblem | null>(null)
+  const isLoaded = ref(false)
+  const about = shallowRef<About | null>(null)
+
+  let asking: Promise<void> | null = null
+
+  async function load() {
+    const told = read(api.GET('/api/v1/about')).then(
+      (answer) => void (about.value = answer),
+      () => undefined, // the servers' own answer says what is wrong
+    )
+    try {
+      servers.value = (await read(api.GET('/api/v1/servers'))).servers
+      problem.value = null
+      isLoaded.value = true
+    } catch (cause) {
+      problem.value = asProblem(cause)
+    }
+    await told
+  }
+
+  /** Many changes in one moment are one question. */
+  function refresh(): Promise<void> {
+    asking ??= load().finally(() => (asking = null))
+    return asking
+  }
+
+  onLive(['servers.changed', 'catalog.changed'], () => void refresh())
+  onStale(() => void refresh())
+
+  const byName = computed(() => new Map(servers.value.map((server) => [server.name, server])))
+  const tools = computed(() => new Map<string, Tool>(servers.value.flatMap((s) => s.tools.map((t) => [t.name, t]))))
+  const down = computed(() => servers.value.filter((server) => server.state === 'down'))
+
+  return { servers, byName, tools, down, about, problem, isLoaded, refresh }
+})
