@@ -5,7 +5,7 @@ could run its own, and the asyncio one wants every fixture of the suite on the s
 tests of this folder live on it, since the browser does.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -50,9 +50,12 @@ async def fresh_stage(tmp_path: Path, page: Page) -> AsyncIterator[Stage]:
         await page.close()  # or it would rightly complain that its gateway is gone
 
 
-@pytest.fixture(autouse=True)
-def watch(page: Page) -> Iterator[PageWatch]:
-    """Fails the test when the page complained of anything, or asked anybody but its gateway."""
+@pytest_asyncio.fixture(loop_scope="session", autouse=True)
+async def watch(page: Page) -> AsyncIterator[PageWatch]:
+    """Fails the test when the page complained of anything, or asked anybody but its gateway.
+
+    On the loop although it waits for nothing: Playwright's `on` wants one that runs.
+    """
     watch = PageWatch(page)
     yield watch
     assert watch.complaints() == []

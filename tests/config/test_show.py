@@ -194,7 +194,7 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
     return "".join([repr(config), str(config), *dumps, repr(loaded)])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
 @given(password=PASSWORDS, dsn=DSNS, place=PLACES)
 @example(password="QZ7/QZ7", dsn="mysql://root:1/{}@h/d", place="[[sources]]\nid = 'a'\ndsn = {}")
 def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: str, place: str):
@@ -207,7 +207,7 @@ def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: st
     assert "QZ7" not in everything_said(text, {})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(password=PASSWORDS, dsn=DSNS, port=st.sampled_from(["3306", "x"]))
 def test_no_password_of_the_environment_is_ever_said(quiet_folder, password: str, dsn: str, port: str):
     environ = {
@@ -254,7 +254,7 @@ FILLED_TEXTS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500)
 @given(value=PASSWORDS, text=FILLED_TEXTS, place=FILLED_PLACES)
 def test_nothing_that_was_filled_in_is_ever_shown(quiet_folder, value: str, text: str, place: str):
     assume("}" not in value)  # it would end a default
@@ -266,7 +266,7 @@ def test_nothing_that_was_filled_in_is_ever_shown(quiet_folder, value: str, text
 
 
 @given(password=PASSWORDS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_password_put_in_by_a_variable_arrives_unchanged(quiet_folder, password: str):
     text = 'version = 1\n[[sources]]\nid = "a"\ndsn = "postgres://me:${PW}@h/d"\n'
     (quiet_folder / "callgate.toml").write_text(text, "utf-8")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from recorder.happenings import NOW_S, a_session, settled
 
@@ -109,3 +110,13 @@ def test_a_lone_surrogate_is_replaced_before_it_reaches_protobuf() -> None:
     whole = told(exchange)[0]
     assert wording.span_name(whole) == "tools/call half ?"
     assert wording.of_span(whole)["gen_ai.tool.name"] == "half ?"
+
+
+def test_no_operation_holds_a_long_text_of_a_stranger_s() -> None:
+    long = "x" * 1_000_000
+    exchange = settled(a_session(), sql=long, rpc_id=b'"%b"' % long.encode()).exchange
+    exchange.trace, exchange.tool_name, exchange.hops[0].is_built_in = TRACE, long, True
+    reply = b'{"code":1,"message":"%b"}' % long.encode()
+    waiting = told(ended(exchange, Outcome.FAILED, reply))
+    assert len(waiting) == 2
+    assert all(len(msgspec.json.encode(one)) < 30_000 for one in waiting)

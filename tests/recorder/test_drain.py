@@ -118,7 +118,7 @@ def test_a_frame_of_another_version_counts_as_a_gap_and_hides_nothing(
     assert list(folder.iterdir()) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4))
 def test_replay_from_any_cut_stores_every_whole_row_once(tmp_path: Path, cuts: list[float]) -> None:
     """A journal that grows in pieces, read after each of them, by a store that is opened anew each time."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from recorder.happenings import NOW_S, Record, a_session, opened, settled
+from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
 
 from callgate.model.identity import Principal
 from callgate.recorder import excerpts
@@ -84,12 +84,16 @@ async def test_bodies_are_cut_by_their_bytes(taken: Excerpts, monkeypatch: pytes
     assert (await taken.take("local", ["SELECT ts FROM rpc_events"])).left_out == 0
 
 
-async def test_what_a_dead_process_left_behind_is_removed(taken: Excerpts, record: Record) -> None:
+async def test_what_a_dead_process_left_behind_is_removed(tmp_path: Path, open_recorder: Open) -> None:
+    days = tmp_path / "days"
+    days.mkdir()
+    for left in ("excerpt-0.part", "excerpt-0.part.wal", "export-0.part"):
+        (days / left).write_bytes(b"")
+    record = open_recorder(True)
     await record.source_requests()
-    left = record.recorder.keeper.days_folder / "excerpt-0.part"
-    left.write_bytes(b"")
-    await taken.take("local", ["SELECT 1"])
-    assert not left.exists()
+    taken = Excerpts(record.reader, days)
+    excerpt = await taken.take("local", ["SELECT 1"])
+    assert list(days.glob("*.part*")) == [excerpt.path]
 
 
 async def test_an_excerpt_that_nobody_waits_for_any_more_leaves_no_file(

@@ -80,3 +80,23 @@ async def test_nobody_listens_to_a_feed_that_was_left(record: Record) -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
     assert not record.recorder.feed.has_listeners
+
+
+async def test_nothing_behind_a_gap_is_heard_before_the_gap_is_told(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.recorder.feed._MAX_WAITING", 4)
+    feed = record.recorder.feed
+    session = a_session()
+    async with aclosing(feed.listen()) as slow:
+        for number in range(10):
+            record.emit(settled(session, NOW_S + number))
+        await record.source_requests()
+        told = [await anext(slow)]  # which makes room
+        record.emit(settled(session, NOW_S + 20))
+        await record.source_requests()
+        while not isinstance(told[-1], Missed):
+            told.append(await anext(slow))
+    assert len(told) == 4 + 1
+    assert isinstance(told[-1], Missed)
+    assert told[-1].count > 10

@@ -70,3 +70,27 @@ def test_an_exchange_that_is_not_settled_after_all_is_counted(grouper: Grouper) 
     group = grouper.group([odd], Losses())
     assert group.events == []
     assert [msgspec.to_builtins(row)["count"] for row in group.gaps] == [1]
+
+
+def test_open_calls_of_many_bytes_are_written_a_part_at_a_time_and_all(
+    grouper: Grouper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.recorder.group_rows._OPEN_BYTES", 30)
+    calls = [settled(a_session(), params=b'{"name":"demo__query"}').exchange for _ in range(5)]
+    for call in calls:
+        call.settlement, call.opened_mono = None, time.monotonic() - 1
+    first = grouper.group([ExchangeOpened(call) for call in calls], Losses())
+    parts = [first, grouper.group([], Losses()), grouper.group([], Losses())]
+    assert [len(part.opened) for part in parts] == [2, 2, 1]
+    assert [row.id for part in parts for row in part.opened] == [call.exchange_id for call in calls]
+
+
+@pytest.mark.parametrize(
+    ("server", "is_masked"), [("a", True), ("demo", False), ("aggregate", True), (None, True)]
+)
+def test_a_rule_of_one_server_holds_wherever_it_may_have_spoken(server: str | None, is_masked: bool) -> None:
+    builder = RowBuilder(Redactor(), 1000, {"a": Redactor(["pin"])})
+    exchange = settled(a_session(), params=b'{"pin":"1234"}').exchange
+    exchange.server_name = server
+    ((row,), _) = builder.event_rows([exchange])
+    assert ("1234" not in msgspec.json.encode(row).decode()) == is_masked

@@ -3,7 +3,8 @@
 import pytest
 from recorder.happenings import NOW_S, a_session, opened, settled
 
-from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionOpened
+from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, SessionOpened
+from callgate.model.exchange import EndedBy, Outcome, Settlement
 from callgate.recorder.intake import OBJECT_BYTES, Bodiless, Intake
 
 BODY = b'{"name":"%b"}' % (b"x" * 3000)
@@ -66,3 +67,25 @@ def test_in_a_squeeze_a_session_is_kept_and_an_opening_is_left_to_its_end(
     intake.put(event)
     assert len(intake) == isinstance(event, SessionOpened)
     assert intake.take_losses().rows() == []
+
+
+def said(number: int) -> Aside:
+    return Aside(
+        event_id=f"{number}",
+        at_s=NOW_S + number,
+        method="notifications/message",
+        settlement=Settlement(Outcome.ANSWERED, EndedBy.GATEWAY),
+        params=BODY,
+        size_bytes=len(BODY),
+        sender="server",
+    )
+
+
+def test_what_a_server_says_out_of_turn_weighs_what_it_holds() -> None:
+    weight = OBJECT_BYTES + len(BODY)
+    intake = Intake(bodies_until_bytes=2 * weight, rows_until_bytes=2 * weight + OBJECT_BYTES)
+    for number in range(5):
+        intake.put(said(number))
+    taken = intake.take(100, 10**9)
+    assert [event.params for event in taken if isinstance(event, Aside)] == [BODY, BODY, b""]
+    assert [row.count for row in intake.take_losses().rows()] == [1, 2]

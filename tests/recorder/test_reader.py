@@ -1,8 +1,10 @@
 """Reading the record: filters, pages, one call with its legs, sums, SQL of users, export."""
 
+import asyncio
 import csv
 import io
 import json
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -295,3 +297,36 @@ async def test_export_holds_the_rows_asked_for_oldest_first(reader: Reader, tmp_
     found = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}'").fetchall()
     assert found == [(3,)]
     assert not list((tmp_path / "days").glob("export-*"))
+
+
+async def test_a_read_that_nobody_waits_for_any_more_is_stopped(reader: Reader) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    def endless(cursor: duckdb.DuckDBPyConnection) -> None:
+        cursor.execute("FROM range(1_000_000_000_000)")
+        try:
+            while cursor.fetchmany(1000):
+                began.set()
+        finally:
+            ended.set()
+
+    reading = asyncio.create_task(reader.with_cursor(endless))
+    await asyncio.to_thread(began.wait)
+    reading.cancel()
+    await asyncio.wait([reading])
+    assert reading.cancelled()
+    await asyncio.to_thread(ended.wait)
+
+
+async def test_what_changes_the_record_is_refused_in_our_own_words(reader: Reader) -> None:
+    with pytest.raises(CallerError, match="Only SELECT is allowed here"):
+        await reader.query(Query("DROP TABLE rpc_events"))
+
+
+async def test_of_many_names_only_those_with_the_most_calls_are_read(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_stats, "_MOST_GROUPS", 1)
+    found = await reader.stats(stretch(timedelta(hours=1)))
+    assert [(share.values, share.sums.calls) for share in found.by_error] == []  # the one read is `answered`
+    assert sum(sums.calls for sums in found.buckets.sums) == found.totals.calls == 10

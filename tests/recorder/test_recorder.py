@@ -193,3 +193,23 @@ async def test_bodies_are_cut_at_their_limit_and_say_so(tmp_path: Path) -> None:
     assert found is not None
     assert (len(found["response_json"]), found["response_bytes"], found["is_cut"]) == (262_144, 300_002, True)
     await record.close()
+
+
+async def test_who_reads_a_record_that_was_closed_is_told_so_and_does_not_wait(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    record.emit(settled(a_session()))
+    await record.close()
+    with pytest.raises(SetupError, match="is closed"):
+        await record.source_requests()
+    assert record.recorder.written() is None
+
+
+async def test_who_reads_while_the_record_closes_is_answered(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    closing = asyncio.create_task(record.close())
+    reads = [asyncio.create_task(record.source_requests()) for _ in range(3)]
+    while not closing.done():
+        reads.append(asyncio.create_task(record.source_requests()))
+        await asyncio.sleep(0)
+    answers = await asyncio.gather(*reads, return_exceptions=True)
+    assert all(isinstance(answer, list | SetupError) for answer in answers)

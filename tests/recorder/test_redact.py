@@ -195,8 +195,10 @@ def test_cells_of_a_listed_column_are_masked_and_so_is_the_text_with_the_same_ro
     result: Any, masked: Any
 ) -> None:
     """Whatever format the text has."""
-    answer = {"content": [{"type": "text", "text": "| Ada | 123-45 |"}], "structuredContent": result}
-    texts = [{"type": "text", "text": "***"}]
+    rows = "| Ada | 123-45 |"
+    texts = [{"type": "text", "text": rows}, {"type": "resource", "resource": {"uri": "x:y", "text": rows}}]
+    answer = {"content": texts, "structuredContent": result}
+    texts = [{"type": "text", "text": "***"}, {"type": "resource", "resource": {"uri": "x:y", "text": "***"}}]
     redacted = Redactor(["ssn"]).json(json.dumps(answer).encode())
     assert redacted is not None
     assert json.loads(redacted) == {"content": texts, "structuredContent": masked}

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
+import pytest
 from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
 
 from callgate.ports.row_feed import FeedRow, Missed
@@ -103,3 +104,15 @@ async def test_a_store_that_failed_holds_nothing_back() -> None:
     feed.release(None)
     feed.tell(group(5))
     assert await listening == [4, 5]
+
+
+async def test_who_comes_back_is_told_nothing_beyond_a_row_that_may_still_be_missing(
+    open_recorder: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = open_recorder(True)
+    for number in range(5):
+        record.emit(settled(a_session(), NOW_S + number))
+    stored = await record.reader.events_after(0, 100)
+    assert len(stored) == 5
+    monkeypatch.setattr(record.recorder.sequence, "reached", lambda: stored[2]["seq"])
+    assert await record.reader.events_after(0, 100) == stored[:3]

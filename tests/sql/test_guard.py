@@ -333,7 +333,7 @@ def mutated_statements(draw):
     return draw(st.sampled_from([" ", "/**/", "\n"])).join(words)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(mutated_statements())
 def test_what_the_guard_allows_changes_nothing_even_on_a_connection_without_any_other_protection(sql):
     judgement = judge(sql, READ_ONLY)
@@ -362,7 +362,7 @@ def state_of(connection: sqlite3.Connection) -> list[object]:
     return [connection.execute(f"PRAGMA {name}").fetchall() for name in names] + [connection.total_changes]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(fragments, max_size=25).map(" ".join))
 def test_every_text_gets_a_verdict(sql):
     for policy in (READ_ONLY, WRITE, DDL):

@@ -362,14 +362,14 @@ def spliced(draw):
     return draw(st.sampled_from(["", " "])).join(words)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(spliced())
 def test_every_text_gets_a_verdict(sql):
     for policy in (READ_ONLY, WRITE, DDL, QUALIFIED):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=80))
 def test_every_string_gets_a_verdict(sql):
     assert isinstance(judge(sql, DDL).verdict, Allow | Deny)

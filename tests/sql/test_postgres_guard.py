@@ -277,7 +277,7 @@ PIECES = word_set(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(sorted(PIECES)), max_size=30).map(" ".join))
 def test_every_text_gets_a_verdict(sql):
     for policy in (READ_ONLY, WRITE, DDL):

@@ -216,7 +216,7 @@ def test_what_the_lexer_calls_illegal_the_engine_refuses_too(postgres):
         assert "ERROR:" in answer, each
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(sql_soup, min_size=20, max_size=20))
 def test_the_engine_never_finds_a_second_statement_where_the_lexer_sees_one(postgres, soups):
     texts = [

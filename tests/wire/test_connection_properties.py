@@ -224,7 +224,7 @@ def assert_empty(deadlines: Deadlines) -> None:
     assert (deadlines._lanes, deadlines._lane_of) == ({}, {})
 
 
-Conversation.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+Conversation.TestCase.settings = settings(max_examples=150, stateful_step_count=60)
 TestWhateverHappensInAConversation = Conversation.TestCase
 
 

@@ -109,14 +109,14 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     ]
     if config.is_empty:
         upstreams.append(await _demo(state))
-    redactor = redactor_of(config)
+    redact = redact_all(config)
     offers_record = config.record.offer
     recorder = make_recorder(config, keeps_store or offers_record) if config.record.enabled else None
     if recorder is not None and offers_record:
         upstreams.append(RecordSource(Excerpts(Reader(recorder), recorder.keeper.days_folder)))
     meter = CallMeter(recorder or _Unrecorded())
-    audit = AuditedSink(meter, redactor.text) if config.server.audit_stderr else None
-    exporter = exporting(config, audit or meter, redact_all(config))
+    audit = AuditedSink(meter, redact) if config.server.audit_stderr else None
+    exporter = exporting(config, audit or meter, redact)
     sink = exporter or audit or meter
     relay = Relay(
         upstreams,
@@ -145,7 +145,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
                 max_size_bytes=config.record.max_size_bytes,
             ),
             count_tokens=TokenCounter().count,
-            redact=redactor.text,
+            redact=redact,
             page=PageFiles.bundled(),
         )
     )

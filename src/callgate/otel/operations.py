@@ -12,7 +12,10 @@ from callgate.model.exchange import Exchange, Hop, Outcome, Settlement, Statemen
 from callgate.model.trace import Trace
 from callgate.wire.params import peek, text_of
 
-# Codes and names are short; an error's text is cut like any other (attributes.py).
+# Of what others wrote: more than is ever told (attributes.py), so that what is cut off here is not half a
+# secret there; and little enough that a full queue is no danger.
+_MAX_CHARS = 2_000
+_MAX_SQL_CHARS = 16_000
 TOOL_ERROR = "tool_error"  # the conventions' own word for `isError`
 OTHER = "_OTHER"
 _NOTIFICATION = "notifications/"
@@ -89,7 +92,7 @@ def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: End
         side=Side.CLIENT if is_ours else Side.SERVER,
         span_id=None if is_ours else trace.span_id,
         parent_id=trace.span_id if is_ours else trace.parent_id,
-        method=arrival.method,
+        method=arrival.method[:_MAX_CHARS],
         began_ns=int(exchange.opened_at * 1e9),
         ended_ns=_at_ns(exchange, exchange.settled_mono),
         ending=ending,
@@ -97,9 +100,9 @@ def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: End
         exchange_id=exchange.exchange_id,
         outcome=settlement.outcome.value,
         server=exchange.server_name,
-        tool=exchange.tool_name,
-        prompt=text_of(named.name) if named is not None else None,
-        uri=text_of(named.uri) if named is not None else None,
+        tool=exchange.tool_name and exchange.tool_name[:_MAX_CHARS],
+        prompt=_text(named.name) if named is not None else None,
+        uri=_text(named.uri) if named is not None else None,
         rpc_id=None if is_ours else _rpc_id(arrival.rpc_id),
         protocol=arrival.envelope.revision,
         transport=arrival.transport,
@@ -126,13 +129,24 @@ def _leg(exchange: Exchange, hop: Hop, trace: Trace, ending: Ending) -> Operatio
         exchange_id=exchange.exchange_id,
         outcome=Outcome.ANSWERED.value if ending.error_type is None else Outcome.FAILED.value,
         server=hop.upstream,
-        tool=tool and tool.removeprefix(f"{hop.upstream}__"),
-        prompt=text_of(named.name) if named is not None else None,
-        uri=text_of(named.uri) if named is not None else None,
+        tool=tool and tool.removeprefix(f"{hop.upstream}__")[:_MAX_CHARS],
+        prompt=_text(named.name) if named is not None else None,
+        uri=_text(named.uri) if named is not None else None,
         rpc_id=None if hop.rpc_id is None else str(hop.rpc_id),
         protocol=hop.server_protocol,
-        facts=hop.facts,
+        facts=hop.facts and _short(hop.facts),
     )
+
+
+def _short(facts: StatementFacts) -> StatementFacts:
+    if len(facts.sql) <= _MAX_SQL_CHARS and not facts.tables:
+        return facts
+    return msgspec.structs.replace(facts, sql=facts.sql[:_MAX_SQL_CHARS], tables=())
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    found = text_of(raw)
+    return found and found[:_MAX_CHARS]
 
 
 def _ending_of(settlement: Settlement) -> Ending:
@@ -151,11 +165,11 @@ def _ending_in(reply: bytes | None) -> Ending:
     """An error object has a code; a refusal of our own SQL server is the result of a tool."""
     try:
         error = _error_decoder.decode(reply or b"{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return Ending(OTHER)
     if error.code is None:
         return Ending(TOOL_ERROR)
-    return Ending(str(error.code), str(error.code), error.message)
+    return Ending(str(error.code), str(error.code), error.message[:_MAX_CHARS])
 
 
 def _ending_of_leg(hop: Hop, whole: Ending, *, is_last: bool) -> Ending:
@@ -174,4 +188,4 @@ def _rpc_id(raw: bytes | None) -> str | None:
     """As the conventions want it: without a string's quotes, and nothing for null."""
     if raw is None or raw == b"null":
         return None
-    return text_of(msgspec.Raw(raw)) or raw.decode(errors="replace")
+    return _text(msgspec.Raw(raw)) or raw[:_MAX_CHARS].decode(errors="replace")

@@ -28,6 +28,7 @@ _mask_all = MaskAll()
 # Names of clients, methods and tools that were found clean: there are few, and they come with every call.
 _MAX_KNOWN_TEXTS = 10_000
 _NOTIFICATION = "notifications/"
+_AGGREGATE = "aggregate"  # see Exchange.server_name
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -64,7 +65,7 @@ class RowBuilder:
 
     def aside_row(self, aside: Aside) -> EventRow:
         """Its number comes with those of its group."""
-        redactor = self._of_server.get(aside.server_name or "", self._redactor)
+        redactor = self._redactor_for(aside.server_name)
         row = storable(aside_row(aside, redactor))
         row.is_redacted = _is_masked(row)
         if len(row.request_json or "") > self._max_body_bytes:
@@ -95,7 +96,13 @@ class RowBuilder:
         return None if text is None else storable(self._redactor.text(text))
 
     def _redactor_of(self, exchange: Exchange) -> Redactor:
-        return self._of_server.get(exchange.server_name or "", self._redactor)
+        return self._redactor_for(exchange.server_name)
+
+    def _redactor_for(self, server_name: str | None) -> Redactor:
+        """A merged list holds what several said, and what was refused could have been for any of them."""
+        if server_name in (None, _AGGREGATE):
+            return self._of_all
+        return self._of_server.get(server_name or "", self._redactor)
 
     def _row(self, exchange: Exchange, redactor: Redactor) -> EventRow | None:
         """Never raises. None: not even a masked row could be made of it, which is to be counted as a gap."""

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -29,6 +30,7 @@ ROW_GROUP_ROWS = 2048
 # DuckDB does not remember the size, and takes the version of the format only for a new file.
 ATTACH = f"ATTACH '{{path}}' AS {{name}} (ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
 _CREATE = f"ATTACH '{{path}}' AS made (ROW_GROUP_SIZE {ROW_GROUP_ROWS}, STORAGE_VERSION 'v1.5.0')"
+_PASSING = ".part"
 _FILE_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.(\d{1,4}))?\.duckdb")
 
 
@@ -83,6 +85,18 @@ def days_in(folder: Path) -> list[Day]:
             with suppress(ValueError):
                 days.append(Day(folder, date.fromisoformat(found[1]), int(found[2] or 0)))
     return sorted(days, key=lambda day: (day.day, day.part), reverse=True)
+
+
+def passing_file(folder: Path, what: str) -> Path:
+    """A name for a file beside the days that is gone when it was read."""
+    return folder / f"{what}-{uuid.uuid4().hex}{_PASSING}"
+
+
+def remove_passing(folder: Path, name: str = f"*{_PASSING}") -> None:
+    """With DuckDB's log of it. All of them only before anybody reads: they are what a dead process left."""
+    for path in folder.glob(f"{name}*"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def make_file(day: Day) -> None:

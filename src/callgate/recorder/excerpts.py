@@ -7,11 +7,8 @@ own, which may be killed. (docs/decisions/0016)
 """
 
 import asyncio
-import itertools
 import threading
-import uuid
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -19,7 +16,7 @@ import duckdb
 from callgate.model.error_codes import SOURCE_TIMEOUT
 from callgate.model.errors import SourceError
 from callgate.ports.record_excerpts import Excerpt
-from callgate.recorder.day_files import sql_text
+from callgate.recorder.day_files import passing_file, remove_passing, sql_text
 from callgate.recorder.reader import Reader
 from callgate.recorder.wanted_rows import BODIES, Wanted, wanted_by
 
@@ -29,7 +26,6 @@ MAX_SESSIONS = 10_000
 # Of bodies: what is copied waits for the disk, and is compressed.
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TIMEOUT_S = 10.0
-_PREFIX = "excerpt-"
 
 # A row without a session was refused before there was one; it says by itself whose it is.
 _OWN = """(session_id IN (SELECT session_id FROM memory.main.sessions WHERE principal = $1)
@@ -74,12 +70,9 @@ class Excerpts:
         """`folder`: where the days are, the one place that the store's DuckDB may write to."""
         self._reader = reader
         self._folder = folder
-        self._prefix = f"{_PREFIX}{uuid.uuid4().hex}-"
-        self._numbers = itertools.count()
-        self._is_tidied = False
 
     async def take(self, principal: str, statements: Sequence[str]) -> Excerpt:
-        path = self._folder / f"{self._prefix}{next(self._numbers)}.part"
+        path = passing_file(self._folder, "excerpt")
         filling = asyncio.create_task(
             self._reader.with_cursor(lambda cursor: self._fill(cursor, path, principal, statements))
         )
@@ -88,13 +81,12 @@ class Excerpts:
         except BaseException:
             # A thread cannot be stopped: its file is removed once it is there.
             await asyncio.gather(filling, return_exceptions=True)
-            _remove(self._folder.glob(f"{path.name}*"))  # and DuckDB's log of it
+            remove_passing(self._folder, path.name)
             raise
 
     def _fill(
         self, cursor: duckdb.DuckDBPyConnection, path: Path, principal: str, statements: Sequence[str]
     ) -> Excerpt:
-        self._tidy()
         name = f'"{path.stem}"'
         timer = threading.Timer(_TIMEOUT_S, cursor.interrupt)
         timer.start()
@@ -115,13 +107,6 @@ class Excerpts:
             timer.cancel()
         path.chmod(0o600)
         return Excerpt(path, left_out)
-
-    def _tidy(self) -> None:
-        """Once: what a process that died left behind. Only the one that holds the store comes here."""
-        if not self._is_tidied:
-            self._is_tidied = True
-            left = self._folder.glob(f"{_PREFIX}*")
-            _remove(path for path in left if not path.name.startswith(self._prefix))
 
 
 def _copy(cursor: duckdb.DuckDBPyConnection, name: str, principal: str, wanted: Wanted) -> int:
@@ -149,12 +134,6 @@ def _copy(cursor: duckdb.DuckDBPyConnection, name: str, principal: str, wanted: 
         )
     cursor.execute("DROP TABLE own_events")
     return left_out
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        with suppress(OSError):
-            path.unlink()
 
 
 def _number(cursor: duckdb.DuckDBPyConnection, sql: str, params: list[str]) -> int:

@@ -20,6 +20,7 @@ _TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
 _FORBIDDEN_FUNCTIONS = frozenset({"current_setting", "getenv", "getvariable", "nextval", "currval"})
 # A name that could be a file's would be looked for as one.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_SELECT = "Only SELECT statements"  # can be serialized, says DuckDB of what it can parse
 _MAX_SQL_CHARS = 100_000
 
 
@@ -34,7 +35,8 @@ def judge_query(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
     assert found is not None
     tree = msgspec.json.decode(found[0])
     if tree.get("error"):
-        raise _refusal(str(tree.get("error_message", "The query cannot be read")).partition("\n")[0])
+        message = str(tree.get("error_message", "The query cannot be read")).partition("\n")[0]
+        raise _refusal("Only SELECT is allowed here" if message.startswith(_NO_SELECT) else message)
     if len(tree.get("statements", ())) != 1:
         raise _refusal("One statement at a time")
     nodes = list(nodes_of(tree))

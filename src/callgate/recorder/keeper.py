@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from callgate.model.errors import SetupError
-from callgate.recorder.day_files import Day, today
+from callgate.recorder.day_files import Day, remove_passing, today
 from callgate.recorder.drain import StoreLock, behind_bytes, drain, has_work, journalled_bytes, living_writers
 from callgate.recorder.folder import journals_in
 from callgate.recorder.retention import Retention
@@ -63,6 +63,7 @@ class Keeper:
         self._was_asked = False
         self._tokens = TokenCounter()
         self._is_behind = False
+        self._is_tidied = False
         self._drained_mono = time.monotonic()
         self._journalled_bytes = self._drained_bytes = 0
         self.trouble = Trouble()
@@ -156,6 +157,9 @@ class Keeper:
     def _open_store(self) -> Store:
         if self.store is None:
             day = today()
+            if not self._is_tidied:  # once: later, a reader of ours may have such a file
+                self._is_tidied = True
+                remove_passing(self._days_folder)
             try:
                 self.store = Store(self._days_folder, day)
             except (duckdb.Error, OSError) as problem:

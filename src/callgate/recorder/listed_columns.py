@@ -57,7 +57,13 @@ def _has_listed(structured: Any, keys: Set[str]) -> bool:
 def _masked_texts(content: Any) -> Any:
     if not isinstance(content, list):
         return MASK
-    return [
-        cast(dict[str, Any], item) | {"text": MASK} if isinstance(item, dict) and "text" in item else item
-        for item in cast(list[Any], content)
-    ]
+    return [_masked_text(item) for item in cast(list[Any], content)]
+
+
+def _masked_text(item: Any) -> Any:
+    """Of a text, or of an embedded resource."""
+    if not isinstance(item, dict):
+        return item
+    block = cast(dict[str, Any], item)
+    masked = {"text": MASK} if "text" in block else {}
+    return block | masked | ({"resource": _masked_text(block["resource"])} if "resource" in block else {})

@@ -63,7 +63,9 @@ ORDER BY ts, rpc_events.id LIMIT 1000
 LANES = f"""
 SELECT {_LANE} FROM rpc_events WHERE session_id = $1 ORDER BY ts DESC, rpc_events.id DESC LIMIT $2
 """  # noqa: S608
-EVENTS_AFTER = f"SELECT {PAGE_COLUMNS} FROM rpc_events WHERE seq > $1 ORDER BY seq LIMIT $2"  # noqa: S608
+EVENTS_AFTER = f"""
+SELECT {PAGE_COLUMNS} FROM rpc_events WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3
+"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ _WIDTHS_S = (
 )  # fmt: skip
 # Nobody reads more lines than these; a caller that makes up names must not make the answer grow.
 _MOST_SHARES = 200
+# Those that are read for them: some are no shares (calls without a tool, what did not fail).
+_MOST_GROUPS = 10 * _MOST_SHARES
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - as the store's moments are: UTC, without a zone
 
 # Exact quantiles hold every duration of every set: of so many, in a quarter of the store's memory.
@@ -54,7 +56,9 @@ def stats_query(which: EventFilter, width_s: int, rows: int) -> Where:
         f"SELECT grouping({columns}), {columns}, {sums} FROM ("  # noqa: S608
         f"SELECT *, epoch_us(ts) // {int(width_s) * 1_000_000} AS bucket FROM rpc_events"
         f" WHERE {found.sql} AND sender = 'client' AND outcome IS NOT NULL"
-        f") GROUP BY GROUPING SETS ({sets})",
+        f") GROUP BY GROUPING SETS ({sets})"
+        f" QUALIFY grouping(bucket) = 0 OR row_number()"
+        f" OVER (PARTITION BY grouping({columns}) ORDER BY count(*) DESC) <= {_MOST_GROUPS}",
         found.params,
     )
 

@@ -6,7 +6,6 @@ cursor of its own, in a thread of its own: a slow one stops neither the relay no
 
 import asyncio
 import threading
-import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -34,7 +33,7 @@ from callgate.ports.record_reader import (
 )
 from callgate.recorder import read_events, read_sessions, read_stats, read_writes
 from callgate.recorder.answered_rows import rows_of
-from callgate.recorder.day_files import days_in
+from callgate.recorder.day_files import days_in, passing_file
 from callgate.recorder.judge_query import judge_query
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.store import Store
@@ -131,8 +130,9 @@ class Reader:
         return await self._read(read)
 
     async def events_after(self, seq: int, limit: int) -> Sequence[Row]:
-        return await self._read(
-            lambda cursor: rows_of(cursor.execute(read_events.EVENTS_AFTER, [seq, limit]))
+        reached = await self._flush()  # beyond it some may be missing, which are told to who listens
+        return await self._read_flushed(
+            lambda cursor: rows_of(cursor.execute(read_events.EVENTS_AFTER, [seq, reached, limit]))
         )
 
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
@@ -175,7 +175,7 @@ class Reader:
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         """Through a file beside the days, which is the one place DuckDB may write to."""
         found = read_events.where(which)
-        path = self._recorder.keeper.days_folder / f"export-{uuid.uuid4().hex}.part"
+        path = passing_file(self._recorder.keeper.days_folder, "export")
         spelled = str(path.resolve()).replace("'", "''")
 
         def write(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -212,7 +212,10 @@ class Reader:
         return await self._read(read)
 
     async def _read(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
-        await self._flush()  # raises when the store could not be brought up to date: stale rows are no answer
+        await self._flush()
+        return await self._read_flushed(read)
+
+    async def _read_flushed(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
         store = self._recorder.keeper.store
         if store is None:
             raise SetupError(
@@ -229,16 +232,20 @@ class Reader:
         except duckdb.Error as problem:
             raise store_unreadable(self._recorder.keeper.days_folder, problem) from problem
 
-    async def _flush(self) -> None:
+    async def _flush(self) -> int:
+        """The number up to which every row is stored. Raises when the store could not be brought up to date:
+        stale rows are no answer."""
         loop = asyncio.get_running_loop()
-        flushed: asyncio.Future[None] = loop.create_future()
-        self._recorder.flush(lambda error: loop.call_soon_threadsafe(_resolve, flushed, error))
-        await flushed
+        flushed: asyncio.Future[int] = loop.create_future()
+        self._recorder.flush(
+            lambda reached, error: loop.call_soon_threadsafe(_resolve, flushed, reached, error)
+        )
+        return await flushed
 
 
 class _Reading:
-    """One read in its thread, which ends with whoever waits for it: a search through every body takes long, and
-    there are few threads."""
+    """One read in its thread. It ends when nobody waits for it any more: a search through every body takes
+    long, and there are few threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -283,10 +290,10 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
         file.close()
 
 
-def _resolve(future: asyncio.Future[None], error: SetupError | None) -> None:
+def _resolve(future: asyncio.Future[int], reached: int, error: SetupError | None) -> None:
     if future.done():  # the reader may have been cancelled meanwhile
         return
     if error is None:
-        future.set_result(None)
+        future.set_result(reached)
     else:
         future.set_exception(error)

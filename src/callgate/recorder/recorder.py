@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,9 @@ _IDLE_S = 0.1
 _GROUP_EVENTS = 512
 _GROUP_BYTES = 4 * 1024 * 1024
 
+# With the number up to which every row is stored now (see Sequence), or what is wrong.
+CaughtUp = Callable[[int, SetupError | None], object]
+
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
@@ -68,7 +71,7 @@ class Recorder:
         self._in_flight = 0
         self.feed = Feed()
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._flushes: deque[Flushed] = deque()
+        self._flushes: deque[CaughtUp] = deque()
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._stopping = False
@@ -85,8 +88,8 @@ class Recorder:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
         self._grouper = Grouper(builder, self._journal.writer_id)
-        self._sequence = builder.sequence
-        strangers = Strangers(self._journal.writer_id, self._sequence, self.feed, self._loop)
+        self.sequence = builder.sequence
+        strangers = Strangers(self._journal.writer_id, self.sequence, self.feed, self._loop)
         self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention, strangers)
         self._sync = JournalSync(self._journal)
         self._thread = threading.Thread(target=self._run, name="recorder")
@@ -128,9 +131,9 @@ class Recorder:
 
     # ---- for the reader
 
-    def flush(self, flushed: Flushed) -> None:
-        """On the loop. `flushed` is called, on any thread, once everything emitted so far is in the store."""
-        self._flushes.append(flushed)
+    def flush(self, caught_up: CaughtUp) -> None:
+        """On the loop. It is called, on any thread, once everything emitted so far is in the store."""
+        self._flushes.append(caught_up)
         self._hurry.set()
         self._wake.set()
         if self._is_over:
@@ -166,7 +169,7 @@ class Recorder:
         """Who came after the last turn would wait for ever."""
         _release([self._waiting.popleft() for _ in range(len(self._waiting))])
         while self._flushes:
-            self._flushes.popleft()(record_closed())
+            self._flushes.popleft()(0, record_closed())
 
     # ---- the thread
 
@@ -192,10 +195,10 @@ class Recorder:
             self._loop.call_soon_threadsafe(_release, waiting)
         if last:
             self._journal.close()  # before the last drain: a segment without a writer can go
-        error = self._trouble.error
-        for flushed in flushes:
+        error, reached = self._trouble.error, self.sequence.reached()
+        for caught_up in flushes:
             # A drain may make the room that the journal needs, so it is asked for in any case.
-            self.keeper.flush(flushed if error is None else _with(flushed, error))
+            self.keeper.flush(_after_turn(caught_up, reached, error))
         return last
 
     def _write(self) -> None:
@@ -203,7 +206,7 @@ class Recorder:
             self._write_unwritten()
             until = len(self._intake)
             while until >= 0:
-                with self._sequence.lock:
+                with self.sequence.lock:
                     until -= self._take_group() + 1
                     self._write_unwritten()
         except OSError as problem:
@@ -234,5 +237,5 @@ def _release(waiting: list[asyncio.Future[None]]) -> None:
             written.set_result(None)
 
 
-def _with(flushed: Flushed, error: SetupError) -> Flushed:
-    return lambda _: flushed(error)
+def _after_turn(caught_up: CaughtUp, reached: int, error: SetupError | None) -> Flushed:
+    return lambda problem: caught_up(reached, error or problem)

@@ -23,3 +23,8 @@ class Sequence:
         for seq, row in enumerate(rows, self._last):
             row.seq = seq
         self._last += len(rows)
+
+    def reached(self) -> int:
+        """No lower number is given from now on. Not simply the highest that is stored: rows of others may be
+        there while lower ones of ours are still on their way."""
+        return max(self._last, time.time_ns() // 1000)

@@ -4,7 +4,8 @@ import type { Rows } from './rows'
 
 export type Segment = { kind: 'text'; text: string } | { kind: 'table'; rows: Rows }
 
-const RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/
+// Of a trimmed line, and no blank can be read in two ways: a stranger's text must not make it take long.
+const RULE = /^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$/
 const FENCE = /^\s*(```|~~~)/
 const NUMBER = /^-?(0|[1-9]\d{0,14})(\.\d{1,9})?$/
 
@@ -17,7 +18,7 @@ function cellsOf(line: string): string[] {
 }
 
 function isHead(line: string, next: string | undefined): boolean {
-  if (!line.includes('|') || next === undefined || !RULE.test(next) || !next.includes('-')) return false
+  if (!line.includes('|') || next === undefined || !RULE.test(next.trim()) || !next.includes('-')) return false
   return cellsOf(line).length === cellsOf(next).length && (line.trim().startsWith('|') || cellsOf(line).length > 1)
 }
 
@@ -43,7 +44,7 @@ export function splitMarkdown(text: string): Segment[] {
   let plain: string[] = []
   let isCode = false
   const flush = () => {
-    const joined = plain.join('\n').replace(/^\n+|\s+$/g, '')
+    const joined = plain.join('\n').replace(/^\n+/, '').trimEnd()
     if (joined) segments.push({ kind: 'text', text: joined })
     plain = []
   }

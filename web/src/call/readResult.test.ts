@@ -113,3 +113,12 @@ describe('content that is not text', () => {
   })
   it('reads a result of another method as data', () => expect(kinds({ tools: [{ name: 'a' }] })).toEqual(['table']))
 })
+
+it("takes no longer for a stranger's blanks than for anything else", () => {
+  const blanks = ' '.repeat(250_000)
+  const hostile = [`|\n${blanks}x`, `|\n-${blanks}x`, `a${blanks}b`, '```' + '\n'.repeat(250_000) + 'x']
+  for (const text of hostile) expect(readResult({ content: [{ type: 'text', text }] }).texts).toEqual([text])
+  const data = `${blanks}!`
+  const [part] = readResult({ content: [{ type: 'image', data, mimeType: 'image/png' }] }).parts
+  expect(part?.kind).toBe('held')
+})

@@ -20,10 +20,11 @@ export interface Reading {
   hasTable: boolean
 }
 
-const FENCED_JSON = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i
+const FENCE = '```'
+const FENCED_AS_JSON = /^```(?:json)?$/i
 const LOOKS_LIKE_JSON = /^\s*[[{]/
 const SHOWN_IMAGES = /^image\/(png|jpeg|gif|webp|avif)$/
-const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 const isScalar = (value: unknown) => value === null || ['string', 'number', 'boolean'].includes(typeof value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -42,8 +43,16 @@ function dataParts(value: unknown): Part[] {
   return [...tabled.tables.map(({ title, rows }): Part => ({ kind: 'table', title, rows })), ...restParts(tabled.rest)]
 }
 
+/** What a fence encloses, when it is all there is. Without a regex: those that say this take long on a stranger's text. */
+function unfenced(text: string): string {
+  const all = text.trim()
+  const firstEnd = all.indexOf('\n')
+  const isFenced = firstEnd > 0 && FENCED_AS_JSON.test(all.slice(0, firstEnd).trimEnd()) && all.endsWith(FENCE)
+  return isFenced ? all.slice(firstEnd + 1, -FENCE.length) : text
+}
+
 function jsonIn(text: string): unknown {
-  const inner = FENCED_JSON.exec(text)?.[1] ?? text
+  const inner = unfenced(text)
   return LOOKS_LIKE_JSON.test(inner) ? tryJson(inner) : undefined
 }
 
@@ -56,10 +65,11 @@ function textParts(text: string): Part[] {
 }
 
 function imagePart(data: string, mime: string): Part {
-  if (SHOWN_IMAGES.test(mime) && data && BASE64.test(data)) {
+  const packed = data.replace(/\s/g, '')
+  if (SHOWN_IMAGES.test(mime) && packed && BASE64.test(packed)) {
     return {
       kind: 'image',
-      src: `data:${mime};base64,${data.replace(/\s/g, '')}`,
+      src: `data:${mime};base64,${packed}`,
       about: `${mime}, ${bytesOf(data)} bytes`,
     }
   }

@@ -47,6 +47,7 @@ export function usePagedCalls() {
     problem.value = null
     try {
       const page = await ask(asked, cursor, signal)
+      if (signal.aborted) return // answered in the moment it was given up
       rows.value = cursor === undefined ? page.rows : [...rows.value, ...page.rows]
       for (const row of page.rows) if (row.outcome === null) running.add(row.id)
       total.value = page.total

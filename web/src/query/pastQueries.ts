@@ -18,7 +18,11 @@ export function usePastQueries() {
   const past = ref(stored())
   function keep(sql: string) {
     past.value = [sql, ...past.value.filter((one) => one !== sql)].slice(0, MOST)
-    localStorage.setItem(KEY, JSON.stringify(past.value))
+    try {
+      localStorage.setItem(KEY, JSON.stringify(past.value))
+    } catch {
+      // No room: they are kept until the page goes.
+    }
   }
   function forget() {
     past.value = []
