@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from callgate.sql.dialect import Tokens
+from callgate.sql.dialect import Step, Tokens
 from callgate.sql.tokens import Kind, Token
 
 _PIECE = re.compile(r"[A-Z_]+|[a-z]+|\S")
@@ -43,6 +43,22 @@ def match_phrase(patterns: Iterable[str], tokens: Tokens) -> Found | None:
             if at == len(tokens):
                 return found
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionPhrases:
+    """How an engine spells the statements of a transaction."""
+
+    begin: tuple[str, ...]
+    end: tuple[str, ...]
+    inside: tuple[str, ...] = ()
+
+    def step(self, tokens: Tokens) -> Step | None:
+        if match_phrase(self.begin, tokens):
+            return Step.BEGIN
+        if match_phrase(self.inside, tokens):
+            return Step.INSIDE
+        return Step.END if match_phrase(self.end, tokens) else None
 
 
 def as_expression(expression: Tokens) -> Tokens:

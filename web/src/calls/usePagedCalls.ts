@@ -1,7 +1,7 @@
 // The stored history, page by page: a new filter begins anew, the end of the list asks for more.
 // Answers of a question that is no longer asked are thrown away.
 
-import { ref, shallowRef } from 'vue'
+import { ref, shallowRef, type Ref } from 'vue'
 import { api, read, type Call, type CallQuery } from '@/api/client'
 import { asProblem, isAbort, type ApiProblem } from '@/api/problem'
 
@@ -11,6 +11,17 @@ const NEXT_PAGE = 1000 // who reads on gets far with one question
 export interface CallsAsked {
   query: CallQuery
   isEveryMethod: boolean
+}
+
+/** What a list shows of them. */
+export interface PagedCalls {
+  rows: Readonly<Ref<readonly Call[]>>
+  total: Readonly<Ref<number>>
+  isLoading: Readonly<Ref<boolean>>
+  isLoaded: Readonly<Ref<boolean>>
+  problem: Readonly<Ref<ApiProblem | null>>
+  more: () => Promise<void>
+  retry: () => Promise<void>
 }
 
 interface Page {

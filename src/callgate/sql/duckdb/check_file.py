@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from callgate.model import error_codes as codes
 from callgate.model.errors import SourceError
+from callgate.sql.workers.database_file import read_header, unavailable
 
 MEMORY_PATH = ":memory:"
 _MAGIC = b"DUCK"
@@ -16,21 +16,9 @@ def check_file(path: Path) -> None:
     """Raises `SourceError` with the operator's next step when there is no such database file."""
     if str(path) == MEMORY_PATH:
         return
-    try:
-        if path.is_dir():
-            raise _unavailable(f"{path} is a folder, not a database file.", "Name the file itself.")
-        with path.open("rb") as file:
-            header = file.read(_MAGIC_AT + len(_MAGIC))
-    except FileNotFoundError:
-        raise _unavailable(
-            f"the file {path} does not exist.", "Check the path in the source's DSN."
-        ) from None
-    except OSError as error:
-        raise _unavailable(
-            f"the file {path} cannot be read ({error.strerror}).", "Check its permissions."
-        ) from None
+    header = read_header(path, _MAGIC_AT + len(_MAGIC))
     if header[_MAGIC_AT:] != _MAGIC:
-        raise _unavailable(f"the file {path} is not a DuckDB database.", "It may be corrupt or encrypted.")
+        raise unavailable(f"the file {path} is not a DuckDB database.", "It may be corrupt or encrypted.")
 
 
 def explain_opening(path: Path, message: str) -> SourceError:
@@ -38,17 +26,13 @@ def explain_opening(path: Path, message: str) -> SourceError:
     if "Could not set lock" in message or "Conflicting lock" in message:
         holder = _HOLDER.search(message)
         by = f" (process {holder.group(1)})" if holder else ""
-        return _unavailable(
+        return unavailable(
             f"the file {path} is in use by another process{by}, and DuckDB shares it with readers only.",
             "End or disconnect the program that has it open for writing, then ask again.",
         )
     if "version" in message and ("storage" in message or "newer" in message):
-        return _unavailable(
+        return unavailable(
             f"the file {path} was written by another version of DuckDB.", "Export and import it, or upgrade."
         )
     first = " ".join(message.partition("\n\n")[0].split())
-    return _unavailable(f"the file {path} cannot be opened ({first}).", "It may be corrupt or locked.")
-
-
-def _unavailable(message: str, hint: str) -> SourceError:
-    return SourceError(codes.SOURCE_UNAVAILABLE, message, hint=hint)
+    return unavailable(f"the file {path} cannot be opened ({first}).", "It may be corrupt or locked.")

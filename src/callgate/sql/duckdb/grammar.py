@@ -7,22 +7,30 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from callgate.sql.dialect import COMMON_VERBS, Fault, Grammar, Step, Tokens, VerbClass
+from callgate.sql.definable import Definable
+from callgate.sql.dialect import COMMON_VERBS, Fault, Grammar, Tokens, VerbClass
 from callgate.sql.duckdb import forms
 from callgate.sql.duckdb.canonical import PIVOTS, TELLING, canonical, listed_behind
 from callgate.sql.duckdb.file_names import check_names
 from callgate.sql.duckdb.functions import FORBIDDEN
 from callgate.sql.duckdb.keywords import calls_nothing, ends_distinct_on
-from callgate.sql.phrases import match_phrase
+from callgate.sql.phrases import TransactionPhrases
 from callgate.sql.tokens import Kind, word_set
 
-_BEGIN = ("{BEGIN | START} [TRANSACTION | WORK] [READ {ONLY | WRITE}]",)
-_END = ("{COMMIT | END | ROLLBACK | ABORT} [TRANSACTION | WORK]",)
+_TRANSACTION = TransactionPhrases(
+    begin=("{BEGIN | START} [TRANSACTION | WORK] [READ {ONLY | WRITE}]",),
+    end=("{COMMIT | END | ROLLBACK | ABORT} [TRANSACTION | WORK]",),
+)
 _NAMES = (Kind.WORD, Kind.QUOTED)
 # Their FROM names no table.
 _FROM_INSIDE = frozenset({"extract", "substring", "trim", "overlay", "position"})
 _RESERVED_BEFORE_TABLE = frozenset({"LATERAL", "TABLE", "ONLY", "SELECT", "FROM", "JOIN"})
-_DEFINABLE = frozenset({"TABLE", "INDEX", "VIEW", "SCHEMA"})
+_DEFINABLE = Definable(
+    created=frozenset({"TABLE", "INDEX", "VIEW", "SCHEMA"}),
+    altered=frozenset({"TABLE", "VIEW"}),
+    allowed="CREATE TABLE, VIEW, INDEX, SCHEMA and ALTER TABLE … ADD or RENAME",
+    own_tool="DuckDB's own command line",
+)
 _QUERIES = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM"})
 _HIDDEN_WRITES = {"INSERT": {"INTO", "OR"}, "DELETE": {"FROM"}, "MERGE": {"INTO"}}
 _NEVER = word_set(
@@ -65,33 +73,11 @@ def names_columns(tokens: Tokens, at: int, verb: str) -> bool:
     return follows_table and tokens[at - 2].word in ("FROM", "JOIN")
 
 
-def transaction(tokens: Tokens) -> Step | None:
-    if match_phrase(_BEGIN, tokens):
-        return Step.BEGIN
-    return Step.END if match_phrase(_END, tokens) else None
-
-
 def definition(tokens: Tokens) -> Fault | None:
-    verb = tokens[0].word
-    kinds = [token.word for token in tokens[1:4] if token.word != "UNIQUE"]
-    kind = kinds[0] if kinds else ""
-    if kind not in _DEFINABLE or (verb == "ALTER" and kind not in ("TABLE", "VIEW")):
-        return Fault(
-            "ddl_kind",
-            f"{verb} {kind}".strip() + " is never allowed, not even with allow_ddl.",
-            "CREATE TABLE, VIEW, INDEX, SCHEMA and ALTER TABLE … ADD or RENAME are.",
-            is_forbidden=True,
-        )
-    if verb == "ALTER" and any(token.word == "DROP" for token in tokens):
-        return Fault(
-            "never",
-            "DROP operations are dangerous and blocked even in WRITE mode.",
-            "Use DuckDB's own command line for destructive operations.",
-            is_forbidden=True,
-        )
     # Of all this the parser sees the query behind AS alone: every quoted name is held to be a table's.
     return (
-        _check_inner_writes(tokens, verb)
+        _DEFINABLE.check(tokens)
+        or _check_inner_writes(tokens, tokens[0].word)
         or _check_defining(tokens)
         or _check_sources(tokens)
         or check_names(token.name for token in tokens if token.kind is Kind.QUOTED)
@@ -207,7 +193,7 @@ GRAMMAR = Grammar(
         }
     ),
     canonical=canonical,
-    transaction=transaction,
+    transaction=_TRANSACTION.step,
     definition=definition,
     check_tokens=check_tokens,
     check_tree=check_tree,

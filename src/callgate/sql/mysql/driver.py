@@ -1,6 +1,5 @@
 """MySqlEngine: MySQL and MariaDB for `network.driver`. Opens sessions that hold the policy."""
 
-import asyncio
 import ssl
 
 from callgate.model.errors import CallgateError
@@ -12,6 +11,7 @@ from callgate.sql.mysql.posture import examine
 from callgate.sql.mysql.session import PinFailed
 from callgate.sql.mysql.wire import NoTls, NotMySql, ServerError, connect
 from callgate.sql.network.driver import NetworkDriver
+from callgate.sql.network.pinning import pin_or_close
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.network.unreachable import unreachable, unwilling
@@ -30,28 +30,14 @@ class MySqlEngine:
     async def open(self) -> MySqlConnection:
         try:
             wire = await connect(self._address)
+            connection = MySqlConnection(wire, self._address, self._policy)
+            await pin_or_close(connection, self._address.connect_timeout_s)
         except ServerError as error:
             raise explain_login(error.fault, self._address) from None
-        except (UnknownPlugin, NeedsPrivacy, NoTls, NotMySql) as error:
+        except (UnknownPlugin, NeedsPrivacy, NoTls, NotMySql, PinFailed) as error:
             raise self._unwilling(error) from None
         except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
             raise unreachable(error, self._address) from None
-        connection = MySqlConnection(wire, self._address, self._policy)
-        try:
-            async with asyncio.timeout(self._address.connect_timeout_s):
-                await connection.pin()
-        except ServerError as error:
-            connection.close()
-            raise explain_login(error.fault, self._address) from None
-        except PinFailed as error:
-            connection.close()
-            raise self._unwilling(error) from None
-        except (TimeoutError, ConnectionLost, *OUT_OF_STEP) as error:
-            connection.close()
-            raise unreachable(error, self._address) from None
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def placeholder(self, index: int) -> str:

@@ -6,9 +6,9 @@ and ALTER: `definitions`.
 
 from types import MappingProxyType
 
-from callgate.sql.dialect import COMMON_VERBS, Grammar, Step, Tokens, VerbClass
+from callgate.sql.dialect import COMMON_VERBS, Grammar, VerbClass
 from callgate.sql.mysql import checks, definitions, show, spelling
-from callgate.sql.phrases import match_phrase
+from callgate.sql.phrases import TransactionPhrases
 from callgate.sql.tokens import word_set
 
 _NEVER = word_set(
@@ -19,20 +19,14 @@ _NEVER = word_set(
     """
 )
 
-_BEGIN = (
-    "BEGIN [WORK]",
-    "START TRANSACTION [WITH CONSISTENT SNAPSHOT [, READ WRITE | , READ ONLY] | READ WRITE | READ ONLY]",
+_TRANSACTION = TransactionPhrases(
+    begin=(
+        "BEGIN [WORK]",
+        "START TRANSACTION [WITH CONSISTENT SNAPSHOT [, READ WRITE | , READ ONLY] | READ WRITE | READ ONLY]",
+    ),
+    end=("COMMIT [WORK] [AND NO CHAIN] [NO RELEASE]", "ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE]"),
+    inside=("SAVEPOINT name", "RELEASE SAVEPOINT name", "ROLLBACK [WORK] TO [SAVEPOINT] name"),
 )
-_END = ("COMMIT [WORK] [AND NO CHAIN] [NO RELEASE]", "ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE]")
-_INSIDE = ("SAVEPOINT name", "RELEASE SAVEPOINT name", "ROLLBACK [WORK] TO [SAVEPOINT] name")
-
-
-def transaction(tokens: Tokens) -> Step | None:
-    if match_phrase(_BEGIN, tokens):
-        return Step.BEGIN
-    if match_phrase(_INSIDE, tokens):
-        return Step.INSIDE
-    return Step.END if match_phrase(_END, tokens) else None
 
 
 GRAMMAR = Grammar(
@@ -55,7 +49,7 @@ GRAMMAR = Grammar(
         }
     ),
     canonical=spelling.canonical,
-    transaction=transaction,
+    transaction=_TRANSACTION.step,
     definition=definitions.definition,
     check_tokens=checks.check_tokens,
     called=checks.called,

@@ -1,11 +1,11 @@
 """PostgresEngine: PostgreSQL for `network.driver`. Opens sessions that hold the policy, words failures."""
 
-import asyncio
 import ssl
 
 from callgate.model.errors import CallgateError
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.network.driver import NetworkDriver
+from callgate.sql.network.pinning import pin_or_close
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.network.unreachable import unreachable, unwilling
@@ -31,28 +31,14 @@ class PostgresEngine:
     async def open(self) -> PostgresConnection:
         try:
             wire = await connect(self._address, startup_parameters(self._address, self._policy))
+            connection = PostgresConnection(wire, self._address, self._policy, self._type_names)
+            await pin_or_close(connection, self._address.connect_timeout_s)
         except ServerError as error:
             raise explain_login(error.fault, self._address) from None
-        except (UnknownMethod, NeedsPrivacy, NoTls, ScramFailed, UnicodeEncodeError) as error:
+        except (UnknownMethod, NeedsPrivacy, NoTls, ScramFailed, UnicodeEncodeError, PinFailed) as error:
             raise self._unwilling(error) from None
         except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
             raise unreachable(error, self._address) from None
-        connection = PostgresConnection(wire, self._address, self._policy, self._type_names)
-        try:
-            async with asyncio.timeout(self._address.connect_timeout_s):
-                await connection.pin()
-        except ServerError as error:
-            connection.close()
-            raise explain_login(error.fault, self._address) from None
-        except PinFailed as error:
-            connection.close()
-            raise self._unwilling(error) from None
-        except (TimeoutError, ConnectionLost, *OUT_OF_STEP) as error:
-            connection.close()
-            raise unreachable(error, self._address) from None
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def placeholder(self, index: int) -> str:

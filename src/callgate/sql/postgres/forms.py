@@ -1,7 +1,7 @@
 """Small strict grammars for what sqlglot leaves unread: EXPLAIN, SHOW, transactions, definitions. Pure."""
 
-from callgate.sql.dialect import Fault, FormMatch, Step, Tokens
-from callgate.sql.phrases import match_phrase
+from callgate.sql.dialect import Fault, FormMatch, Tokens
+from callgate.sql.phrases import TransactionPhrases, match_phrase
 from callgate.sql.postgres.attributes import check_attributes
 from callgate.sql.postgres.casts import check_casts
 from callgate.sql.postgres.checks import check_tokens
@@ -28,12 +28,14 @@ _FALSE = frozenset({"false", "off", "0"})
 _ISOLATION = "ISOLATION LEVEL {SERIALIZABLE | REPEATABLE READ | READ COMMITTED | READ UNCOMMITTED}"
 _MODES = f"{{{_ISOLATION} | READ WRITE | READ ONLY | DEFERRABLE | NOT DEFERRABLE}}"
 _MODE_LIST = f"[{_MODES} [[,] {_MODES}] [[,] {_MODES}]]"
-_BEGIN = (f"BEGIN [WORK | TRANSACTION] {_MODE_LIST}", f"START TRANSACTION {_MODE_LIST}")
-_END = ("{COMMIT | END | ROLLBACK | ABORT} [WORK | TRANSACTION] [AND NO CHAIN]",)
-_INSIDE = (
-    "SAVEPOINT name",
-    "RELEASE [SAVEPOINT] name",
-    "ROLLBACK [WORK | TRANSACTION] TO [SAVEPOINT] name",
+TRANSACTION = TransactionPhrases(
+    begin=(f"BEGIN [WORK | TRANSACTION] {_MODE_LIST}", f"START TRANSACTION {_MODE_LIST}"),
+    end=("{COMMIT | END | ROLLBACK | ABORT} [WORK | TRANSACTION] [AND NO CHAIN]",),
+    inside=(
+        "SAVEPOINT name",
+        "RELEASE [SAVEPOINT] name",
+        "ROLLBACK [WORK | TRANSACTION] TO [SAVEPOINT] name",
+    ),
 )
 
 _SHOW_WORDS = ("SHOW TIME ZONE", "SHOW TRANSACTION ISOLATION LEVEL", "SHOW SESSION AUTHORIZATION", "SHOW ALL")
@@ -103,14 +105,6 @@ def show(tokens: Tokens) -> FormMatch | Fault:
     if word_at(tokens, 1) in _FOREIGN_SHOWS:
         return Fault("show", f"SHOW {word_at(tokens, 1).upper()} is not PostgreSQL.", _SHOW_HINT)
     return secret_fault(".".join(token.name for token in names)) or FormMatch()
-
-
-def transaction(tokens: Tokens) -> Step | None:
-    if match_phrase(_BEGIN, tokens):
-        return Step.BEGIN
-    if match_phrase(_INSIDE, tokens):
-        return Step.INSIDE
-    return Step.END if match_phrase(_END, tokens) else None
 
 
 def definition(tokens: Tokens) -> Fault | None:

@@ -9,11 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from callgate.model import error_codes as codes
-from callgate.model.errors import SourceError
 from callgate.sql.policy import Policy, quote_name
 from callgate.sql.sqlite.authorizer import make_authorizer
 from callgate.sql.sqlite.session_limits import limit_memory, limit_sizes, read_schema, starve
+from callgate.sql.workers.database_file import read_header, unavailable
 
 # Another process may hold the write lock for a moment; longer, and the caller had better be told.
 _BUSY_TIMEOUT_S = 2.0
@@ -44,22 +43,10 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 def check_file(path: Path) -> None:
     """Raises `SourceError` with the operator's next step when there is no such database file."""
-    try:
-        if path.is_dir():
-            raise _unavailable(f"{path} is a folder, not a database file.", "Name the file itself.")
-        with path.open("rb") as file:
-            header = file.read(len(_HEADER))
-    except FileNotFoundError:
-        raise _unavailable(
-            f"the file {path} does not exist.", "Check the path in the source's DSN."
-        ) from None
-    except OSError as error:
-        raise _unavailable(
-            f"the file {path} cannot be read ({error.strerror}).", "Check its permissions."
-        ) from None
+    header = read_header(path, len(_HEADER))
     # An empty file is an empty database to SQLite, and to us.
     if header not in (b"", _HEADER):
-        raise _unavailable(f"the file {path} is not a SQLite database.", "It may be corrupt or encrypted.")
+        raise unavailable(f"the file {path} is not a SQLite database.", "It may be corrupt or encrypted.")
 
 
 def open_connection(path: Path, policy: Policy) -> FileConnection:
@@ -84,7 +71,7 @@ def open_connection(path: Path, policy: Policy) -> FileConnection:
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
-        raise _unavailable(
+        raise unavailable(
             f"the file {path} cannot be opened ({error}).", "It may be corrupt or locked."
         ) from error
     except MemoryError:
@@ -109,7 +96,3 @@ def _confine(connection: sqlite3.Connection, uri: str, policy: Policy) -> None:
     read_schema(connection, policy.catalogue)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1 if policy.schema else 0)
     connection.set_authorizer(make_authorizer(policy))
-
-
-def _unavailable(message: str, hint: str) -> SourceError:
-    return SourceError(codes.SOURCE_UNAVAILABLE, message, hint=hint)

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from callgate.sql.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Step, Tokens, VerbClass
-from callgate.sql.phrases import match_phrase
+from callgate.sql.definable import Definable
+from callgate.sql.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Tokens, VerbClass
+from callgate.sql.phrases import TransactionPhrases, match_phrase
 from callgate.sql.policy import quote_name
 from callgate.sql.sqlite import pragmas
 from callgate.sql.sqlite.functions import SIZED
@@ -12,10 +13,17 @@ from callgate.sql.tokens import Kind, Token, fold
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN QUERY PLAN SELECT …"
 
-_BEGIN = ("BEGIN [DEFERRED | IMMEDIATE | EXCLUSIVE] [TRANSACTION]",)
-_END = ("{COMMIT | END} [TRANSACTION]", "ROLLBACK [TRANSACTION]")
-_INSIDE = ("SAVEPOINT value", "RELEASE [SAVEPOINT] value", "ROLLBACK [TRANSACTION] TO [SAVEPOINT] value")
-_DEFINABLE = frozenset({"TABLE", "INDEX", "VIEW"})
+_TRANSACTION = TransactionPhrases(
+    begin=("BEGIN [DEFERRED | IMMEDIATE | EXCLUSIVE] [TRANSACTION]",),
+    end=("{COMMIT | END} [TRANSACTION]", "ROLLBACK [TRANSACTION]"),
+    inside=("SAVEPOINT value", "RELEASE [SAVEPOINT] value", "ROLLBACK [TRANSACTION] TO [SAVEPOINT] value"),
+)
+_DEFINABLE = Definable(
+    created=frozenset({"TABLE", "INDEX", "VIEW"}),
+    altered=frozenset({"TABLE"}),
+    allowed="CREATE TABLE, CREATE INDEX, CREATE VIEW and ALTER TABLE … ADD or RENAME",
+    own_tool="SQLite's own command line",
+)
 # A random name has 16 bytes (`hex(randomblob(16))`); more than this is memory for nothing.
 _MOST_BYTES = 1024
 
@@ -26,35 +34,6 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
     if found is None:
         return Fault("explain", "EXPLAIN of nothing is not allowed.", EXPLAIN_HINT)
     return FormMatch(reads=(found.statement,))
-
-
-def transaction(tokens: Tokens) -> Step | None:
-    if match_phrase(_BEGIN, tokens):
-        return Step.BEGIN
-    if match_phrase(_INSIDE, tokens):
-        return Step.INSIDE
-    return Step.END if match_phrase(_END, tokens) else None
-
-
-def definition(tokens: Tokens) -> Fault | None:
-    verb = tokens[0].word
-    kinds = [token.word for token in tokens[1:4] if token.word != "UNIQUE"]
-    kind = kinds[0] if kinds else ""
-    if kind not in _DEFINABLE or (verb == "ALTER" and kind != "TABLE"):
-        return Fault(
-            "ddl_kind",
-            f"{verb} {kind}".strip() + " is never allowed, not even with allow_ddl.",
-            "CREATE TABLE, CREATE INDEX, CREATE VIEW and ALTER TABLE … ADD or RENAME are.",
-            is_forbidden=True,
-        )
-    if verb == "ALTER" and any(token.word == "DROP" for token in tokens):
-        return Fault(
-            "never",
-            "DROP operations are dangerous and blocked even in WRITE mode.",
-            "Use SQLite's own command line for destructive operations.",
-            is_forbidden=True,
-        )
-    return None
 
 
 def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
@@ -135,7 +114,7 @@ GRAMMAR = Grammar(
     verbs=MappingProxyType({**COMMON_VERBS, "REPLACE": VerbClass.WRITE, "END": VerbClass.TRANSACTION}),
     forms=MappingProxyType({"PRAGMA": pragmas.read_pragma, "EXPLAIN": explain}),
     canonical=canonical,
-    transaction=transaction,
-    definition=definition,
+    transaction=_TRANSACTION.step,
+    definition=_DEFINABLE.check,
     check_tokens=check_tokens,
 )

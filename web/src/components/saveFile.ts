@@ -1,7 +1,7 @@
-// Hands text to the browser as a file to keep.
+// Hands something made on the page to the browser, as a file to keep.
 
-export function saveFile(name: string, type: string, text: string) {
-  const address = URL.createObjectURL(new Blob([text], { type }))
+export function saveFile(name: string, content: Blob) {
+  const address = URL.createObjectURL(content)
   const link = document.createElement('a')
   link.href = address
   link.download = name
