@@ -26,6 +26,8 @@ from _targets import Target, UnavailableError, build_tools, serving
 from databases.database import Database
 from databases.mariadb import mariadb_server
 
+from callgate.sql.network import cut_rows
+
 BENCH = Path(__file__).parent
 DBHUB = "1.4.0"
 POOL_SIZE = 16
@@ -155,7 +157,8 @@ def report(
     cores: Cores,
 ) -> None:
     print(f"\nMariaDB, {cores}; {options.rounds} rounds of {options.seconds:g} s, texts: {options.texts}")
-    print(f"load average at the end {os.getloadavg()[0]:.1f}\n")
+    rows = "plain Python" if cut_rows.__file__.endswith(".py") else "compiled"
+    print(f"load average at the end {os.getloadavg()[0]:.1f}; our rows are {rows}\n")
     print(
         f"{'':32} {'':9} {'conn.':>5} {'calls/s':>9} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8} {'ours is':>9}"
     )

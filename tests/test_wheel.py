@@ -77,8 +77,26 @@ def test_the_wheel_holds_the_whole_web_page(built: Path) -> None:
 def test_the_sdist_holds_what_is_needed_to_build_it_only(built: Path) -> None:
     with tarfile.open(_only(built, "*.tar.gz")) as sdist:
         names = {name.partition("/")[2].partition("/")[0] for name in sdist.getnames()}
-    required = {"src", "README.md", "LICENSE", "PKG-INFO", "pyproject.toml"}
+    required = {"src", "README.md", "LICENSE", "PKG-INFO", "pyproject.toml", "hatch_build.py"}
     assert required <= names <= required | {"CHANGELOG.md", ".gitignore"}
+
+
+def test_the_wheel_says_whether_it_holds_compiled_code(built: Path) -> None:
+    """A plain one is for every machine; one for this machine must be worth it."""
+    wheel = _only(built, "*.whl")
+    assert bool(_compiled(wheel)) != wheel.name.endswith("-none-any.whl")
+
+
+def test_without_a_c_compiler_the_wheel_is_plain_python(tmp_path: Path) -> None:
+    environment = os.environ | {"CC": "there-is-no-such-compiler"}
+    _run(
+        sys.executable,
+        *("-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)),
+        env=environment,
+    )
+    wheel = _only(tmp_path, "*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert _compiled(wheel) == []
 
 
 def test_the_installed_command_tells_its_version(installed: Path, built: Path, tmp_path: Path) -> None:
@@ -105,6 +123,11 @@ def _callgate(command: Path, folder: Path, *arguments: str) -> str:
         f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")
     }
     return _run(str(command), *arguments, cwd=folder, env=environment)
+
+
+def _compiled(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as packed:
+        return [name for name in packed.namelist() if name.endswith((".so", ".pyd"))]
 
 
 def _only(folder: Path, pattern: str) -> Path:

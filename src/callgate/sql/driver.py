@@ -4,7 +4,6 @@ No engine is known here. Rows are already faithful JSON values (see `results.cel
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -15,8 +14,7 @@ from callgate.sql.posture import Posture
 Cell = int | float | str | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     name: str
     type: str
 

@@ -5,9 +5,9 @@ Owns the cache of verdicts and the thread for long texts. Must not know tools or
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from callgate.model.errors import CallgateError, RefusedError
@@ -29,8 +29,7 @@ _MAX_CANDIDATES = 3  # enough to recognise the right one by
 _UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """Statements that were judged, and how their results are wanted."""
 
     sql: str  # as the caller or the operator wrote it, for the record
@@ -73,7 +72,7 @@ class StatementRunner:
             return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
         except CallgateError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
-        notes = dict.fromkeys((self.policy.note_on(judgement.tables), *(result.note for result in results)))
+        notes = dict.fromkeys([self.policy.note_on(judgement.tables), *[result.note for result in results]])
         reply, fitted = answer_results(
             results, request.response_format, self.policy, " ".join(filter(None, notes))
         )

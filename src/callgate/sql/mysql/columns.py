@@ -8,7 +8,6 @@ same cell of the same value. Decimals and everything with a calendar in it stay 
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import cast
 
 from callgate.sql.driver import Cell, Column
 from callgate.sql.mysql.geometry import to_wkt
@@ -61,13 +60,15 @@ Decode = Callable[[bytes | bytearray], Cell]
 
 
 class RowColumn:
+    """Implements `cut_rows.CellDecoder`."""
+
     def __init__(self, definition: ColumnDefinition, limit_bytes: int) -> None:
         self.definition = definition
         self.limit_bytes = limit_bytes
         self.column = Column(definition.name, type_name(definition))
         self.is_binary = _is_binary(definition)
         self.decode = self._text_decoder()
-        self.decode_within = self._decoder_within_limit()
+        self.is_text = not self.is_binary and definition.type_code not in (*_INTEGERS, *_FLOATS, _BIT)
 
     def _text_decoder(self) -> Decode:
         """Of the bytes in a text row."""
@@ -86,11 +87,6 @@ class RowColumn:
         return lambda raw: (
             raw.decode("utf-8", "backslashreplace") if len(raw) <= limit else text_cell(raw, limit)
         )
-
-    def _decoder_within_limit(self) -> Decode:
-        """The same for a value that need not be cut. Text may raise UnicodeDecodeError."""
-        is_text = not self.is_binary and self.definition.type_code not in (*_INTEGERS, *_FLOATS, _BIT)
-        return cast(Decode, bytes.decode) if is_text else self.decode
 
     def cut(self, beginning: bytes, size_bytes: int) -> Cell:
         """Of a value too long to be held in memory."""
@@ -128,10 +124,25 @@ class RowColumn:
         return float_cell(float(f"{value:.6g}") if kind == _FLOAT else value), at + struct.calcsize(layout)
 
 
-@lru_cache(maxsize=2048)  # the same questions come again and again; a definition takes 4 µs to read
-def row_column(data: bytes, *, is_extended: bool, limit_bytes: int) -> RowColumn:
-    """From a column's definition as it came over the wire."""
-    return RowColumn(read_column(data, is_extended=is_extended), limit_bytes)
+def row_columns(block: bytes, *, is_extended: bool, limit_bytes: int) -> tuple[RowColumn, ...]:
+    """From the packets of a result's column definitions, as they came over the wire."""
+    read = _remembered if len(block) <= _REMEMBERED_BYTES else _row_columns
+    return read(block, is_extended, limit_bytes)
+
+
+def _row_columns(block: bytes, is_extended: bool, limit_bytes: int) -> tuple[RowColumn, ...]:
+    columns: list[RowColumn] = []
+    at = 0
+    while at < len(block):
+        start = at + 4
+        at = start + int.from_bytes(block[at : at + 3], "little")
+        columns.append(RowColumn(read_column(block[start:at], is_extended=is_extended), limit_bytes))
+    return tuple(columns)
+
+
+# The same questions come again and again; a definition takes 4 µs to read. Some 10 MB at the very most.
+_remembered = lru_cache(maxsize=256)(_row_columns)
+_REMEMBERED_BYTES = 16 * 1024
 
 
 def _is_binary(definition: ColumnDefinition) -> bool:

@@ -83,6 +83,21 @@ class MySqlWire:
         stream.at = end
         return bytes(buffer[start:end])
 
+    def ready_block(self, count: int) -> bytes | None:
+        """The next packets with their headers, if all of them have arrived whole."""
+        stream = self.stream
+        buffer, end = stream.buffer, stream.at
+        last = len(buffer) - 4
+        for _ in range(count):
+            if end > last:
+                return None
+            end += 4 + (buffer[end] | buffer[end + 1] << 8 | buffer[end + 2] << 16)
+        if end > len(buffer):
+            return None
+        block = bytes(buffer[stream.at : end])
+        stream.at = end
+        return block
+
     def at_end(self) -> bool:
         """Whether the packet that ends a result has arrived; it is taken then. False: look closer."""
         stream = self.stream

@@ -12,6 +12,8 @@ Talks; does not judge. Knows no engine: see `server.Engine`.
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Generic
@@ -45,6 +47,8 @@ class NetworkDriver(Generic[Connection]):
         self._version = engine.display_name
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Connection, _Call] = {}
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._watches_at = math.inf
         self._looks_after = False
         self._posture: Posture | None = None
         self._closed = False
@@ -62,15 +66,12 @@ class NetworkDriver(Generic[Connection]):
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         connection = await self._take()
-        timeout_s = min(
-            (statement.limits.timeout_s for statement in statements if statement.limits is not None),
-            default=self._policy.limits.timeout_s,
-        )
-        call = _Call()
+        own_limits = [statement.limits.timeout_s for statement in statements if statement.limits is not None]
+        timeout_s = min(own_limits) if own_limits else self._policy.limits.timeout_s
+        call = _Call(time.monotonic() + timeout_s)
         self._running[connection] = call
-        watchdog = asyncio.get_running_loop().call_later(
-            timeout_s, self._stop, connection, call, StopReason.TIMEOUT
-        )
+        if call.ends_at < self._watches_at:
+            self._watch(call.ends_at)
         try:
             results = await connection.run(statements)
         except StatementFailed as failed:
@@ -91,7 +92,6 @@ class NetworkDriver(Generic[Connection]):
             self._stop(connection, call, StopReason.CANCELLED)
             raise
         finally:
-            watchdog.cancel()
             # A stopped call's connection comes back from `_end_at_server`.
             if call.stop_reason is None:
                 del self._running[connection]
@@ -117,6 +117,8 @@ class NetworkDriver(Generic[Connection]):
         for connection, call in list(self._running.items()):
             self._stop(connection, call, StopReason.CLOSED)
         self._pool.close()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         for task in self._tasks:
             if task.get_name() == _LOOKING_AFTER:
                 task.cancel()
@@ -163,6 +165,25 @@ class NetworkDriver(Generic[Connection]):
             done = failed.number
             told.message += f" (Statement {done + 1} of {len(statements)}; {done} before it were run.)"
         return told
+
+    def _watch(self, at: float) -> None:
+        """One timer for all calls, set to the first that may have to be stopped: a timer each would cost a
+        short call more than its place in the pool."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        self._watches_at = at
+        delay_s = max(at - time.monotonic(), 0)
+        self._watchdog = asyncio.get_running_loop().call_later(delay_s, self._stop_overdue)
+
+    def _stop_overdue(self) -> None:
+        now = time.monotonic()
+        self._watchdog, self._watches_at = None, math.inf
+        for connection, call in list(self._running.items()):
+            if call.ends_at <= now:
+                self._stop(connection, call, StopReason.TIMEOUT)
+        ends = [call.ends_at for call in self._running.values() if call.stop_reason is None]
+        if ends:
+            self._watch(min(ends))
 
     def _stop(self, connection: Connection, call: "_Call", reason: StopReason) -> None:
         if call.stop_reason is not None:
@@ -225,9 +246,13 @@ class NetworkDriver(Generic[Connection]):
 
 
 class _Call:
-    """What runs on a connection, and the flag that says why it was told to stop."""
+    """What runs on a connection, until when, and the flag that says why it was told to stop."""
 
-    stop_reason: StopReason | None = None
+    __slots__ = ("ends_at", "stop_reason")
+
+    def __init__(self, ends_at: float) -> None:
+        self.ends_at = ends_at
+        self.stop_reason: StopReason | None = None
 
 
 _LOOKING_AFTER = "callgate-source-looked-after"

@@ -3,7 +3,7 @@
 `truncated` is exact: it is set when one more row has come than may be kept, never before.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from callgate.sql.driver import Cell
 from callgate.sql.policy import Limits
@@ -28,11 +28,10 @@ class RowKeeper:
         self.rows_left -= 1
         self.bytes_left -= size_bytes
 
-    def several(self, rows: Iterable[tuple[Cell, ...]], size_bytes: int) -> None:
+    def several(self, rows: Sequence[tuple[Cell, ...]], size_bytes: int) -> None:
         """Rows without a cut cell, of `size_bytes` together; no more of them than there is room for."""
-        before = len(self.rows)
         self.rows.extend(rows)
-        self.rows_left -= len(self.rows) - before
+        self.rows_left -= len(rows)
         self.bytes_left -= size_bytes
 
     @property

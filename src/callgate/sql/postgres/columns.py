@@ -6,7 +6,7 @@ arrays, ranges, rows and types that nobody here has heard of.
 """
 
 from callgate.sql.driver import Cell
-from callgate.sql.network.decode_rows import Decode
+from callgate.sql.network.cut_rows import Decode
 from callgate.sql.results.cells import float_cell, text_cell
 
 # Object ids that PostgreSQL has promised never to change (pg_type.dat).
@@ -16,12 +16,11 @@ _FLOATS = frozenset({700, 701})
 
 
 class FieldDecoder:
-    """Implements `decode_rows.CellDecoder`."""
+    """Implements `cut_rows.CellDecoder`."""
 
     def __init__(self, type_oid: int, limit_bytes: int) -> None:
         self.decode = _decoder(type_oid, limit_bytes)
-        is_text = type_oid not in (_BOOL, _BYTEA, *_INTEGERS, *_FLOATS)
-        self.decode_within: Decode = bytes.decode if is_text else self.decode
+        self.is_text = type_oid not in (_BOOL, _BYTEA, *_INTEGERS, *_FLOATS)
 
 
 def _decoder(type_oid: int, limit_bytes: int) -> Decode:

@@ -4,17 +4,42 @@ The relay adds what the modern era needs. Counterpart: `tool` declares the outpu
 """
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
 
 import msgspec
 
 from callgate.model.error_codes import ErrorCode
-from callgate.sql.driver import StatementResult
+from callgate.sql.driver import Column, StatementResult
 from callgate.sql.policy import Policy
 from callgate.sql.results.fit import fit_rows, truncation_message
 from callgate.sql.results.tables import header_lines, row_lines
 
 _encode = msgspec.json.Encoder().encode
+
+
+class _Text(msgspec.Struct, tag_field="type", tag="text"):
+    text: str
+
+
+class _Result(msgspec.Struct):
+    """Of a tool's call, as MCP has it."""
+
+    content: list[_Text]
+    structuredContent: msgspec.Raw  # noqa: N815 - MCP's own name
+    isError: bool = False  # noqa: N815 - MCP's own name
+
+
+class _Entry(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """One statement's result, as `tool` declares it."""
+
+    statement_type: str = ""  # only where there are several
+    columns: tuple[Column, ...]
+    rows: msgspec.Raw
+    row_count: int
+    execution_time: float
+    truncated: bool
+    message: str = ""
+    statements: list["_Entry"] = []
 
 
 def answer_results(
@@ -34,12 +59,7 @@ def answer_results(
         fitted = fit_rows(results, policy.limits, list(map(sum, sizes)), sizes.__getitem__)
         structured = _structured(fitted, _as_fitted(written, results, fitted), policy, note)
         text = "\n\n".join(filter(None, (_markdown(fitted, lines, policy), note)))
-    reply = {
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": msgspec.Raw(structured),
-        "isError": False,
-    }
-    return _encode(reply), fitted
+    return _encode(_Result([_Text(text)], msgspec.Raw(structured))), fitted
 
 
 def answer_error(text: str, code: ErrorCode, rule: str | None = None) -> bytes:
@@ -68,28 +88,26 @@ def _structured(
     results: Sequence[StatementResult], written: Sequence[bytes], policy: Policy, note: str
 ) -> bytes:
     entries = [_entry(result, raw, policy) for result, raw in zip(results, written, strict=True)]
-    last = dict(entries[-1])
-    if note:
-        last["message"] = " ".join(filter(None, (last.get("message"), note)))
+    last = entries[-1]
     if len(entries) > 1:
-        last["statements"] = [
-            {"statementType": result.statement_type, **entry}
-            for result, entry in zip(results, entries, strict=True)
-        ]
+        last = copy(last)
+        last.statements = entries
+        for entry, result in zip(entries, results, strict=True):
+            entry.statement_type = result.statement_type
+    if note:
+        last.message = f"{last.message} {note}".lstrip()
     return _encode(last)
 
 
-def _entry(result: StatementResult, written: bytes, policy: Policy) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "columns": [{"name": column.name, "type": column.type} for column in result.columns],
-        "rows": msgspec.Raw(written),
-        "rowCount": result.row_count,
-        "executionTime": result.elapsed_ms,
-        "truncated": result.truncated,
-    }
-    if message := truncation_message(result, policy.limits):
-        entry["message"] = message
-    return entry
+def _entry(result: StatementResult, written: bytes, policy: Policy) -> _Entry:
+    return _Entry(
+        columns=result.columns,
+        rows=msgspec.Raw(written),
+        row_count=result.row_count,
+        execution_time=result.elapsed_ms,
+        truncated=result.truncated,
+        message=truncation_message(result, policy.limits),
+    )
 
 
 def _markdown(results: Sequence[StatementResult], lines: Sequence[Sequence[str]], policy: Policy) -> str:

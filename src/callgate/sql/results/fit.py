@@ -46,7 +46,7 @@ def fit_rows(
 
 def _overhead(result: StatementResult) -> int:
     """Column names, their types, punctuation and the line with the count."""
-    return 120 + sum(len(column.name) + len(column.type) + 24 for column in result.columns)
+    return 120 + sum([len(column.name) + len(column.type) + 24 for column in result.columns])
 
 
 def truncation_message(result: StatementResult, limits: Limits) -> str:
