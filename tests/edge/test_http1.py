@@ -5,7 +5,11 @@ import json
 
 import pytest
 from edge.conftest import Door
-from edge.http_probe import JSON_HEADERS, MODERN_META, HttpProbe
+from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
+
+from callgate.edge.http1 import HttpConnection
+from callgate.edge.http_message import HttpRequest, Responder
+from callgate.model.errors import CallerError
 
 GET = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -22,6 +26,41 @@ async def test_pipelined_requests_are_answered_in_order(door: Door) -> None:
         await http.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
         bodies = [(await http.answer()).body for _ in range(20)]
         assert bodies == [b"GET /%d local " % number for number in range(20)]
+
+
+async def test_between_pipelined_requests_others_have_their_turn() -> None:
+    loop = asyncio.get_running_loop()
+    order: list[str] = []
+
+    async def answer_at_once(request: HttpRequest, responder: Responder) -> None:
+        order.append(request.path)
+        loop.call_soon(order.append, "other")
+        responder.send(200, ())
+
+    def never(error: CallerError, request: HttpRequest, responder: Responder) -> None:
+        raise error
+
+    server = await loop.create_server(
+        lambda: HttpConnection(answer_at_once, never, 1000, loop.time), "127.0.0.1", 0
+    )
+    async with server, HttpProbe(server.sockets[0].getsockname()[1]) as http:
+        await http.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(3)))
+        for _ in range(3):
+            await http.answer()
+    assert order == ["/0", "other", "/1", "other", "/2", "other"]
+
+
+async def test_no_task_outlives_its_connection(door: Door) -> None:
+    before = asyncio.all_tasks()
+    async with door.probe() as idle, door.probe() as busy:
+        await idle.request("GET", "/x")
+        opened = await busy.legacy("initialize", INITIALIZE)
+        await busy.send_legacy("test/wait", session=opened.headers["mcp-session-id"])
+        await door.answerer.waiting.wait()
+        left = asyncio.all_tasks() - before
+    door.answerer.release.set()
+    _, pending = await asyncio.wait(left, timeout=10)
+    assert not pending
 
 
 async def test_a_request_may_arrive_byte_by_byte(door: Door) -> None:

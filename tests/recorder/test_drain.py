@@ -90,7 +90,7 @@ def test_a_gap_reaches_its_table(folder: Path, store: Store) -> None:
     assert list(folder.iterdir()) == []
 
 
-NO_BODIES = [(b"", b"")]
+NO_BODIES = [b"", b""]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,18 @@ async def test_a_call_is_heard_from_its_session_to_its_end(record: Record) -> No
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
 
 
+@pytest.mark.parametrize("letter", ["x", "ü", "漢", "🎉"])
+async def test_of_a_long_body_its_first_characters_are_told(record: Record, letter: str) -> None:
+    heard, ready = list[FeedRow | Missed](), asyncio.Event()
+    listening = asyncio.create_task(hear(record, 2, heard, ready))
+    await ready.wait()
+    record.emit(settled(a_session(), reply=f'"{letter * 5000}"'.encode()))
+    await listening
+    last = heard[-1]
+    assert isinstance(last, FeedRow)
+    assert last.row["response_json"] == '"' + letter * 2047
+
+
 async def test_a_slow_listener_misses_rows_and_a_quick_one_does_not(
     record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:

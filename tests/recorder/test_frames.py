@@ -32,6 +32,10 @@ def rows(count: int, body: bytes = b'{"a":"x"}') -> list[EventRow]:
     return made
 
 
+def laid_out(pairs: list[tuple[bytes, bytes]]) -> list[bytes]:
+    return [request for request, _ in pairs] + [response for _, response in pairs]
+
+
 @given(
     rows_json=st.binary(max_size=20),
     bodies=st.lists(st.tuples(st.binary(max_size=9), st.binary(max_size=9)), max_size=5),
@@ -40,7 +44,7 @@ def rows(count: int, body: bytes = b'{"a":"x"}') -> list[EventRow]:
 def test_a_frame_comes_back_as_it_was(
     rows_json: bytes, bodies: list[tuple[bytes, bytes]], wanted: int
 ) -> None:
-    made = bytes(frame(EVENTS, rows_json, len(bodies), bodies, wanted_rows=wanted))
+    made = bytes(frame(EVENTS, rows_json, len(bodies), laid_out(bodies), wanted_rows=wanted))
     found = read_frame(made[HEAD.size :], 7)
     assert (found.rows_json, found.count, found.wanted_rows, found.end) == (rows_json, len(bodies), wanted, 7)
     assert found.bodies is not None
@@ -52,7 +56,7 @@ def test_a_frame_comes_back_as_it_was(
 @given(st.lists(st.lists(st.tuples(st.binary(max_size=5), st.binary(max_size=5)), max_size=4), min_size=1))
 def test_bodies_of_several_frames_are_those_of_one(several: list[list[tuple[bytes, bytes]]]) -> None:
     def bodies_of(pairs: list[tuple[bytes, bytes]]) -> Bodies:
-        found = read_frame(bytes(frame(EVENTS, b"[]", len(pairs), pairs)[HEAD.size :]), 0).bodies
+        found = read_frame(bytes(frame(EVENTS, b"[]", len(pairs), laid_out(pairs))[HEAD.size :]), 0).bodies
         assert found is not None
         return found
 
@@ -127,7 +131,9 @@ def test_large_bodies_do_not_wait_for_a_row_group_that_would_not_fit_in_memory()
 
 def _events(count: int, wanted: int, size: int = 0) -> Frame:
     bodies = [(b"x" * size, b"")] + [(b"", b"")] * (count - 1)
-    return read_frame(bytes(frame(EVENTS, b"[]", count, bodies, wanted_rows=wanted)[HEAD.size :]), 5)
+    return read_frame(
+        bytes(frame(EVENTS, b"[]", count, laid_out(bodies), wanted_rows=wanted)[HEAD.size :]), 5
+    )
 
 
 def test_every_row_gets_its_own_bodies_over_segments_pieces_and_row_groups(
@@ -147,7 +153,8 @@ def test_every_row_gets_its_own_bodies_over_segments_pieces_and_row_groups(
     store = Store(tmp_path / "days", date(2026, 5, 1))
     drain(tmp_path / "journal", store, TokenCounter())
     stored = store.cursor().execute("SELECT id::VARCHAR, request_json, response_json FROM rpc_events")
-    assert {row[0]: row[1:] for row in stored.fetchall()} == expected
+    found = {row[0]: (row[1].encode(), row[2].encode()) for row in stored.fetchall()}
+    assert found == expected
     store.close()
 
 
@@ -160,5 +167,6 @@ def test_a_row_without_a_body_has_none_in_the_store(tmp_path: Path) -> None:
     batch.add("a", read_back(OPENED, opened))
     store.write(batch)
     found = store.cursor().execute("SELECT request_json, response_json FROM rpc_events ORDER BY outcome")
-    assert found.fetchall() == [(None, row.response_json), (None, None)]
+    assert row.response_json is not None
+    assert found.fetchall() == [(None, row.response_json.decode()), (None, None)]
     store.close()

@@ -93,4 +93,4 @@ def test_a_rule_of_one_server_holds_wherever_it_may_have_spoken(server: str | No
     exchange = settled(a_session(), params=b'{"pin":"1234"}').exchange
     exchange.server_name = server
     ((row,), _) = builder.event_rows([exchange])
-    assert ("1234" not in msgspec.json.encode(row).decode()) == is_masked
+    assert ("1234" not in repr(row)) == is_masked

@@ -23,7 +23,7 @@ from callgate.recorder.journal import (
 
 def row(number: int) -> bytearray:
     rows_json = b'[{"sql":"SELECT %d","id":"%b"}]' % (number, b"x" * 300)
-    return frame(EVENTS, rows_json, 1, [(b"request %d" % number, b"")])
+    return frame(EVENTS, rows_json, 1, [b"request %d" % number, b""])
 
 
 def statements(path: Path) -> list[str]:

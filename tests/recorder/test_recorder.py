@@ -185,13 +185,28 @@ async def test_a_call_that_lasts_is_in_the_record_before_it_ends_and_once_afterw
     assert (found["outcome"], found["id"]) == ("answered", exchange.exchange_id)
 
 
-async def test_bodies_are_cut_at_their_limit_and_say_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("letter", ["x", "漢"])
+async def test_bodies_are_cut_at_their_limit_and_say_so(tmp_path: Path, letter: str) -> None:
     record = Record(tmp_path)
-    record.emit(settled(a_session(), reply=b'"%b"' % (b"x" * 300_000)))
+    record.emit(settled(a_session(), reply=f'"{letter * 300_000}"'.encode()))
     (listed,) = (await record.reader.events(EventFilter(), 10)).rows
     found = await record.reader.event(listed["id"])
     assert found is not None
-    assert (len(found["response_json"]), found["response_bytes"], found["is_cut"]) == (262_144, 300_002, True)
+    assert found["response_json"] == '"' + letter * 262_143
+    assert (found["response_bytes"], found["is_cut"]) == (300_000 * len(letter.encode()) + 2, True)
+    await record.close()
+
+
+@pytest.mark.parametrize(
+    "reply", ['"漢字 grüße 🎉"'.encode(), b'"\xff\xc3"', b'"\xed\xa0\x80"', b'"\xc0\xaf"']
+)
+async def test_a_body_is_kept_as_it_is_but_for_what_is_no_text(tmp_path: Path, reply: bytes) -> None:
+    record = Record(tmp_path)
+    record.emit(settled(a_session(), reply=reply))
+    (listed,) = (await record.reader.events(EventFilter(), 10)).rows
+    found = await record.reader.event(listed["id"])
+    assert found is not None
+    assert found["response_json"] == reply.decode(errors="replace")
     await record.close()
 
 

@@ -23,7 +23,7 @@ def exchange_with(in_meta: str | None, in_header: str | None, trace: Trace | Non
     envelope = dataclasses.replace(exchange.arrival.envelope, traceparent=in_meta)
     headers = None if in_header is None else {"traceparent": in_header}
     arrival = msgspec.structs.replace(exchange.arrival, envelope=envelope, headers=headers)
-    return dataclasses.replace(exchange, arrival=arrival, trace=trace)
+    return msgspec.structs.replace(exchange, arrival=arrival, trace=trace)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside, Event, ExchangeSettled
+from callgate.model.exchange import Outcome
 from callgate.model.health import State
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_reader import Query, RecordReader
@@ -30,11 +31,14 @@ _METHODS = frozenset(
 _STATES = tuple(State)
 
 
-class _Latency:
-    __slots__ = ("counts", "sum_s")
+class _Tally:
+    """Of one server and method."""
+
+    __slots__ = ("durations", "outcomes", "sum_s")
 
     def __init__(self) -> None:
-        self.counts = [0] * (len(_BUCKETS) + 1)
+        self.outcomes: dict[Outcome, int] = {}
+        self.durations = [0] * (len(_BUCKETS) + 1)
         self.sum_s = 0.0
 
 
@@ -43,48 +47,46 @@ class CallMeter:
 
     def __init__(self, inner: EventSink) -> None:
         self._inner = inner
-        self._outcomes: dict[tuple[str, str, str], int] = {}
-        self._latencies: dict[tuple[str, str], _Latency] = {}
+        self._tallies: dict[tuple[str, str], _Tally] = {}
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)
         if isinstance(event, Aside):
-            method = event.method if event.method in _METHODS else "other"
-            self._count(event.server_name or "", method, event.settlement.outcome.value)
-            return
-        if not isinstance(event, ExchangeSettled):
-            return
-        exchange = event.exchange
-        settlement, duration_ms = exchange.settlement, exchange.duration_ms
-        if settlement is None or duration_ms is None:
-            return
-        method = exchange.arrival.method
-        labels = (exchange.server_name or "", method if method in _METHODS else "other")
-        self._count(*labels, settlement.outcome.value)
-        latency = self._latencies.get(labels)
-        if latency is None:
-            latency = self._latencies[labels] = _Latency()
-        seconds = duration_ms / 1000
-        latency.counts[bisect_left(_BUCKETS, seconds)] += 1
-        latency.sum_s += seconds
+            self._count(event.server_name, event.method, event.settlement.outcome)
+        elif isinstance(event, ExchangeSettled):
+            exchange = event.exchange
+            settlement, duration_ms = exchange.settlement, exchange.duration_ms
+            if settlement is not None and duration_ms is not None:
+                tally = self._count(exchange.server_name, exchange.arrival.method, settlement.outcome)
+                seconds = duration_ms / 1000
+                tally.durations[bisect_left(_BUCKETS, seconds)] += 1
+                tally.sum_s += seconds
 
-    def _count(self, server: str, method: str, outcome: str) -> None:
-        labels = (server, method, outcome)
-        self._outcomes[labels] = self._outcomes.get(labels, 0) + 1
+    def _count(self, server: str | None, method: str, outcome: Outcome) -> _Tally:
+        labels = (server or "", method if method in _METHODS else "other")
+        tally = self._tallies.get(labels)
+        if tally is None:
+            tally = self._tallies[labels] = _Tally()
+        tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + 1
+        return tally
 
     def lines(self) -> Iterator[str]:
         name = "callgate_exchanges_total"
         yield from _head(name, "counter", "Requests and notifications, by what became of them.")
-        for (server, method, outcome), count in sorted(self._outcomes.items()):
-            yield f"{name}{_labels(server=server, method=method, outcome=outcome)} {count}"
+        tallies = sorted(self._tallies.items())
+        for (server, method), tally in tallies:
+            for outcome, count in sorted(tally.outcomes.items()):
+                yield f"{name}{_labels(server=server, method=method, outcome=outcome)} {count}"
         name = "callgate_exchange_duration_seconds"
         yield from _head(name, "histogram", "From arrival to answer.")
-        for (server, method), latency in sorted(self._latencies.items()):
+        for (server, method), tally in tallies:
+            if not any(tally.durations):
+                continue  # only what had no duration: refused at the door, or said out of turn
             total = 0
-            for bound, count in zip((*map(str, _BUCKETS), "+Inf"), latency.counts, strict=True):
+            for bound, count in zip((*map(str, _BUCKETS), "+Inf"), tally.durations, strict=True):
                 total += count
                 yield f"{name}_bucket{_labels(server=server, method=method, le=bound)} {total}"
-            yield f"{name}_sum{_labels(server=server, method=method)} {latency.sum_s:.6f}"
+            yield f"{name}_sum{_labels(server=server, method=method)} {tally.sum_s:.6f}"
             yield f"{name}_count{_labels(server=server, method=method)} {total}"
 
 

@@ -2,18 +2,18 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Protocol
+
+import msgspec
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 Headers = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct):
     method: str
     target: str  # as sent: path and query
     headers: list[tuple[str, str]]  # names in lower case, in order, duplicates kept
@@ -89,8 +89,8 @@ class Responder:
         self.on_silence = None
         # Neither has a body, and the length of a 304 would be that of the answer it stands for.
         length = b"" if status in (204, 304) else b"content-length: %d\r\n" % len(body)
-        head = _head(status, headers) + length + b"\r\n"
-        self._connection.write(head if self._head_only else head + body)
+        sent = b"" if self._head_only else body
+        self._connection.write(b"".join((_head(status, headers), length, b"\r\n", sent)))
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True

@@ -5,8 +5,9 @@ Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, w
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
@@ -20,8 +21,7 @@ _KEPT_STREAMS = 16
 _PRIMING_SINCE = "2025-11-25"
 
 
-@dataclass(slots=True)
-class OpenRequest:
+class OpenRequest(msgspec.Struct):
     task: asyncio.Task[Any]
     cancelled: bool = False
 

@@ -196,6 +196,8 @@ def _is_mcp(path: str) -> bool:
 
 def _single(headers: list[tuple[str, str]]) -> Mapping[str, str]:
     """Headers as a mapping: those that decide something may come once, others are joined as HTTP says."""
+    if len(each := dict(headers)) == len(headers):
+        return each
     merged: dict[str, str] = {}
     for name, value in headers:
         if name not in merged:

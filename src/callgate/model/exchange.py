@@ -8,7 +8,6 @@ Rules
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
@@ -65,8 +64,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
     truncated: bool = False
 
 
-@dataclass(slots=True)
-class Hop:
+class Hop(msgspec.Struct):
     """One leg of an exchange to one upstream."""
 
     upstream: str
@@ -100,14 +98,13 @@ class Settlement(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     exchange_id: str
     arrival: Arrival
     session: Session
     opened_at: float  # wall clock, for people
     opened_mono: float  # monotonic clock, for durations
-    hops: list[Hop] = field(default_factory=list[Hop])
+    hops: list[Hop] = []  # msgspec makes a new one for each exchange
     server_name: str | None = None  # the upstream, or "aggregate" for a merged list
     tool_name: str | None = None  # the name the client used
     annotations: bytes | None = None  # snapshot of the tool's annotations at call time

@@ -23,15 +23,16 @@ class _Entropy:
     """The system's CSPRNG by the page: asking it for each id took a fortieth of a request."""
 
     def __init__(self) -> None:
-        self._page = b""
+        self._page = ""
         self._at = 0
 
-    def take(self, count: int) -> bytes:
-        if self._at + count > len(self._page):
-            self._page, self._at = os.urandom(4096), 0
-        taken = self._page[self._at : self._at + count]
-        self._at += count
-        return taken
+    def take(self, digits: int) -> str:
+        """Hexadecimal ones, four bits each."""
+        begin, end = self._at, self._at + digits
+        if end > len(self._page):
+            self._page, begin, end = os.urandom(4096).hex(), 0, digits
+        self._at = end
+        return self._page[begin:end]
 
 
 _entropy = _Entropy()
@@ -39,12 +40,12 @@ _entropy = _Entropy()
 
 def new_trace_id() -> str:
     """For the thread of the event loop only, as `new_exchange_id`."""
-    return _entropy.take(16).hex()
+    return _entropy.take(32)
 
 
 def new_span_id() -> str:
     """For the thread of the event loop only."""
-    return _entropy.take(8).hex()
+    return _entropy.take(16)
 
 
 def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
@@ -53,7 +54,6 @@ def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
     `entropy` (10 bytes) is an argument for tests; by default it comes from the system's CSPRNG. For the
     thread of the event loop only.
     """
-    random = entropy if entropy is not None else _entropy.take(10)
-    text = random.hex()
+    text = entropy.hex() if entropy is not None else _entropy.take(20)
     millis = f"{int(now_s * 1000) & 0xFFFF_FFFF_FFFF:012x}"
     return f"{millis[:8]}-{millis[8:]}-7{text[1:4]}-{_VARIANT[text[4]]}{text[5:8]}-{text[8:]}"

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 
 class Kind(Enum):
     """The kinds of offers: the method that lists them, the member of its result, the one that names each."""
@@ -17,9 +19,11 @@ class Kind(Enum):
         self.member = member
         self.key = key
 
+    # Enum's own is Python code, and every call looks for what is known by its kind.
+    __hash__ = object.__hash__
 
-@dataclass(frozen=True, slots=True)
-class Route:
+
+class Route(msgspec.Struct, frozen=True):
     upstream: str
     native_name: str  # a name, a uri or a uri template
 
@@ -36,3 +40,4 @@ class Offer:
     route: Route
     definition: bytes  # raw JSON object with the public name
     annotations: bytes | None = None  # raw JSON object; None when the upstream declared none
+    may_want_headers: bool = True  # whether to look in the definition for arguments that headers repeat

@@ -4,7 +4,6 @@ A group is looked through for secrets in one go: most groups hold none, and aski
 would cost more than everything else here. One bad event costs no other, and is itself still told of.
 """
 
-import dataclasses
 import hashlib
 import logging
 from collections.abc import Iterable, Mapping
@@ -68,7 +67,7 @@ class RowBuilder:
         redactor = self._redactor_for(aside.server_name)
         row = storable(aside_row(aside, redactor))
         row.is_redacted = _is_masked(row)
-        if len(row.request_json or "") > self._max_body_bytes:
+        if len(row.request_json or b"") > self._max_body_bytes:
             _cut(row, self._max_body_bytes)
         return row
 
@@ -155,7 +154,7 @@ def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> Ev
         json(rpc_id),
         server_name=exchange.server_name,
         tool_name=exchange.tool_name and text(exchange.tool_name),
-        request_json=json(params),
+        request_json=redactor.body(params),
         annotations=json(exchange.annotations),
         request_bytes=len(params),
     )
@@ -187,8 +186,8 @@ def aside_row(aside: Aside, redactor: Redactor) -> EventRow:
         error_code=settlement.error_code,
         outcome=settlement.outcome,
         ended_by=settlement.ended_by,
-        request_json=redactor.json(aside.params),
-        response_json=redactor.json(settlement.reply),
+        request_json=redactor.body(aside.params),
+        response_json=redactor.body(settlement.reply),
         request_bytes=aside.size_bytes,
         response_bytes=len(settlement.reply or b""),
         is_cut=aside.size_bytes > 0 and not aside.params,
@@ -205,12 +204,12 @@ def _add_settlement(row: EventRow, exchange: Exchange, settlement: Settlement, r
         row.error = redactor.text(error)
     row.error_code = settlement.error_code
     if reply is not None:
-        row.response_json = redactor.json(reply)
+        row.response_json = redactor.body(reply)
         row.response_bytes = len(reply)
 
 
 def _as_opened(exchange: Exchange) -> Exchange:
-    return dataclasses.replace(exchange, settlement=None, hops=[])
+    return msgspec.structs.replace(exchange, settlement=None, hops=[])
 
 
 def _add_hops(row: EventRow, exchange: Exchange, redactor: Redactor) -> None:
@@ -256,9 +255,9 @@ def _cut(row: EventRow, limit: int) -> None:
     """Bodies to at most `limit` each; all hops together may have eight times that, or a merged list of a
     hundred servers would be a hundred times as long as what the client got."""
     for body in ("request_json", "response_json"):
-        text = getattr(row, body)
-        if text is not None and len(text) > limit:
-            setattr(row, body, text[:limit])
+        raw: bytes | None = getattr(row, body)
+        if raw is not None and len(raw) > limit and len(text := raw.decode()) > limit:
+            setattr(row, body, text[:limit].encode())
             row.is_cut = True
     left = 8 * limit
     for hop in row.hops:
@@ -273,8 +272,11 @@ def _cut(row: EventRow, limit: int) -> None:
 
 
 def _is_masked(row: EventRow) -> bool:
-    texts = (row.request_json, row.response_json, row.error, row.sql, row.tool_name, row.client)
-    return any(text is not None and "***" in text for text in texts)
+    bodies = (row.request_json, row.response_json)
+    texts = (row.error, row.sql, row.tool_name, row.client)
+    return any(body is not None and b"***" in body for body in bodies) or any(
+        text is not None and "***" in text for text in texts
+    )
 
 
 def storable(value: Any) -> Any:

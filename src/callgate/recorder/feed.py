@@ -126,10 +126,14 @@ class Feed:
         told = {name: getattr(row, name) for name in row.__struct_fields__ if name not in _UNTOLD}
         for body in ("request_json", "response_json"):
             if told[body] is not None:
-                told[body] = told[body][:_SHOWN_CHARS]
+                told[body] = _beginning(told[body])
         if happening == "exchange_started":
             told = {name: value for name, value in told.items() if name in _KNOWN_AT_FIRST}
         return FeedRow(seq, happening, told)
+
+
+def _beginning(body: bytes) -> str:
+    return str(body[: 4 * _SHOWN_CHARS], "utf-8", "replace")[:_SHOWN_CHARS]  # of 4 bytes each at most
 
 
 _UNTOLD = frozenset({"hops", "writer", "was_open"})

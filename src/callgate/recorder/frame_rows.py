@@ -39,20 +39,17 @@ class Framer:
 
 
 def _with_bodies(kind: bytes, rows: list[EventRow], wanted_rows: int = 0) -> bytearray:
-    bodies = [(row.request_json, row.response_json) for row in rows]
+    requests = [row.request_json for row in rows]
+    responses = [row.response_json for row in rows]
     for row in rows:
         row.request_json = row.response_json = None
     try:
         rows_json = _encoded(rows)
     finally:  # whoever listens is told them too
-        for row, (request, response) in zip(rows, bodies, strict=True):
+        for row, request, response in zip(rows, requests, responses, strict=True):
             row.request_json, row.response_json = request, response
-    raw = [(_raw(request), _raw(response)) for request, response in bodies]
-    return frame(kind, rows_json, len(rows), raw, wanted_rows=wanted_rows)
-
-
-def _raw(body: str | None) -> bytes:
-    return body.encode(errors="replace") if body else b""
+    bodies = [body or b"" for body in requests + responses]
+    return frame(kind, rows_json, len(rows), bodies, wanted_rows=wanted_rows)
 
 
 def _encoded(rows: Sequence[SessionRow] | Sequence[EventRow] | Sequence[GapRow]) -> bytes:

@@ -33,13 +33,16 @@ class Bodies:
     offsets: "array[int]"
     data: memoryview
 
-    def texts(self, place: int) -> tuple[str | None, str | None]:
-        """Request and response of one row."""
-        return self._text(place), self._text(self.count + place)
+    def of_row(self, place: int) -> tuple[memoryview, memoryview]:
+        """Its request and response."""
+        return self._body(place), self._body(self.count + place)
 
-    def _text(self, place: int) -> str | None:
-        body = self.data[self.offsets[place] : self.offsets[place + 1]]
-        return str(body, "utf-8", "replace") or None
+    def texts(self, place: int) -> tuple[str | None, str | None]:
+        request, response = self.of_row(place)
+        return str(request, "utf-8", "replace") or None, str(response, "utf-8", "replace") or None
+
+    def _body(self, place: int) -> memoryview:
+        return self.data[self.offsets[place] : self.offsets[place + 1]]
 
 
 def joined(several: Sequence[Bodies]) -> Bodies:
@@ -79,16 +82,16 @@ def frame(
     kind: bytes,
     rows_json: bytes,
     count: int,
-    bodies: Sequence[tuple[bytes, bytes]] = (),
+    bodies: Sequence[bytes] = (),
     *,
     wanted_rows: int = 0,
 ) -> bytearray:
-    """`bodies`: request and response of each row, for kinds that have them."""
+    """`bodies`: of kinds that have them, the requests of all rows, then their responses."""
     head = _ROWS_HEAD.pack(kind, wanted_rows, count, len(rows_json))
     parts = [bytes(HEAD.size), head, rows_json, b" " * (-len(rows_json) % _OFFSET_BYTES)]
     if kind in WITH_BODIES:
-        texts = [request for request, _ in bodies] + [response for _, response in bodies]
-        parts += (array(_OFFSET, accumulate(map(len, texts), initial=0)).tobytes(), *texts)
+        parts.append(array(_OFFSET, accumulate(map(len, bodies), initial=0)).tobytes())
+        parts += bodies
     made = bytearray().join(parts)
     HEAD.pack_into(made, 0, len(made) - HEAD.size, zlib.crc32(memoryview(made)[HEAD.size :]))
     return made

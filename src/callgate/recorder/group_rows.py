@@ -65,7 +65,7 @@ class Grouper:
             else:
                 self._note_session(event.session, group, is_end=True)
         group.events += self._event_rows(settled, losses)
-        for row in group.events:
+        for row in group.events if bodiless else ():
             if (bare := bodiless.get(row.id)) is not None:
                 row.request_bytes, row.response_bytes = bare.request_bytes, bare.response_bytes
                 row.is_cut = True

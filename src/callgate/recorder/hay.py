@@ -40,9 +40,11 @@ class Hay:
 
     def pieces(self) -> list[bytes]:
         """Raises UnicodeEncodeError."""
-        texts = "\n".join(self._texts).encode()
-        small = [raw for raw in self._raws if len(raw) <= _JOINED_BYTES]
-        return [b"\n".join([*small, texts]), *(raw for raw in self._raws if len(raw) > _JOINED_BYTES)]
+        raws = self._raws
+        if self._texts:
+            raws.append("\n".join(self._texts).encode())
+        long = [raw for raw in raws if len(raw) > _JOINED_BYTES]
+        return [b"\n".join([raw for raw in raws if len(raw) <= _JOINED_BYTES] if long else raws), *long]
 
     def _add_hop(self, hop: Hop, params: bytes, reply: bytes | None) -> None:
         if hop.params is not params:

@@ -5,7 +5,6 @@
 2. What was put is taken in its order.
 """
 
-import dataclasses
 import threading
 import time
 from collections import deque
@@ -121,11 +120,11 @@ def _bodiless(exchange: Exchange) -> Bodiless:
     """The statement stays, it is what an audit asks for."""
     arrival, settlement = exchange.arrival, exchange.settlement
     reply = settlement.reply if settlement is not None else None
-    bare = dataclasses.replace(
+    bare = msgspec.structs.replace(
         exchange,
         arrival=msgspec.structs.replace(arrival, params=b"", headers=None),
         settlement=settlement and msgspec.structs.replace(settlement, reply=None),
-        hops=[dataclasses.replace(hop, params=b"", result=None) for hop in exchange.hops],
+        hops=[msgspec.structs.replace(hop, params=b"", result=None) for hop in exchange.hops],
         annotations=None,
     )
     return Bodiless(bare, len(arrival.params), len(reply or b""))

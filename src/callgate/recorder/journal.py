@@ -102,9 +102,10 @@ class JournalWriter:
 
 def _write_all(fd: int, parts: Sequence[bytes | bytearray]) -> None:
     written = os.writev(fd, parts)
-    rest = memoryview(b"".join(parts)[written:]) if written < sum(map(len, parts)) else memoryview(b"")
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    if written < sum(map(len, parts)):
+        rest = memoryview(b"".join(parts))[written:]
+        while rest:
+            rest = rest[os.write(fd, rest) :]
 
 
 def segments(folder: Path) -> list[Path]:

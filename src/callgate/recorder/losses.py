@@ -1,19 +1,18 @@
 """What could not be kept, counted exactly until the record can say so itself."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from callgate.recorder.rows import GapRow, micros
 
 
-@dataclass(slots=True)
-class Loss:
+class Loss(msgspec.Struct):
     """A gap that still grows."""
 
     what: str
     since: int = 0
     until: int = 0
     count: int = 0
-    reasons: dict[str, None] = field(default_factory=dict[str, None])  # in their order, each once
+    reasons: dict[str, None] = {}  # in their order, each once
 
     def add(self, at_s: float, reason: str) -> None:
         at = micros(at_s)
@@ -26,10 +25,9 @@ class Loss:
         return GapRow(self.since, self.until, self.count, f"{self.what}: {', '.join(self.reasons)}")
 
 
-@dataclass(slots=True)
-class Losses:
-    bodiless: Loss = field(default_factory=lambda: Loss("recorded without bodies"))
-    missing: Loss = field(default_factory=lambda: Loss("not recorded"))
+class Losses(msgspec.Struct):
+    bodiless: Loss = msgspec.field(default_factory=lambda: Loss("recorded without bodies"))
+    missing: Loss = msgspec.field(default_factory=lambda: Loss("not recorded"))
 
     def rows(self) -> list[GapRow]:
         return [loss.row() for loss in (self.bodiless, self.missing) if loss.count]

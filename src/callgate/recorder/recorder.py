@@ -18,6 +18,7 @@ from callgate.model.errors import RefusedError, SetupError
 from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
 from callgate.ports.record_reader import Backlog
 from callgate.recorder.asides import Asides
+from callgate.recorder.bell import Bell
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.feed import Feed
 from callgate.recorder.folder import make_record_folder
@@ -72,8 +73,8 @@ class Recorder:
         self.feed = Feed()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._flushes: deque[CaughtUp] = deque()
-        self._wake = threading.Event()
-        self._hurry = threading.Event()
+        self._wake = Bell()
+        self._hurry = Bell()
         self._stopping = False
         self._is_over = False
         self._trouble = Trouble()
@@ -107,8 +108,7 @@ class Recorder:
         elif isinstance(event, Aside) and not self._asides.admit(event, time.monotonic()):
             return
         self._intake.put(event)
-        if not self._wake.is_set():
-            self._wake.set()
+        self._wake.ring()
 
     # ---- ports.RecordGate
 
@@ -125,8 +125,8 @@ class Recorder:
             return None
         written: asyncio.Future[None] = self._loop.create_future()
         self._waiting.append(written)
-        if len(self._waiting) >= self._in_flight * _ENOUGH and not self._hurry.is_set():
-            self._hurry.set()
+        if len(self._waiting) >= self._in_flight * _ENOUGH:
+            self._hurry.ring()
         return written
 
     # ---- for the reader
@@ -134,8 +134,8 @@ class Recorder:
     def flush(self, caught_up: CaughtUp) -> None:
         """On the loop. It is called, on any thread, once everything emitted so far is in the store."""
         self._flushes.append(caught_up)
-        self._hurry.set()
-        self._wake.set()
+        self._hurry.ring()
+        self._wake.ring()
         if self._is_over:
             self._answer_late()
 
@@ -154,8 +154,8 @@ class Recorder:
     async def close(self) -> None:
         """Everything emitted so far is in the journal, and in the store if it was ours to write."""
         self._stopping = True
-        self._hurry.set()
-        self._wake.set()
+        self._hurry.ring()
+        self._wake.ring()
         await asyncio.to_thread(self._join)
         self._is_over = True
         self._answer_late()
@@ -176,16 +176,16 @@ class Recorder:
     def _run(self) -> None:
         last = False
         while not last:
-            self._wake.wait(timeout=_IDLE_S)
-            self._hurry.wait(timeout=self._gather_s)
+            self._wake.wait(_IDLE_S)
+            self._hurry.wait(self._gather_s)
             last = self._turn()
         if missing := self._unwritten_events + len(self._intake):
             _log.error("%d events could not be recorded before the end", missing)
 
     def _turn(self) -> bool:
         """One round; whether it was the last."""
-        self._wake.clear()
-        self._hurry.clear()
+        self._wake.hush()
+        self._hurry.hush()
         last = self._stopping  # read before the queue: what was emitted until then is in this turn
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]

@@ -18,9 +18,10 @@ from callgate.recorder.dsn import MASK, mask_passwords
 from callgate.recorder.listed_columns import with_masked_columns
 from callgate.recorder.needles import Mask, Needles
 from callgate.recorder.secret_patterns import KINDS
+from callgate.recorder.sieve import Sieve
 
 DEFAULT_KEYS = ("authorization", "token", "password", "secret", "api_key", "access_token")
-MASKED_JSON = f'"{MASK}"'
+MASKED_JSON = f'"{MASK}"'.encode()
 
 # What is longer and under suspicion is masked whole: taking a document apart holds the interpreter's lock,
 # and nobody reads a megabyte in the record.
@@ -28,7 +29,7 @@ _MAX_PARSED_BYTES = 1024 * 1024
 # Escapes can spell any of the others: what an ASCII character or a slash is written as counts as found.
 _ESCAPES = r"\\u00[0-7]|\\u017[fF]|\\u212[aA]|\\/"
 _ANY_ESCAPE = r"\\u|\\/"
-_DSN = r"://[^\s\"'`/:]*:"
+_DSN = r"://[^\t\n\f\r \"'`/:]*:"
 _SPELLED_BREAK = r"\\[nrt]"
 _WORD_BEGINS = re.compile(r"\\b(?=[A-Za-z0-9(\[])")
 # Letters, digits, a few signs, classes and repetitions of them; no anchors, no ".", nothing negated.
@@ -44,7 +45,10 @@ class Redactor:
         spelled = "|".join(map(_quoted, sorted(self.keys)))
         is_ascii = all(key.isascii() for key in self.keys) and not extra_patterns
         hints = [f"(?i){spelled}", _DSN, *(kind.hint for kind in KINDS), *map(_hint_of, extra_patterns)]
-        self._hints = Needles([*hints, _ESCAPES if is_ascii else _ANY_ESCAPE])
+        hints.append(_ESCAPES if is_ascii else _ANY_ESCAPE)
+        self._hints = Needles(hints)
+        # Ours are known to mean the same to both libraries; of an operator's nobody knows.
+        self._sieve = Sieve(hints) if is_ascii else None
         named = Mask(
             rf"(?i)((?:^|[^a-z0-9]|{_SPELLED_BREAK})(?:{spelled})\\*[\"']?\s*[:=]\s*)"
             r"(?:\\*\"[^\"]*\"?|\\*'[^']*'?|[^\s,;&}\])\"']+)"
@@ -64,22 +68,28 @@ class Redactor:
         return cls(keys, tuple(patterns))
 
     def is_clean(self, hay: bytes) -> bool:
-        """Cheap (about 1 ns a byte) and never wrong towards "yes", over many texts and raw JSON at once."""
+        """Cheap (0.2 or 1.5 ns a byte), never wrong towards "yes"; over many texts and raw JSON at once."""
+        if self._sieve is not None and self._sieve.catches_nothing(hay):
+            return True
         return not self._hints.found(hay)
 
-    def json(self, raw: bytes | None) -> str | None:
-        """Raw JSON as text to be stored."""
+    def body(self, raw: bytes | None) -> bytes | None:
+        """Raw JSON as it is stored, in valid UTF-8."""
         if not raw:
             return None
         if self.is_clean(raw):
-            return str(raw, "utf-8", "replace")
+            return _utf8(raw)
         if len(raw) > _MAX_PARSED_BYTES:
             return MASKED_JSON
         try:
-            return msgspec.json.encode(self._clean(msgspec.json.decode(raw))).decode()
+            return msgspec.json.encode(self._clean(msgspec.json.decode(raw)))
         except Exception:  # noqa: BLE001 - not JSON, not UTF-8, nested too deep, a number out of range, ...
             # Nothing of it can be told apart from a secret.
             return MASKED_JSON
+
+    def json(self, raw: bytes | None) -> str | None:
+        body = self.body(raw)
+        return None if body is None else body.decode()
 
     def text(self, text: str) -> str:
         raw = text.encode(errors="surrogatepass")
@@ -124,7 +134,7 @@ class MaskAll(Redactor):
     def __init__(self) -> None:
         pass
 
-    def json(self, raw: bytes | None) -> str | None:
+    def body(self, raw: bytes | None) -> bytes | None:
         return MASKED_JSON if raw else None
 
     def text(self, text: str) -> str:
@@ -137,11 +147,25 @@ class KnownClean(Redactor):
     def __init__(self) -> None:
         pass
 
+    def body(self, raw: bytes | None) -> bytes | None:
+        return _utf8(raw) if raw else None
+
     def json(self, raw: bytes | None) -> str | None:
         return str(raw, "utf-8", "replace") if raw else None
 
     def text(self, text: str) -> str:
         return text
+
+
+def _utf8(raw: bytes) -> bytes:
+    """Itself, unless it is something else."""
+    if raw.isascii():
+        return raw
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode(errors="replace").encode()
+    return raw
 
 
 def _beginning_anywhere(form: str) -> str:

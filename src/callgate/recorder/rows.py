@@ -5,8 +5,6 @@ journal, as JSON: DuckDB reads that itself, so between journal and table no Pyth
 microseconds since 1970 in UTC.
 """
 
-from dataclasses import dataclass, field
-
 import msgspec
 
 
@@ -70,8 +68,8 @@ class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
     error_code: str | None = None
     outcome: str | None = None
     ended_by: str | None = None
-    request_json: str | None = None
-    response_json: str | None = None
+    request_json: bytes | None = None  # valid UTF-8; in the journal it lies beside the JSON, as it is here
+    response_json: bytes | None = None
     annotations: str | None = None
     request_bytes: int = 0
     response_bytes: int = 0
@@ -91,7 +89,7 @@ class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
     cached: bool = False
     trace_id: str | None = None
     principal: str | None = None  # of a row without a session: who sent it
-    hops: list[HopRow] = msgspec.field(default_factory=list[HopRow])
+    hops: list[HopRow] = []
 
 
 class GapRow(msgspec.Struct, gc=False):
@@ -103,15 +101,14 @@ class GapRow(msgspec.Struct, gc=False):
     reason: str
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct):
     """Rows that are journalled together; `created` are those of `sessions` that just began."""
 
-    created: list[SessionRow] = field(default_factory=list[SessionRow])
-    sessions: list[SessionRow] = field(default_factory=list[SessionRow])
-    opened: list[EventRow] = field(default_factory=list[EventRow])
-    events: list[EventRow] = field(default_factory=list[EventRow])
-    gaps: list[GapRow] = field(default_factory=list[GapRow])
+    created: list[SessionRow] = []
+    sessions: list[SessionRow] = []
+    opened: list[EventRow] = []
+    events: list[EventRow] = []
+    gaps: list[GapRow] = []
 
 
 def micros(unix_s: float) -> int:

@@ -1,8 +1,9 @@
 """What secrets look like when no key names them: the forms that issuers gave theirs, and texts that hold one.
 
 Each kind has a *hint* and a *form*. Hints are short and go into one RE2 set, which is asked about whole
-groups of rows at once: a hint must find at least whatever its form finds, may find more, and holds no counted
-repetition (a set that runs out of memory answers "no"). A form is exact; its first group, if any, is kept.
+groups of rows at once: a hint must find at least whatever its form finds, may find more, holds no counted
+repetition (a set that runs out of memory answers "no"), and nothing that `sieve` might read in another way:
+characters, classes of them and repetitions. A form is exact; its first group, if any, is kept.
 """
 
 from dataclasses import dataclass

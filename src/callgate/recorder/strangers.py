@@ -92,4 +92,5 @@ def _add_bodies(batch: Batch, frames: dict[bytes, list[list[EventRow]]]) -> None
         for frame, rows in zip(batch.frames[kind], found, strict=True):
             if frame.bodies is not None:
                 for place, row in enumerate(rows):
-                    row.request_json, row.response_json = frame.bodies.texts(place)
+                    request, response = frame.bodies.of_row(place)
+                    row.request_json, row.response_json = bytes(request) or None, bytes(response) or None

@@ -10,6 +10,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.offers import Kind, Offer, Route
 from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, public_name, public_uri, short_name
+from callgate.wire.param_headers import may_declare_headers
 from callgate.wire.params import with_member
 
 # Whatever an upstream promises, a day is long enough.
@@ -82,7 +83,9 @@ def build_catalog(
             definition = native.definition
             if name != native.name:
                 definition = with_member(definition, kind.key, msgspec.json.encode(name))
-            offers[name] = by_route[route] = Offer(kind, name, route, definition, native.annotations)
+            offers[name] = by_route[route] = Offer(
+                kind, name, route, definition, native.annotations, may_declare_headers(definition)
+            )
     return Catalog(tuple(offers.values()), offers, by_route)
 
 

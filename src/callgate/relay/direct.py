@@ -51,7 +51,10 @@ class DirectPath:
     async def _call(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
         params = exchange.arrival.params
         name = exchange.tool_name = name_of(params, exchange.arrival.method)
-        catalog = await self._path.listings.perhaps(target, Kind.TOOL, asker)
+        listings = self._path.listings
+        catalog = listings.fresh(target, Kind.TOOL, asker)
+        if catalog is None:
+            catalog = await listings.perhaps(target, Kind.TOOL, asker)
         route = Route(target, name)
         # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
         # best what it has.

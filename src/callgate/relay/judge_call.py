@@ -12,12 +12,13 @@ class _Hints(msgspec.Struct):
     destructiveHint: bool = True  # noqa: N815 - the specification's default: what says nothing may destroy
 
 
+_ALLOW = Allow()
 _hints_decoder = msgspec.json.Decoder(_Hints)
 
 
 def judge_call(offer: Offer, deny_destructive: bool) -> Verdict:
     if not deny_destructive or not _may_destroy(offer):
-        return Allow()
+        return _ALLOW
     return Deny(
         REFUSED_DESTRUCTIVE,
         rule="policy.destructive",

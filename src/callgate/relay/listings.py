@@ -100,18 +100,24 @@ class Listings:
         """As far as it is known, without asking anybody."""
         return self._catalog(kind, self._views(asker))
 
+    def fresh(self, name: str, kind: Kind, asker: Asker) -> Catalog | None:
+        """The catalog with this upstream's part in it, if that is not older than it should be."""
+        views = self._views(asker)
+        view = self._upstreams[name].view_of(asker.session) if views is not self._common else None
+        return None if self._is_stale((name, kind, view), time.monotonic()) else self._catalog(kind, views)
+
     async def one(self, name: str, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog with this upstream's part in it, not older than it should be.
+        """Like `fresh`; a part that is too old is asked for.
 
         Raises what the upstream raised, unless what it said before will do.
         """
-        views = self._views(asker)
-        view = self._upstreams[name].view_of(asker.session) if views is not self._common else None
-        key = (name, kind, view)
-        if self._is_stale(key, time.monotonic()):
-            failed = await self._refresh({name: view}, kind, asker, [])
-            if name in failed and (self._is_strict or key not in self._known):
-                raise failed[name]
+        catalog = self.fresh(name, kind, asker)
+        if catalog is not None:
+            return catalog
+        views, view = self._views(asker), self._upstreams[name].view_of(asker.session)
+        failed = await self._refresh({name: view}, kind, asker, [])
+        if name in failed and (self._is_strict or (name, kind, view) not in self._known):
+            raise failed[name]
         return self._catalog(kind, views)
 
     def _is_stale(self, key: tuple[str, Kind, str | None], now: float) -> bool:
@@ -155,7 +161,8 @@ class Listings:
         )
 
     def _views(self, asker: Asker) -> Views:
-        views = tuple(upstream.view_of(asker.session) for upstream in self._upstreams.values())
+        session = asker.session
+        views = tuple([upstream.view_of(session) for upstream in self._upstreams.values()])
         return self._common if views == self._common else views
 
     def _catalog(self, kind: Kind, views: Views) -> Catalog:

@@ -133,7 +133,7 @@ class Path:
         verdict = judge_call(offer, self.denies)
         if isinstance(verdict, Deny):
             raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
-        declared = declared_headers(offer.definition)
+        declared = declared_headers(offer.definition) if offer.may_want_headers else ()
         if not declared:
             return ()
         params: dict[str, Any] = msgspec.json.decode(arrival.params)

@@ -7,7 +7,6 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -43,6 +42,7 @@ _log = logging.getLogger(__name__)
 
 # The handshake's last word: the row of `initialize` stands for all of it, and no upstream hears of it.
 _INITIALIZED = "notifications/initialized"
+_NOTHING = Reply()
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
     "notifications/tools/list_changed": (Kind.TOOL,),
@@ -126,7 +126,7 @@ class Relay:
 
     async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
         exchange = self._open(arrival)
-        reply = Reply()
+        reply = _NOTHING
         try:
             if self._record_gate is not None:
                 self._record_gate.admit()
@@ -136,18 +136,20 @@ class Relay:
             if isinstance(routed, Reply):
                 reply = routed
             else:
-                async with aclosing(routed) as items:
-                    async for item in items:
+                try:
+                    async for item in routed:
                         if isinstance(item, Reply):
                             reply = item
                             break
                         yield self._overheard.pass_on(item, exchange)
+                finally:
+                    await routed.aclose()
             reply = self._in_era(reply, exchange)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
         except (asyncio.CancelledError, GeneratorExit):
-            self._drop_unopened(exchange, Reply())
+            self._drop_unopened(exchange, _NOTHING)
             self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
             raise
         except CallgateError as error:
@@ -230,7 +232,9 @@ class Relay:
         """The answer as a client of its era expects it, whoever gave it."""
         arrival = exchange.arrival
         era = arrival.envelope.era
-        crossed = any(era_of(hop.server_protocol) not in (None, era) for hop in exchange.hops)
+        crossed = False
+        for hop in exchange.hops:
+            crossed |= hop.server_protocol is not None and era_of(hop.server_protocol) is not era
         if reply.fault is not None:
             return Reply(fault=fault_in(reply.fault, era, arrival.method)) if crossed else reply
         if reply.result is None or (era is Era.LEGACY and not crossed):

@@ -14,7 +14,7 @@ import msgspec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE, CALLER_UNSUPPORTED_VERSION
 from callgate.model.errors import CallerError
-from callgate.wire.params import Meta, Peek, meta_of, text_of, value_of
+from callgate.wire.params import NO_META, Meta, Peek, meta_of, text_of, value_of
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -30,7 +30,7 @@ _MAX_NAME_CHARS = 200
 
 def is_modern(meta: Meta) -> bool:
     """The reserved key is the mark: legacy traffic may carry `_meta`, but never this member."""
-    return bool(bytes(meta.protocol_version))
+    return meta is not NO_META and bool(bytes(meta.protocol_version))
 
 
 def read_modern(meta: Meta) -> Envelope:
@@ -99,6 +99,8 @@ def read_initialize(params: bytes) -> Envelope:
 def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
     """A later legacy request: who it is was said in the handshake, only tokens and trace are its own."""
     meta = meta_of(peeked)
+    if meta is NO_META:
+        return remembered
     token, trace = bytes(meta.progress_token) or None, text_of(meta.traceparent)
     if token is None and trace is None:
         return remembered

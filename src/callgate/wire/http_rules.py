@@ -68,12 +68,13 @@ def _media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
+@lru_cache(maxsize=256)  # a client sends the same line with every request
 def prefers_stream(accept: str) -> bool:
     """Both kinds are accepted: the one named first is taken for the preferred one."""
     return accept.lstrip()[:17].lower() == "text/event-stream"
 
 
-@lru_cache(maxsize=256)  # a client sends the same line with every request
+@lru_cache(maxsize=256)  # as above
 def accepts(accept: str, wanted: str) -> bool:
     kind = wanted.partition("/")[0]
     offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}

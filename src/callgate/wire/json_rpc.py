@@ -56,6 +56,7 @@ _frame_decoder = msgspec.json.Decoder(_Frame)
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _text_decoder = msgspec.json.Decoder(str)
 _encode = msgspec.json.encode
+_VERSION = msgspec.Raw(b'"2.0"')
 
 
 def decode(frame: bytes) -> Message | Unreadable:
@@ -87,13 +88,12 @@ def decode_batch(frame: bytes) -> list[Message | Unreadable]:
 def _classify(parsed: _Frame) -> Message | Unreadable:
     rpc_id = bytes(parsed.id)
     readable_id = rpc_id if _is_request_id(rpc_id) else None
-    if bytes(parsed.jsonrpc) != b'"2.0"':
+    if parsed.jsonrpc != _VERSION:
         return Unreadable(readable_id, _malformed('The member "jsonrpc" must be "2.0"'))
     if rpc_id and readable_id is None:
         return Unreadable(None, _malformed('The member "id" must be a string or an integer'))
-    method = bytes(parsed.method)
-    if method:
-        return _classify_call(readable_id, method, bytes(parsed.params))
+    if parsed.method:
+        return _classify_call(readable_id, parsed.method, bytes(parsed.params))
     result, error = bytes(parsed.result), bytes(parsed.error)
     if result and error == b"null":
         error = b""  # JSON-RPC 1.0's way of saying that there is none; servers still write it
@@ -104,7 +104,7 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
     )
 
 
-def _classify_call(rpc_id: bytes | None, method: bytes, params: bytes) -> Message | Unreadable:
+def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> Message | Unreadable:
     try:
         name = _text_decoder.decode(method)
     except msgspec.DecodeError:

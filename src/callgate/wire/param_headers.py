@@ -16,6 +16,7 @@ from callgate.model.errors import CallerError
 from callgate.wire.http_rules import decode_header_value, encode_header_value
 
 _ANNOTATION = "x-mcp-header"
+_ANNOTATION_BYTES = _ANNOTATION.encode()
 _PREFIX = "Mcp-Param-"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TYPES = frozenset({"string", "integer", "boolean"})
@@ -31,9 +32,14 @@ class Declared:
     type_name: str
 
 
+def may_declare_headers(definition: bytes) -> bool:
+    """Few do: of the others, once a list was read, the definition need not be looked at with each call."""
+    return _ANNOTATION_BYTES in definition
+
+
 def declared_headers(definition: bytes) -> tuple[Declared, ...]:
-    """What a tool's definition (raw JSON) declares; cheap for the many that declare nothing."""
-    if _ANNOTATION.encode() not in definition:
+    """What a tool's definition (raw JSON) declares."""
+    if not may_declare_headers(definition):
         return ()
     tool: Any = msgspec.json.decode(definition)
     found = list(_walk(tool.get("inputSchema"), (), 0))

@@ -35,7 +35,12 @@ class Peek(msgspec.Struct):
     requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
 
 
+class _Named(msgspec.Struct):
+    name: str
+
+
 _peek_decoder = msgspec.json.Decoder(Peek)
+_named_decoder = msgspec.json.Decoder(_Named)
 _meta_decoder = msgspec.json.Decoder(Meta)
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 NO_META = Meta()
@@ -52,11 +57,10 @@ def peek(params: bytes) -> Peek:
 
 def meta_of(peeked: Peek) -> Meta:
     """An absent or ill-formed `_meta` reads as empty; who needs a member will miss it."""
-    raw = bytes(peeked.meta)
-    if raw[:1] != b"{":
+    if not peeked.meta or bytes(peeked.meta)[:1] != b"{":
         return NO_META
     try:
-        return _meta_decoder.decode(raw)
+        return _meta_decoder.decode(peeked.meta)
     except msgspec.DecodeError:
         return NO_META
 
@@ -79,10 +83,10 @@ def value_of(raw: msgspec.Raw) -> Any:
 
 
 def name_of(params: bytes, method: str) -> str:
-    name = text_of(peek(params).name)
-    if name is None:
-        raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string')
-    return name
+    try:
+        return _named_decoder.decode(params).name
+    except msgspec.DecodeError as problem:
+        raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string') from problem
 
 
 def with_member(params: bytes, key: str, value: bytes) -> bytes:

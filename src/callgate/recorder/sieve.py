@@ -1,0 +1,73 @@
+"""Vectorscan: many patterns at 0.2 ns a byte where RE2 needs 1.5, and only to say that there is nothing.
+
+The only place that knows the library. Counterpart: `needles`, which is asked about whatever is caught here.
+"""
+
+import logging
+import sys
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import hyperscan
+
+_log = logging.getLogger(__name__)
+
+# Compiling costs 30 ms of CPU, as much as RE2 on so many bytes, and 8 MB: most processes never get there.
+_WORTH_BYTES = 16 * 1024 * 1024
+# RE2 is as soon done with what is shorter.
+_SHORT_BYTES = 512
+# What RE2 takes for a "k" or an "s" in a pattern of any case, and this library does not: U+212A and U+017F.
+_ODD_LETTERS = rb"\xe2\x84\xaa|\xc5\xbf"
+
+
+class Sieve:
+    """For any thread: its working memory is for one look at a time, and who finds it taken does without."""
+
+    def __init__(self, patterns: Sequence[str], worth_bytes: int = _WORTH_BYTES) -> None:
+        r"""`patterns`: in ASCII, and such as both libraries read alike (which leaves out `\s`)."""
+        self._patterns = [*(pattern.encode("ascii") for pattern in patterns), _ODD_LETTERS]
+        self._worth_bytes = worth_bytes
+        self._seen_bytes = 0
+        self._database: hyperscan.Database | None = None
+        self._lock = threading.Lock()
+
+    def catches_nothing(self, hay: bytes) -> bool:
+        """Whether it is certain that RE2 would find none of the patterns."""
+        if len(hay) < _SHORT_BYTES or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if self._database is None:
+                self._seen_bytes += len(hay)
+                if self._seen_bytes < self._worth_bytes:
+                    return False
+                self._worth_bytes = sys.maxsize  # should it fail, it is not tried again
+                self._database = _compiled(self._patterns)
+            self._database.scan(hay, match_event_handler=_stop)
+        except Exception as problem:  # noqa: BLE001 - it was stopped, or something is wrong with the library
+            if self._database is None:
+                _log.warning("Secrets are looked for at the pace of RE2: %s", type(problem).__name__)
+            return False
+        else:
+            return True
+        finally:
+            self._lock.release()
+
+
+def _compiled(patterns: Sequence[bytes]) -> "hyperscan.Database":
+    import hyperscan  # here and not above, see `_WORTH_BYTES`
+
+    database = hyperscan.Database()
+    # Each is told once: without that the library makes sure to find every place, and compiles twice as long.
+    database.compile(
+        expressions=patterns,
+        ids=range(len(patterns)),
+        elements=len(patterns),
+        flags=hyperscan.HS_FLAG_SINGLEMATCH,
+    )
+    return database
+
+
+def _stop(*_: object) -> bool:
+    return True
