@@ -39,7 +39,7 @@ def measure(target: Target, connections: int, seconds: float, cores: Cores) -> S
             process.kill()
     if process.returncode != 0:
         raise RuntimeError(f"{target.name}, {connections} connections: {out}{said}{errors}")
-    wait_until_idle(target.pid)
+    wait_until_idle(target.pid, target.quiet_s)
     result = json.loads(out)
     cost_us = (cpu_s(target.pid) - before) / result["ok"] * 1e6
     return Sample(result["rps"], cost_us, result["p50_us"] / 1000, result["p99_us"] / 1000)

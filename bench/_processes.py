@@ -36,6 +36,11 @@ class Cores:
     def on_target(self, command: Sequence[str]) -> list[str]:
         return self._on(self.target, command)
 
+    def stay_on_load(self) -> None:
+        """This process, and what it starts without a word about cores, such as a database."""
+        if self.pinned:
+            os.sched_setaffinity(0, {self.load})
+
     def _on(self, core: int, command: Sequence[str]) -> list[str]:
         return ["taskset", "-c", str(core), *command] if self.pinned else list(command)
 
@@ -109,15 +114,15 @@ def cpu_s(pid: int) -> float:
     return ticks * _TICK_S
 
 
-def wait_until_idle(pid: int, patience_s: float = 15.0) -> None:
+def wait_until_idle(pid: int, quiet_s: float = 0.3, patience_s: float = 30.0) -> None:
     """A recorder goes on after the last reply: what it still does belongs to what it served."""
     until = time.monotonic() + patience_s
-    before = cpu_s(pid)
-    while time.monotonic() < until:
+    before, since = cpu_s(pid), time.monotonic()
+    while time.monotonic() < until and time.monotonic() - since < quiet_s:
         time.sleep(0.3)
         now = cpu_s(pid)
-        if now - before <= 0.01:
-            return
+        if now - before > 0.01:
+            since = time.monotonic()
         before = now
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from _processes import FOLDER, Cores, free_port, running, wait_for_port
 
 BENCH = Path(__file__).parent
+# What was recorded is stored every five seconds: only after that has a gateway done what it served.
+STORED_S = 6.0
 _POLICY = Path("/usr/sbin/policy-rc.d")
 
 _NGINX_CONF = """
@@ -60,6 +62,7 @@ class Target:
     tool: str = "echo"
     arguments: str | None = None  # JSON, %n is the number of the call; None: mcpload's own
     expected: str | None = None  # what every reply must contain
+    quiet_s: float = 0.3  # how long it must have been without work to be done with it
 
 
 def build_tools() -> None:
@@ -169,15 +172,19 @@ class Gateway:
 
     base: str
     pid: int
+    quiet_s: float
 
     def over_http(self, name: str = "Callgate, HTTP upstream") -> Target:
-        return Target(name, f"{self.base}/servers/echo/mcp", self.pid)
+        return self._target(name, "/servers/echo/mcp")
 
     def over_stdio(self, name: str = "Callgate, stdio upstream") -> Target:
-        return Target(name, f"{self.base}/servers/pipe/mcp", self.pid)
+        return self._target(name, "/servers/pipe/mcp")
 
     def aggregate(self, name: str = "Callgate, aggregate /mcp, HTTP upstream") -> Target:
-        return Target(name, f"{self.base}/mcp", self.pid, "echo__echo")
+        return self._target(name, "/mcp", "echo__echo")
+
+    def _target(self, name: str, path: str, tool: str = "echo") -> Target:
+        return Target(name, f"{self.base}{path}", self.pid, tool, quiet_s=self.quiet_s)
 
 
 @contextmanager
@@ -201,7 +208,7 @@ def callgate(
         text += f"[mcpServers.pipe]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
     env = {} if source is None else {"PYTHONPATH": str(source)}
     with serving(cores, state, text, env) as (base, pid):
-        yield Gateway(base, pid)
+        yield Gateway(base, pid, STORED_S if recording else 0.3)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from _load import Sample, measure, median_of
 from _processes import FOLDER, Cores, end_on_sigterm, free_port, running, wait_for_port
-from _targets import Target, UnavailableError, build_tools, serving
+from _targets import STORED_S, Target, UnavailableError, build_tools, serving
 from databases.database import Database
 from databases.mariadb import mariadb_server
 
@@ -88,7 +88,8 @@ def dbhub(cores: Cores, database: Database) -> Iterator[Target]:
 def callgate(cores: Cores, database: Database, state: Path) -> Iterator[Target]:
     source = f'[[sources]]\nid = "shop"\ndsn = {json.dumps(database.dsn)}\npool_size = {POOL_SIZE}\n'
     with serving(cores, state, f"version = 1\n{source}", {}) as (base, pid):
-        yield Target("Callgate, guard and record on", f"{base}/servers/shop/mcp", pid, "query")
+        url = f"{base}/servers/shop/mcp"
+        yield Target("Callgate, guard and record on", url, pid, "query", quiet_s=STORED_S)
 
 
 def install(command: list[str]) -> None:
@@ -129,6 +130,7 @@ def main() -> int:
     build_tools()
     cores = Cores()
     samples: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
+    cores.stay_on_load()
     with ExitStack() as stack:
         database = stack.enter_context(mariadb_server())
         database.run(SETUP)
