@@ -62,6 +62,7 @@ def postgres_row(cells: Cells) -> bytes:
     return b"D" + struct.pack("!i", len(body) + 4) + body
 
 
+LOOPS = pytest.mark.parametrize(("loop", "pack"), [("lenenc_rows", mysql_row), ("int32_rows", postgres_row)])
 texts = st.none() | st.binary(max_size=40) | st.integers(240, 320).map(lambda size: b"x" * size)
 numbers = st.none() | st.integers(-(2**63), 2**64 - 1).map(lambda number: b"%d" % number)
 rows = st.lists(st.tuples(texts, numbers, texts).map(list), max_size=8)
@@ -84,7 +85,7 @@ def changed(buffer: bytes, by: list[tuple[int, int]]) -> bytes:
     return bytes(bytes_)
 
 
-@pytest.mark.parametrize(("loop", "pack"), [("lenenc_rows", mysql_row), ("int32_rows", postgres_row)])
+@LOOPS
 def test_whole_rows_become_their_cells_and_the_rest_is_left(loop: str, pack):
     cells = [b"\xc3\xa9", b"-7", None], [b"", None, b"\xff"], [b"x" * 270, b"1", b"y" * 310]
     buffer = b"".join(map(pack, cells))
@@ -106,16 +107,9 @@ def test_a_buffer_without_a_row_gives_none(loop: str):
 
 
 @needs_compiled
+@LOOPS
 @given(rows, changes, st.integers(0, 60), st.integers(0, 9), st.sampled_from([40, 1000, 2**40]))
-def test_compiled_rows_of_mysql_are_those_of_the_source(cells, by, missing, most, limit):
-    buffer = changed(b"".join(map(mysql_row, cells)), by)
+def test_compiled_rows_are_those_of_the_source(loop: str, pack, cells, by, missing, most, limit):
+    buffer = changed(b"".join(map(pack, cells)), by)
     asked = buffer, max(len(buffer) - missing, 0), most, limit
-    assert outcome(cut_rows.lenenc_rows, *asked) == outcome(PLAIN.lenenc_rows, *asked)
-
-
-@needs_compiled
-@given(rows, changes, st.integers(0, 60), st.integers(0, 9), st.sampled_from([40, 1000, 2**40]))
-def test_compiled_rows_of_postgres_are_those_of_the_source(cells, by, missing, most, limit):
-    buffer = changed(b"".join(map(postgres_row, cells)), by)
-    asked = buffer, max(len(buffer) - missing, 0), most, limit
-    assert outcome(cut_rows.int32_rows, *asked) == outcome(PLAIN.int32_rows, *asked)
+    assert outcome(getattr(cut_rows, loop), *asked) == outcome(getattr(PLAIN, loop), *asked)

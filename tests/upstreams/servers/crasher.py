@@ -1,4 +1,7 @@
-"""Says something on both pipes and dies: `crasher.py 3` by exit code, `crasher.py SIGABRT` by signal."""
+"""Says something on both pipes and dies: `crasher.py 3` by exit code, `crasher.py SIGABRT` by signal.
+
+`crasher.py 3 500`: says 500 things. `crasher.py 3 500 asked`: once it was sent a line.
+"""
 
 import os
 import signal
@@ -6,6 +9,8 @@ import sys
 
 how = sys.argv[1]
 frames = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+if sys.argv[3:] == ["asked"]:
+    sys.stdin.readline()
 for number in range(frames):
     print(f'{{"last words": {number}}}')
 sys.stdout.flush()
