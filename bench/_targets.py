@@ -172,7 +172,7 @@ class Gateway:
 
     base: str
     pid: int
-    quiet_s: float
+    quiet_s: float = STORED_S
 
     def over_http(self, name: str = "Callgate, HTTP upstream") -> Target:
         return self._target(name, "/servers/echo/mcp")
