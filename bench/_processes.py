@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent.parent / ".cache" / "bench"
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _START_S = 30.0
 _STOP_S = 10.0
+IDLE_S = 0.3  # without work for so long, most programs have none left
 
 
 class Cores:
@@ -114,7 +115,7 @@ def cpu_s(pid: int) -> float:
     return ticks * _TICK_S
 
 
-def wait_until_idle(pid: int, quiet_s: float = 0.3, patience_s: float = 30.0) -> None:
+def wait_until_idle(pid: int, quiet_s: float = IDLE_S, patience_s: float = 30.0) -> None:
     """A recorder goes on after the last reply: what it still does belongs to what it served."""
     until = time.monotonic() + patience_s
     before, since = cpu_s(pid), time.monotonic()

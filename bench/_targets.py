@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from _processes import FOLDER, Cores, free_port, running, wait_for_port
+from _processes import FOLDER, IDLE_S, Cores, free_port, running, wait_for_port
 
 BENCH = Path(__file__).parent
 # What was recorded is stored every five seconds: only after that has a gateway done what it served.
@@ -62,7 +62,7 @@ class Target:
     tool: str = "echo"
     arguments: str | None = None  # JSON, %n is the number of the call; None: mcpload's own
     expected: str | None = None  # what every reply must contain
-    quiet_s: float = 0.3  # how long it must have been without work to be done with it
+    quiet_s: float = IDLE_S  # how long it must have been without work to be done with it
 
 
 def build_tools() -> None:
@@ -208,7 +208,7 @@ def callgate(
         text += f"[mcpServers.pipe]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
     env = {} if source is None else {"PYTHONPATH": str(source)}
     with serving(cores, state, text, env) as (base, pid):
-        yield Gateway(base, pid, STORED_S if recording else 0.3)
+        yield Gateway(base, pid, STORED_S if recording else IDLE_S)
 
 
 @contextmanager

@@ -199,8 +199,7 @@ class HttpConnection(asyncio.Protocol):
     async def _serve(self, request: HttpRequest, responder: Responder) -> None:
         try:
             await self._handler(request, responder)
-            if self._drain is not None:
-                await self._drain
+            await self.drained()
         except asyncio.CancelledError:
             self.close()
         finally:

@@ -150,9 +150,6 @@ class KnownClean(Redactor):
     def body(self, raw: bytes | None) -> bytes | None:
         return _utf8(raw) if raw else None
 
-    def json(self, raw: bytes | None) -> str | None:
-        return str(raw, "utf-8", "replace") if raw else None
-
     def text(self, text: str) -> str:
         return text
 

@@ -42,13 +42,13 @@ _log = logging.getLogger(__name__)
 
 # The handshake's last word: the row of `initialize` stands for all of it, and no upstream hears of it.
 _INITIALIZED = "notifications/initialized"
-_NOTHING = Reply()
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
     "notifications/tools/list_changed": (Kind.TOOL,),
     "notifications/prompts/list_changed": (Kind.PROMPT,),
     "notifications/resources/list_changed": (Kind.RESOURCE, Kind.TEMPLATE),
 }
+_NOTHING = Reply()  # as long as none has come
 
 
 class Relay:

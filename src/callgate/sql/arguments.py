@@ -127,11 +127,9 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
     given = cast(dict[str, Any], arguments)
     values: dict[str, Bound] = {}
     problems: list[str] = []
-    absent = 0
     for parameter in parameters:
         name = parameter.name
         if name not in given:
-            absent += 1
             values[name] = _value_of(parameter, parameter.default)
             if parameter.required:
                 problems.append(f"{name}: Required")
@@ -139,9 +137,8 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
             problems.append(f"{name}: {problem}")
         else:
             values[name] = _value_of(parameter, given[name])
-    if len(given) > len(parameters) - absent:
-        known = {parameter.name for parameter in parameters}
-        problems += [f"{key[:60]}: Unrecognized parameter" for key in given if key not in known]
+    known = {parameter.name for parameter in parameters}
+    problems += [f"{key[:60]}: Unrecognized parameter" for key in given if key not in known]
     return problems or values
 
 

@@ -2,7 +2,7 @@
 """The drivers' two hot loops: from the bytes of a buffer to rows of faithful cells. Pure.
 
 This file is compiled when the package is built and a C compiler is at hand (`hatch_build.py`; `cut_rows.pxd`
-has the types); without one it runs as it stands, four times as slow. Both must do the same:
+has the types); without one it runs as it stands, five times as slow. Both must do the same:
 docs/decisions/0019-compiled-rows.md.
 
 A row that is not whole, may hold a cell above the limit, or is none at all, ends the loop and stays where it
