@@ -18,7 +18,7 @@ import uvloop
 from starlette.applications import Starlette
 
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules
-from callgate.edge.listener import Listener
+from callgate.edge.listener import Listener, ListenerLimits
 from callgate.model.events import Event
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
@@ -105,7 +105,7 @@ async def main() -> None:
     )
     nothing = MountedApp(Starlette(), is_open=lambda path: False)
     rules = GateRules(LOOPBACK_NAMES, frozenset(), ())
-    listener = Listener(BareDriver(pool), nothing, rules, 1 << 20, Unrecorded())
+    listener = Listener(BareDriver(pool), nothing, rules, ListenerLimits(1 << 20, 16_384), Unrecorded())
     await listener.start("127.0.0.1", int(sys.argv[1]))
     await asyncio.Event().wait()
 

@@ -5,6 +5,7 @@ import json
 import threading
 
 from callgate.app.audit import AuditedSink, audit_line
+from callgate.background import Background
 from callgate.model.envelope import Envelope, Era
 from callgate.model.events import ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
@@ -73,7 +74,7 @@ def test_the_query_is_cut_at_200_characters_after_its_secrets_are_taken_out():
 
 def test_every_event_goes_on_and_only_statements_are_printed():
     inner, stream = Remembering(), io.StringIO()
-    sink = AuditedSink(inner, str, stream)
+    sink = AuditedSink(inner, str, Background(), stream)
     statement = settled(StatementFacts("shop", "SELECT 1", "SELECT", "read_only", "allow"))
     events = [ExchangeOpened(statement.exchange), settled(None), statement]
     for event in events:
@@ -93,7 +94,7 @@ def test_a_stderr_that_nobody_reads_does_not_stop_the_gateway():
             return super().write(text)
 
     stream, inner = Blocked(), Remembering()
-    sink = AuditedSink(inner, str, stream, max_waiting=10)
+    sink = AuditedSink(inner, str, Background(), stream, max_waiting=10)
     event = settled(StatementFacts("shop", "SELECT 1", "SELECT", "read_only", "allow"))
     for _ in range(50):
         sink.emit(event)

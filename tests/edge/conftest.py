@@ -9,7 +9,7 @@ from edge.http_probe import HttpProbe
 from edge.scripted_answerer import ScriptedAnswerer
 
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
-from callgate.edge.listener import Listener
+from callgate.edge.listener import Listener, ListenerLimits
 from callgate.model.events import Aside, Event
 from callgate.ports.http_app import MountedApp
 
@@ -59,7 +59,7 @@ async def _open_door(tokens: tuple[Token, ...]) -> Door:
     rules = GateRules(hosts=LOOPBACK_NAMES, origins=frozenset({"https://mine.example"}), tokens=tokens)
     app = MountedApp(small_app, is_open=lambda path: path == "/healthz")
     sink = AsideSink()
-    listener = Listener(answerer, app, rules, 100_000, sink)
+    listener = Listener(answerer, app, rules, ListenerLimits(100_000, 1_000), sink)
     return Door(listener, answerer, await listener.start("127.0.0.1", 0), sink.asides)
 
 

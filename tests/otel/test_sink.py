@@ -6,6 +6,7 @@ from typing import Any
 from otel.collector import collector
 from otel.test_operations import traced
 
+from callgate.background import Background
 from callgate.model.events import Event, ExchangeSettled
 from callgate.otel.attributes import Wording
 from callgate.otel.export import Export, ExportSettings
@@ -27,7 +28,7 @@ def export_to(url: str) -> Export:
 def test_what_was_emitted_is_with_the_collector_once_the_sink_is_closed() -> None:
     kept = Kept()
     with collector() as taken:
-        sink = ExportingSink(kept, export_to(taken.url))
+        sink = ExportingSink(kept, export_to(taken.url), Background())
         for _ in range(300):
             sink.emit(ExchangeSettled(traced()))
         sink.close()
@@ -45,7 +46,7 @@ def test_an_exporter_that_hangs_costs_spans_but_neither_calls_nor_memory() -> No
 
     with collector() as taken:
         sink = ExportingSink(
-            kept, Hanging(ExportSettings(taken.url), Wording(lambda text: text)), max_waiting=5
+            kept, Hanging(ExportSettings(taken.url), Wording(lambda text: text)), Background(), max_waiting=5
         )
         for _ in range(1_000):
             sink.emit(ExchangeSettled(traced()))
@@ -64,7 +65,9 @@ def test_one_that_cannot_be_told_does_not_end_the_telling() -> None:
                     raise ValueError
                 super().tell(told)
 
-        sink = ExportingSink(Kept(), Clumsy(ExportSettings(taken.url), Wording(lambda text: text)))
+        sink = ExportingSink(
+            Kept(), Clumsy(ExportSettings(taken.url), Wording(lambda text: text)), Background()
+        )
         bad = traced()
         bad.tool_name = "bad"
         sink.emit(ExchangeSettled(bad))

@@ -1,5 +1,6 @@
 """The recorder in trouble: bad events, a full disk, a broken store. It says so once, and goes on."""
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -9,8 +10,11 @@ import duckdb
 import pytest
 from recorder.full_disk import files_end_at
 from recorder.happenings import NOW_S, Open, Record, a_session, day_file, settled, today_file
+from recorder.no_descriptors import no_descriptors
 
 from callgate.model.errors import RefusedError, SetupError
+
+DEADLINE_S = 20.0  # only against a hang
 
 
 @pytest.fixture
@@ -196,3 +200,26 @@ async def test_a_reply_does_not_wait_for_a_disk_that_is_full(recorder: Record) -
         assert written is not None
         await written
     assert len(await recorder.source_requests()) == 1
+
+
+async def test_without_descriptors_the_store_says_so_and_catches_up_afterwards(recorder: Record) -> None:
+    recorder.emit(settled(a_session(), NOW_S, sql="before"))
+    assert await statements(recorder) == ["before"]
+    with no_descriptors():
+        recorder.emit(settled(a_session(), NOW_S + 1, sql="during"))
+        error = await refusal(recorder)
+        assert "Too many open files" in error.message
+        assert "Too many open files" in (recorder.problem() or "")
+    assert await statements(recorder) == ["before", "during"]
+    assert recorder.problem() is None
+
+
+async def test_a_look_at_the_journals_that_fails_does_not_end_the_store(recorder: Record) -> None:
+    """The store's thread looks several times a second by itself, without anybody asking."""
+    with no_descriptors():
+        async with asyncio.timeout(DEADLINE_S):
+            while recorder.problem() is None:
+                await asyncio.sleep(0.01)
+    recorder.emit(settled(a_session(), NOW_S, sql="after"))
+    assert await statements(recorder) == ["after"]
+    assert recorder.problem() is None

@@ -55,6 +55,7 @@ class ApiParts:
     sources: Sequence[SourceFacts] = ()
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
     setup: Setup = field(default_factory=Setup)
+    problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
     page: PageFiles | None = None  # None: nobody comes with a browser
@@ -66,6 +67,7 @@ class HttpApi:
         self._status = parts.status
         self._meter = parts.meter
         self._redact = parts.redact
+        self._problems = parts.problems
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
         rooms = (
@@ -117,12 +119,16 @@ class HttpApi:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
-        degraded = record_problem is not None or any(entry.state is not State.UP for entry in health)
+        problems = self._problems()
+        is_well = record_problem is None and not problems
+        degraded = not is_well or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
         if request.state.principal is not None:  # names and reasons are for those who may call
             body["servers"] = [health_of(entry, self._redact) for entry in health]
             if record_problem is not None:
                 body["record"] = record_problem
+            if problems:
+                body["problems"] = list(problems)
         return json_response(body)
 
     async def metrics(self, request: Request) -> Response:

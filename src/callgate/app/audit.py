@@ -7,13 +7,13 @@ left.
 
 import queue
 import sys
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
 import msgspec
 
+from callgate.background import Background
 from callgate.model.events import Event, ExchangeSettled
 from callgate.model.exchange import Exchange, Hop, StatementFacts
 from callgate.ports.event_sink import EventSink
@@ -31,6 +31,7 @@ class AuditedSink:
         self,
         inner: EventSink,
         redact: Callable[[str], str],
+        background: Background,
         stream: TextIO | None = None,
         max_waiting: int = _MAX_WAITING,
     ) -> None:
@@ -39,8 +40,7 @@ class AuditedSink:
         self._stream = stream or sys.stderr
         self._lines: queue.Queue[str] = queue.Queue(max_waiting)
         self._lost = 0
-        self._thread = threading.Thread(target=self._write, name="callgate-audit", daemon=True)
-        self._thread.start()
+        self._thread = background.thread("audit", self._write, daemon=True)
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)

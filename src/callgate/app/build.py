@@ -11,15 +11,18 @@ from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.audit import AuditedSink
 from callgate.app.caller import RelayCaller
+from callgate.app.descriptors import Descriptors, raise_limit
+from callgate.app.private_memory import keep_memory_private
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
 from callgate.app.telemetry import ExportingSink, exporting
+from callgate.background import Background
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.problem import ConfigProblems
 from callgate.config.specs import Config, McpServerSpec, ServerSpec, SourceSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
-from callgate.edge.listener import Listener
+from callgate.edge.listener import Listener, ListenerLimits
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
@@ -43,6 +46,7 @@ from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.http_pool import DEFAULT_LIMITS, PoolLimits
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
@@ -79,6 +83,12 @@ class Gateway:
     listener: Listener
     local_socket: LocalSocket
     outward: Outward
+    sql_servers: tuple[SqlServer, ...]
+
+    def load_parsers(self) -> None:
+        """Before the first statement: an import takes descriptors, and an attack may leave us none."""
+        for server in self.sql_servers:
+            server.load_parser()
 
     async def close(self) -> None:
         """Doors first, then what is behind them; the record last, so that it hears of every end."""
@@ -97,11 +107,14 @@ class Gateway:
 
 async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder)."""
+    keep_memory_private()
+    descriptors = raise_limit()
+    background = Background()
     state = make_state_folder(config)
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
     upstreams = open_sources(config)
-    outward = Outward(Warden(), HttpClient())
+    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)))
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
         for name, spec in config.mcp_servers.items()
@@ -109,14 +122,17 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     ]
     if config.is_empty:
         upstreams.append(await _demo(state))
+    sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
     redact = redact_all(config)
     offers_record = config.record.offer
-    recorder = make_recorder(config, keeps_store or offers_record) if config.record.enabled else None
+    recorder = None
+    if config.record.enabled:
+        recorder = make_recorder(config, keeps_store or offers_record, background)
     if recorder is not None and offers_record:
         upstreams.append(RecordSource(Excerpts(Reader(recorder), recorder.keeper.days_folder)))
     meter = CallMeter(recorder or _Unrecorded())
-    audit = AuditedSink(meter, redact) if config.server.audit_stderr else None
-    exporter = exporting(config, audit or meter, redact)
+    audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
+    exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
     relay = Relay(
         upstreams,
@@ -137,21 +153,31 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
             feed=recorder.feed if recorder is not None else None,
             meter=meter,
             sources=source_facts(config),
-            schema_of={one.name: one.schema for one in upstreams if isinstance(one, SqlServer)}.get,
+            schema_of={one.name: one.schema for one in sql_servers}.get,
             setup=Setup(
                 needs_token=bool(config.server.tokens),
                 is_demo=config.is_empty,
                 keep_s=config.record.keep_s,
                 max_size_bytes=config.record.max_size_bytes,
             ),
+            problems=background.problems,
             count_tokens=TokenCounter().count,
             redact=redact,
             page=PageFiles.bundled(),
         )
     )
     mounted = MountedApp(api.app(), api.is_open)
-    listener = Listener(relay, mounted, _gate_rules(config.server), config.server.max_body_bytes, sink)
-    return Gateway(relay, sink, recorder, audit, exporter, api, listener, LocalSocket(relay, sink), outward)
+    limits = ListenerLimits(
+        config.server.max_body_bytes, descriptors.for_clients(config.server.max_connections)
+    )
+    listener = Listener(relay, mounted, _gate_rules(config.server), limits, sink)
+    local_socket = LocalSocket(relay, sink)
+    return Gateway(relay, sink, recorder, audit, exporter, api, listener, local_socket, outward, sql_servers)
+
+
+def _pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
+    servers = sum(1 for spec in config.mcp_servers.values() if spec.url is not None and not spec.disabled)
+    return PoolLimits(max_connections=descriptors.for_each_server(servers, DEFAULT_LIMITS.max_connections))
 
 
 def redactor_of(config: Config) -> Redactor:
@@ -186,7 +212,7 @@ def server_redactors(config: Config) -> dict[str, Redactor]:
     }
 
 
-def make_recorder(config: Config, keeps_store: bool) -> Recorder:
+def make_recorder(config: Config, keeps_store: bool, background: Background | None = None) -> Recorder:
     record = config.record
     settings = RecorderSettings(
         record_folder(config),
@@ -196,7 +222,7 @@ def make_recorder(config: Config, keeps_store: bool) -> Recorder:
         retention=Retention(record.keep_s, record.max_size_bytes),
     )
     builder = RowBuilder(redactor_of(config), record.max_body_bytes, server_redactors(config))
-    return Recorder(settings, builder)
+    return Recorder(settings, builder, background)
 
 
 def make_state_folder(config: Config) -> Path:

@@ -56,6 +56,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
             announce(folder, ours)
         moved = listen.port if port != listen.port and listen.port != 0 else None
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
+        gateway.load_parsers()
         _calm_collector()
         await stop.wait()
         return stopped_by[0]

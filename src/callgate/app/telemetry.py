@@ -7,6 +7,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from callgate.app.sources import source_facts
+from callgate.background import Background
 from callgate.config.problem import ConfigProblems, Problem
 from callgate.config.specs import Config, McpServerSpec
 from callgate.otel.attributes import Peer, Wording
@@ -33,7 +34,9 @@ def otel_problems(config: Config) -> Iterator[Problem]:
         yield Problem("otel.enabled", "OpenTelemetry is not installed here", "pip install 'callgate[otel]'")
 
 
-def exporting(config: Config, inner: EventSink, redact: Callable[[str], str]) -> ExportingSink | None:
+def exporting(
+    config: Config, inner: EventSink, redact: Callable[[str], str], background: Background
+) -> ExportingSink | None:
     """A sink in front of `inner`, if anything is to be exported; raises ConfigProblems. The SDK, which takes
     0.2 s and 20 MB, is imported only then."""
     otel = config.otel
@@ -59,7 +62,7 @@ def exporting(config: Config, inner: EventSink, redact: Callable[[str], str]) ->
         raise ConfigProblems(
             [Problem("otel", what, "Check the variables that begin with OTEL_.")]
         ) from problem
-    return sink.ExportingSink(inner, made)
+    return sink.ExportingSink(inner, made, background)
 
 
 def _is_installed(name: str) -> bool:

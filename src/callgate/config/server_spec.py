@@ -102,6 +102,11 @@ class ServerSpec(Spec):
     max_body_bytes: SizeBytes = Field(
         default=16 * 1024**2, alias="max_body", ge=1, description="Largest request body accepted."
     )
+    max_connections: int = Field(
+        default=16_384,
+        ge=1,
+        description="Most client connections at once; fewer where the limit of open files is low.",
+    )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
     tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
     answer_timeout_s: Seconds = Field(

@@ -98,6 +98,11 @@ class HttpConnection(asyncio.Protocol):
         return self._worker if self._request is not None else None
 
     @property
+    def has_asked(self) -> bool:
+        """Whether a whole request ever came over it."""
+        return self._worker is not None
+
+    @property
     def is_mid_request(self) -> bool:
         return self._reader.is_mid_request
 

@@ -10,6 +10,7 @@ import re
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
@@ -18,8 +19,15 @@ from callgate.edge.http1 import HttpConnection
 from callgate.edge.http_message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
+from callgate.edge.turned_away import TurnedAway
 from callgate.edge.visit import Visit
-from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TIMEOUT, CALLER_UNKNOWN_SERVER, SETUP_PORT
+from callgate.model.error_codes import (
+    CALLER_MALFORMED,
+    CALLER_TIMEOUT,
+    CALLER_UNKNOWN_SERVER,
+    REFUSED_OVERLOADED,
+    SETUP_PORT,
+)
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
 from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
@@ -38,13 +46,24 @@ _SWEEP_S = 5.0
 # Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.
 _SILENCE_S = 15.0
 _BACKLOG = 1024
+# When all places are taken: how long a connection may stay before its first request, and how often we look.
+_UNASKED_S = 2.0
+_MAKE_ROOM_EVERY_S = 1.0
+# After this long a client may try again. A crowd of idle connections is gone by then.
+_RETRY_AFTER_S = 3
 # How long answers under way may take once we were told to stop.
 _GRACE_S = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    max_body_bytes: int
+    max_connections: int
+
+
 class Listener:
     def __init__(
-        self, answerer: Answerer, app: MountedApp, rules: GateRules, max_body_bytes: int, sink: EventSink
+        self, answerer: Answerer, app: MountedApp, rules: GateRules, limits: ListenerLimits, sink: EventSink
     ) -> None:
         self._answerer = answerer
         self._refusals = Refusals(sink)
@@ -52,8 +71,10 @@ class Listener:
         self._app = AsgiMount(app.serve)
         self._is_open = app.is_open
         self._rules = rules
-        self._max_body_bytes = max_body_bytes
+        self._limits = limits
         self._connections: set[_Connection] = set()
+        self._turned_away = TurnedAway(_tell_full)
+        self._made_room_at = 0.0
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -90,23 +111,44 @@ class Listener:
                 await asyncio.wait(late)
         for connection in list(self._connections):
             connection.abort()  # whoever has not read its answer by now will not
+        self._turned_away.close()
         if self._server is not None:
             await self._server.wait_closed()
 
     # ---- connections
 
-    def add(self, connection: "_Connection") -> None:
+    def add(self, connection: "_Connection") -> bool:
+        """False: there is no place for it."""
+        if len(self._connections) >= self._limits.max_connections:
+            self._make_room()
+            return False
         self._connections.add(connection)
+        return True
+
+    def turn_away(self, transport: asyncio.BaseTransport) -> None:
+        self._turned_away.take(transport)
 
     def discard(self, connection: "_Connection") -> None:
         self._connections.discard(connection)
 
     @property
     def max_body_bytes(self) -> int:
-        return self._max_body_bytes
+        return self._limits.max_body_bytes
+
+    def _make_room(self) -> None:
+        """For those who come next: a connection that never asked anything costs an attacker nothing."""
+        now = asyncio.get_running_loop().time()
+        if now - self._made_room_at < _MAKE_ROOM_EVERY_S:
+            return
+        self._made_room_at = now
+        for connection in list(self._connections):
+            if not connection.has_asked and connection.waiting_since < now - _UNASKED_S:
+                connection.abort()
 
     def _drop_idle(self) -> None:
         loop = asyncio.get_running_loop()
+        # First, so that a connection that cannot be dropped does not end the sweeping.
+        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
         before = loop.time() - _IDLE_S
         for connection in list(self._connections):
             connection.drop_if_stuck(before)
@@ -114,7 +156,6 @@ class Listener:
                 connection.check_silence(loop.time() - _SILENCE_S)
             elif connection.waiting_since < before:
                 connection.drop_idle()
-        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
 
     # ---- requests
 
@@ -175,8 +216,10 @@ class _Connection(HttpConnection):
         self._listener = listener
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._listener.add(self)
+        if self._listener.add(self):
+            super().connection_made(transport)
+        else:
+            self._listener.turn_away(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -214,4 +257,12 @@ def send_problem(error: CallgateError, responder: Responder) -> None:
     headers: Headers = (("content-type", PROBLEM_TYPE),)
     if status == 401:
         headers += (("www-authenticate", "Bearer"),)
+    if status == 503:
+        headers += (("retry-after", str(_RETRY_AFTER_S)),)
     responder.send(status, headers, body)
+
+
+def _tell_full(responder: Responder) -> None:
+    text = "All places for connections are taken"
+    hint = f"Try again in {_RETRY_AFTER_S} s; the operator can raise [server] max_connections"
+    send_problem(RefusedError(REFUSED_OVERLOADED, text, hint=hint), responder)

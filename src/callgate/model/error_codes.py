@@ -172,6 +172,13 @@ REFUSED_UNRECORDED = _code(
     http=503,
     exit_code=6,
 )
+REFUSED_OVERLOADED = _code(
+    "refused.overloaded",
+    "The gateway is at a limit of its own and takes no more at the moment",
+    rpc=-31503,
+    http=503,
+    exit_code=6,
+)
 REFUSED_ORIGIN = _code(
     "refused.origin", "The request comes from a web page of another origin", rpc=-31403, http=403, exit_code=6
 )

@@ -5,8 +5,8 @@ A sink in front of another. The queue is bounded by count, and so by bytes: no o
 
 import logging
 import queue
-import threading
 
+from callgate.background import Background
 from callgate.model.events import Event, ExchangeSettled
 from callgate.otel.export import Export
 from callgate.otel.operations import Operation, operations_of
@@ -21,14 +21,15 @@ _PATIENCE_S = 2.0  # at the end
 
 
 class ExportingSink:
-    def __init__(self, inner: EventSink, export: Export, max_waiting: int = _MAX_WAITING) -> None:
+    def __init__(
+        self, inner: EventSink, export: Export, background: Background, max_waiting: int = _MAX_WAITING
+    ) -> None:
         self._inner = inner
         self._export = export
         self.tracing = Tracing(export.sampler)
         self._waiting: queue.Queue[Operation | None] = queue.Queue(max_waiting)
         self._lost = 0
-        self._thread = threading.Thread(target=self._run, name="otel", daemon=True)
-        self._thread.start()
+        self._thread = background.thread("otel", self._run, daemon=True)
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)

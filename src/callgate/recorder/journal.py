@@ -66,6 +66,9 @@ class JournalWriter:
         self._unsynced = False
         try:
             os.fdatasync(fd)
+        except OSError:
+            self._unsynced = True
+            raise
         finally:
             os.close(fd)
 

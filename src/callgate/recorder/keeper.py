@@ -17,7 +17,9 @@ from pathlib import Path
 
 import duckdb
 
+from callgate.background import Background
 from callgate.model.errors import SetupError
+from callgate.recorder.body_columns import load_arrow
 from callgate.recorder.day_files import Day, remove_passing, today
 from callgate.recorder.drain import StoreLock, behind_bytes, drain, has_work, journalled_bytes, living_writers
 from callgate.recorder.folder import journals_in
@@ -47,7 +49,12 @@ Flushed = Callable[[SetupError | None], object]
 
 class Keeper:
     def __init__(
-        self, folder: Path, keeps_store: bool, retention: Retention, strangers: Strangers | None = None
+        self,
+        folder: Path,
+        keeps_store: bool,
+        retention: Retention,
+        background: Background,
+        strangers: Strangers | None = None,
     ) -> None:
         """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call).
         `strangers`: who tells of other processes' rows."""
@@ -68,8 +75,7 @@ class Keeper:
         self._journalled_bytes = self._drained_bytes = 0
         self.trouble = Trouble()
         self.store: Store | None = None
-        self._thread = threading.Thread(target=self._run, name="record store")
-        self._thread.start()
+        self._thread = background.thread("record store", self._run)
 
     @property
     def days_folder(self) -> Path:
@@ -90,21 +96,29 @@ class Keeper:
     # ---- the thread
 
     def _run(self) -> None:
+        load_arrow()
         last = False
         while not last:
             self._wake.wait(timeout=_LOOK_EVERY_S)
             self._wake.clear()
             last = self._stopping
             flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
-            if flushes or last or self._is_due():
-                # A thread for each round: it inherits our priority, and may lower but never raise it.
-                gives_way = not (flushes or self._is_behind)
-                one_round = threading.Thread(target=self._round, args=(gives_way,), name="record round")
-                one_round.start()
-                one_round.join()
-            for flushed in flushes:
-                flushed(self.trouble.error)
+            try:
+                if flushes or last or self._is_due():
+                    self._run_round(gives_way=not (flushes or self._is_behind))
+            except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
+                self._drained_mono = time.monotonic()
+                self.trouble.note(store_unusable(self._days_folder, problem))
+            finally:
+                for flushed in flushes:
+                    flushed(self.trouble.error)
         self._let_go_of_store()
+
+    def _run_round(self, gives_way: bool) -> None:
+        """In a thread of its own: it inherits our priority, and may lower but never raise it."""
+        one_round = threading.Thread(target=self._round, args=(gives_way,), name="record round")
+        one_round.start()
+        one_round.join()
 
     def _is_due(self) -> bool:
         waited_s = time.monotonic() - self._drained_mono
@@ -120,14 +134,16 @@ class Keeper:
         if gives_way and sys.platform == "linux":  # where a thread has a priority of its own
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        size = journalled_bytes(self._journal_folder)  # before: what comes meanwhile is for the next round
         attempt(self._drain, self.trouble)
-        self._drained_mono, self._drained_bytes = time.monotonic(), size
+        self._drained_mono = time.monotonic()
 
     def _drain(self) -> None:
         try:
+            # Before the rest: what is journalled meanwhile is for the next round.
+            size = journalled_bytes(self._journal_folder)
             if self._lock.try_acquire() and self._needs_store():
                 self._bring_up_to_date()
+            self._drained_bytes = size
         except (duckdb.Error, OSError) as problem:
             path = self.store.path if self.store is not None else self._days_folder
             self._close_store()  # opened anew the next time, see Store; who keeps the store keeps the lock

@@ -6,13 +6,13 @@ Implements `ports.EventSink` and `ports.RecordGate`. The store has a thread of i
 
 import asyncio
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from callgate.background import Background
 from callgate.model.error_codes import REFUSED_UNRECORDED
 from callgate.model.errors import RefusedError, SetupError
 from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
@@ -61,8 +61,11 @@ class RecorderSettings:
 
 
 class Recorder:
-    def __init__(self, settings: RecorderSettings, builder: RowBuilder) -> None:
+    def __init__(
+        self, settings: RecorderSettings, builder: RowBuilder, background: Background | None = None
+    ) -> None:
         """Raises SetupError. On the event loop."""
+        background = background or Background()
         self._waits = settings.waits_for_journal
         self._refuses = settings.refuses_unrecorded
         self._gather_s = _GATHER_REPLIES_S if self._waits else _GATHER_S
@@ -91,10 +94,9 @@ class Recorder:
         self._grouper = Grouper(builder, self._journal.writer_id)
         self.sequence = builder.sequence
         strangers = Strangers(self._journal.writer_id, self.sequence, self.feed, self._loop)
-        self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention, strangers)
-        self._sync = JournalSync(self._journal)
-        self._thread = threading.Thread(target=self._run, name="recorder")
-        self._thread.start()
+        self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention, background, strangers)
+        self._sync = JournalSync(self._journal, background)
+        self._thread = background.thread("recorder", self._run)
 
     # ---- ports.EventSink
 
@@ -145,7 +147,7 @@ class Recorder:
         return self._intake.size_bytes
 
     def problem(self) -> str | None:
-        error = self._trouble.error or self.keeper.trouble.error
+        error = self._trouble.error or self.keeper.trouble.error or self._sync.trouble.error
         return None if error is None else describe(error)
 
     def backlog(self) -> Backlog:

@@ -53,6 +53,14 @@ def journal_unwritable(folder: Path, problem: OSError) -> SetupError:
     )
 
 
+def journal_unsynced(problem: OSError) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"The journal does not reach the disk: {problem.strerror}",
+        hint="It is tried again. Until then a crash of the machine may lose the last calls",
+    )
+
+
 def store_unopenable(path: Path, problem: Exception) -> SetupError:
     if "Conflicting lock" in str(problem):  # DuckDB has no type for it
         hint = f"Close the program that has the file open; {_KEPT}"

@@ -68,6 +68,9 @@ class SqlServer:
     def policy(self) -> Policy:
         return self._policy
 
+    def load_parser(self) -> None:
+        self._runner.load_parser()
+
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         hop.server_version = self._driver.version
         hop.is_built_in = True

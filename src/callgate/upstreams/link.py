@@ -7,7 +7,6 @@ how hands are shaken `shake_hands`', and what moves the bytes is a transport.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
@@ -129,34 +128,39 @@ class Link:
 
     async def _live(self) -> None:
         while not self._closing:
-            self._gone.clear()
-            self.attempted.clear()
             try:
-                await self._start()
-            except UpstreamError as error:
-                # Some legacy servers end when they are asked anything before `initialize`. And what was true
-                # of a server that is gone need not be true of the one that comes back.
-                self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
-                if (
-                    not self._gone.is_set()
-                ):  # else the transport has told the cause, and this only follows from it
-                    self._lose(error)
+                await self._live_once()
             except Exception:  # noqa: BLE001 - a bug of ours must not end the upstream for good
                 _log.exception("connecting to %s failed", self._plan.name)
                 self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
-            else:
-                self.error = None
-                self._on_state(True)
-                self.attempted.set()
-                await self._gone.wait()
-                self._on_state(False)
-            self.attempted.set()
-            if self._transport is not None:
-                await self._transport.close()
             retry_at = self._traffic.connection.retry_at()
             if retry_at is not None:
                 await asyncio.sleep(max(0.0, retry_at - self._loop.time()))
             self._traffic.connection.retrying()
+
+    async def _live_once(self) -> None:
+        self._gone.clear()
+        self.attempted.clear()
+        try:
+            await self._start()
+        except UpstreamError as error:
+            # Some legacy servers end when they are asked anything before `initialize`. And what was true
+            # of a server that is gone need not be true of the one that comes back.
+            self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
+            if (
+                not self._gone.is_set()
+            ):  # else the transport has told the cause, and this only follows from it
+                self._lose(error)
+        else:
+            self.error = None
+            self._on_state(True)
+            self.attempted.set()
+            await self._gone.wait()
+            self._on_state(False)
+        finally:
+            self.attempted.set()
+            if self._transport is not None:
+                await self._transport.close()
 
     async def _start(self) -> None:
         self._is_probing = False
@@ -192,12 +196,15 @@ class Link:
 
     async def _doubt(self, recheck: Callable[[], Awaitable[Era]]) -> None:
         """An answer that no server of this era gives: perhaps another one stands there now."""
-        with suppress(UpstreamError):
+        try:
             if await recheck() is not self._era and self.is_ready:
                 text = f"{self._plan.name} came back speaking another era of the protocol"
                 self._era = self._plan.era
                 self.lost(UpstreamError(UPSTREAM_FAILED, text))
-        self._doubting = None
+        except UpstreamError:
+            pass
+        finally:
+            self._doubting = None
 
     def stream_paused(self, about: int, retry_ms: int | None) -> None:
         self._traffic.paused(about, retry_ms)
