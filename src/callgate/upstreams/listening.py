@@ -5,8 +5,9 @@ goes on as if a legacy server had said it unasked. (2026-07-28, basic/patterns/s
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ from callgate.wire.subscription import (
     watched_uris,
     without_subscription,
 )
+
+_log = logging.getLogger(__name__)
 
 _LISTS = dict.fromkeys(LIST_CHANGED, True)
 # A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
@@ -81,9 +84,13 @@ class Listening:
         try:
             while self._link.is_ready:
                 began = self._loop.time()
-                with suppress(UpstreamError):
+                try:
                     if not await self._listen_once(params, acknowledged):
                         break
+                except UpstreamError:
+                    pass
+                except Exception:  # noqa: BLE001 - a bug of ours must not end the listening for good
+                    _log.exception("listening to changes failed")
                 if self._loop.time() - began > _MAX_PAUSE_S:
                     pause_s = _PAUSE_S  # it went well for long
                 await asyncio.sleep(pause_s)

@@ -114,16 +114,24 @@ class EngineProcess:
         self._reader.join()
 
     def _read(self) -> None:
+        try:
+            self._read_reports()
+        finally:  # whatever ended the reading: who waits for a report must not wait for ever
+            self._end()
+
+    def _read_reports(self) -> None:
         unframer = Unframer()
         while True:
             try:
                 data = os.read(self._stdout_fd, _READ_BYTES)
             except OSError:
-                break
+                return
             if not data:
-                break
+                return
             for body in unframer.feed(data):
                 self._deliver(read_report(body))
+
+    def _end(self) -> None:
         self.kill()  # it closed its pipe and will never answer again
         self._process.wait()
         with self._lock:

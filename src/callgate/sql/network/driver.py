@@ -34,6 +34,9 @@ _log = logging.getLogger(__name__)
 # Ending statements at a server that is there takes milliseconds; for one that is not, nobody should wait.
 _CLOSING_LIMIT_S = 2.0
 
+# A bug that repeats itself must not fill the log.
+_AFTER_BUG_S = 30.0
+
 # Our own questions (names near a misspelt one, posture): as many as a person would look through.
 _OWN_LIMITS = Limits(timeout_s=5.0, max_rows=2_000, character_limit=1_000_000)
 
@@ -217,6 +220,10 @@ class NetworkDriver(Generic[Connection]):
                     return  # in use, so it is there; or nobody needs it any more
                 except (LookupError, ValueError) as error:
                     _log.warning("source %s: no posture (%s)", self._source_id, type(error).__name__)
+                except Exception:  # noqa: BLE001 - a bug of ours must not leave the server unattended
+                    _log.exception("source %s: looking after the server failed", self._source_id)
+                    await asyncio.sleep(_AFTER_BUG_S)
+                    continue
                 return
         finally:
             self._looks_after = False
