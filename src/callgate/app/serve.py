@@ -6,8 +6,9 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from callgate.app.build import Gateway, build_gateway
+from callgate.app.build import Gateway, build_gateway, redact_all
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
+from callgate.app.state_log import StateLog
 from callgate.config.listen_address import ListenAddress
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -45,6 +46,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         loop.add_signal_handler(number, stop_by, number)
     gateway = await build_gateway(config, keeps_store=True)
     ours: Running | None = None
+    telling: asyncio.Task[None] | None = None
     try:
         listen = config.server.listen
         port = await _listen(gateway, config)
@@ -58,9 +60,12 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
         _calm_collector()
+        telling = asyncio.create_task(StateLog(gateway.relay.health, redact_all(config)).run())
         await stop.wait()
         return stopped_by[0]
     finally:
+        if telling is not None:
+            telling.cancel()
         if ours is not None:
             withdraw(state_folder(config), ours)
         await gateway.close()

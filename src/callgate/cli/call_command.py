@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from callgate.app.local_client import local_client
 from callgate.app.loop import run_loop
-from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.log import log_to_stderr
 from callgate.cli.terminal import Exit, print_json, print_text, say_error
 from callgate.client import Server, ServerFault, connect
 from callgate.config.flags import Flags

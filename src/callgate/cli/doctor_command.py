@@ -11,7 +11,7 @@ from typing import Any
 from callgate.app.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
 from callgate.app.setup_problems import setup_problems
-from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.log import log_to_stderr
 from callgate.cli.terminal import Exit, print_json, print_text
 from callgate.config.flags import Flags
 from callgate.config.load import Loaded, load_config

@@ -8,7 +8,18 @@ import typer
 import callgate
 from callgate.cli import record_app
 from callgate.cli.config_commands import config_app
-from callgate.cli.options import ConfigOption, HostOption, JsonOption, OpenOption, PortOption, StateOption
+from callgate.cli.log import LogFormat, LogLevel, LogOptions
+from callgate.cli.options import (
+    ConfigOption,
+    HostOption,
+    JsonOption,
+    LogFormatOption,
+    LogLevelOption,
+    OpenOption,
+    PortOption,
+    QuietOption,
+    StateOption,
+)
 from callgate.cli.terminal import Exit, exit_code_of, report, say_error
 
 app = typer.Typer(
@@ -37,6 +48,9 @@ def bare(
     state_dir: StateOption = None,
     as_json: JsonOption = False,
     opens: OpenOption = None,
+    log_level: LogLevelOption = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
+    quiet: QuietOption = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -44,11 +58,17 @@ def bare(
     """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
     if context.invoked_subcommand is None:
         from callgate.cli.open_page import wants_page
-        from callgate.cli.serve_command import run_serve
+        from callgate.cli.serve_command import ServeOutput, run_serve
         from callgate.config.flags import Flags
 
-        run_serve(Flags(config, host, port, state_dir), as_json, wants_page(opens, is_bare=True))
-    elif any(value is not None for value in (config, host, port, state_dir, opens)) or as_json:
+        output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
+        run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=True))
+    elif (
+        any(value is not None for value in (config, host, port, state_dir, opens, log_level))
+        or as_json
+        or quiet
+        or log_format is not LogFormat.TEXT
+    ):
         raise typer.BadParameter(f"Options go behind the command: callgate {context.invoked_subcommand} --…")
 
 
@@ -60,22 +80,35 @@ def serve(
     state_dir: StateOption = None,
     as_json: JsonOption = False,
     opens: OpenOption = None,
+    log_level: LogLevelOption = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
+    quiet: QuietOption = False,
 ) -> None:
     """Serve MCP over HTTP, and the web page (the default command)."""
     from callgate.cli.open_page import wants_page
-    from callgate.cli.serve_command import run_serve
+    from callgate.cli.serve_command import ServeOutput, run_serve
     from callgate.config.flags import Flags
 
-    run_serve(Flags(config, host, port, state_dir), as_json, wants_page(opens, is_bare=False))
+    output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
+    run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
+
+
+def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
+    return LogOptions(level or (LogLevel.WARNING if quiet else LogLevel.INFO), form)
 
 
 @app.command()
-def stdio(config: ConfigOption = None, state_dir: StateOption = None) -> None:
+def stdio(
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+    log_level: LogLevelOption = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
+) -> None:
     """Serve MCP over stdin and stdout, for clients that start their servers."""
     from callgate.cli.stdio_command import run_stdio
     from callgate.config.flags import Flags
 
-    run_stdio(Flags(config=config, state_dir=state_dir))
+    run_stdio(Flags(config=config, state_dir=state_dir), _log_options(log_level, log_format, quiet=True))
 
 
 @app.command()

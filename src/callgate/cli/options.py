@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from callgate.cli.log import LogFormat, LogLevel
+
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="Configuration file (default: ./callgate.toml, else the XDG one)."),
@@ -21,4 +23,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON, for pr
 OpenOption = Annotated[
     bool | None,
     typer.Option("--open/--no-open", help="Open the web page in the browser once it is served."),
+]
+LogLevelOption = Annotated[
+    LogLevel | None, typer.Option("--log-level", help="Least important lines of the log (default: info).")
+]
+LogFormatOption = Annotated[
+    LogFormat, typer.Option("--log-format", help="Lines of the log for people, or JSON for programs.")
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No greeting; only warnings and errors in the log.")
 ]

@@ -13,7 +13,7 @@ from typing import Any
 from callgate.app.loop import run_loop
 from callgate.app.record_access import calling_api, record_api
 from callgate.cli.call_command import read_arguments, show_result
-from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import Column, milliseconds, moment, print_table
 from callgate.cli.terminal import Exit, print_json, say_error, stderr
 from callgate.config.flags import Flags

@@ -1,15 +1,16 @@
 """`callgate serve`: run the gateway and tell the person at the terminal what it does."""
 
 import json
-import logging
 import os
 import shutil
 import signal
 import sys
+from dataclasses import dataclass
 
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
+from callgate.cli.log import LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, stderr
 from callgate.config.flags import Flags
@@ -20,23 +21,27 @@ from callgate.model.health import State
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
-def run_serve(flags: Flags, as_json: bool, opens_page: bool) -> None:
-    log_to_stderr()
+@dataclass(frozen=True, slots=True)
+class ServeOutput:
+    as_json: bool  # the announcement, for a program that waits for it
+    is_quiet: bool  # no announcement for people
+    log: LogOptions
+
+
+def run_serve(flags: Flags, output: ServeOutput, opens_page: bool) -> None:
+    log_to_stderr(output.log)
     loaded = load_config(flags)
 
     def on_ready(serving: Serving) -> None:
-        (_announce_json if as_json else _announce)(serving)
+        if output.as_json:
+            _announce_json(serving)
+        elif not output.is_quiet:
+            _announce(serving)
         if opens_page:
             open_page(f"{serving.url}/")
 
     if run_loop(serve(loaded, on_ready)) == signal.SIGINT:
         sys.exit(Exit.INTERRUPTED)
-
-
-def log_to_stderr() -> None:
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
 
 
 def _announce(serving: Serving) -> None:

@@ -2,15 +2,15 @@
 
 from callgate.app.loop import run_loop
 from callgate.app.stdio import join, pump, serve_alone
-from callgate.cli.serve_command import log_to_stderr
+from callgate.cli.log import LogOptions, log_to_stderr
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.edge.stdio import claim_stdout
 
 
-def run_stdio(flags: Flags) -> None:
+def run_stdio(flags: Flags, log: LogOptions) -> None:
     out_fd = claim_stdout()  # before anything that could print
-    log_to_stderr()
+    log_to_stderr(log)
     loaded = load_config(flags)
     gateway = join(loaded)
     if gateway is not None:

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from callgate.app.loop import run_loop
 from callgate.app.record_access import live_api, not_running, record_api
+from callgate.cli.log import log_to_stderr
 from callgate.cli.record_commands import CallFilter
-from callgate.cli.serve_command import log_to_stderr
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import stderr
 from callgate.config.flags import Flags

@@ -24,9 +24,9 @@ class Trouble:
         """`bug`: where its traceback is of use. None as the error: all is well."""
         before, self.error = self.error, error
         if error is not None and (before is None or before.message != error.message):
-            _log.error("%s", describe(error), exc_info=bug)
+            _log.error("✗ %s", describe(error), exc_info=bug)
         elif error is None and before is not None:
-            _log.warning("No longer: %s", before.message)
+            _log.warning("✓ No longer: %s", before.message)
 
 
 def attempt(step: Callable[[], None], trouble: Trouble) -> None:

@@ -208,7 +208,8 @@ class Listings:
                 self._known[name, kind, wanted[name]] = listing
                 self._release_uris(name, kind, listing)
             else:
-                _log.warning("%s is missing from %s: %s", name, kind.method, listing)
+                # Whether it is down is told once, in the log of states (app/state_log).
+                _log.debug("%s is missing from %s: %s", name, kind.method, listing)
                 failed[name] = listing
                 self._failed_until[name, kind, wanted[name]] = time.monotonic() + _FAILED_S
         for key in [key for key in self._catalogs if key[0] is kind]:

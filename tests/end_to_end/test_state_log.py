@@ -1,0 +1,59 @@
+"""The log of `serve`: one line when a server goes down, and none for each attempt to start it again."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from pathlib import Path
+
+from end_to_end.gateway_process import CALLGATE, clean_environment
+
+DEADLINE_S = 60.0  # only against a hang
+ATTEMPTS = 3
+# Notes that it was started, and ends with a secret in its last words.
+DYING = """
+import sys
+with open(sys.argv[1], "a") as starts:
+    starts.write("started\\n")
+sys.exit("no access with hunter2hunter2")
+"""
+
+
+async def log_of(state: Path, *options: str) -> list[str]:
+    """All that `serve` says while a dying server is started several times."""
+    (state / "dying.py").write_text(DYING)
+    starts = state / "starts"
+    (state / "callgate.toml").write_text(
+        "version = 1\n[mcpServers.dying]\n"
+        f"command = {sys.executable!r}\nargs = ['dying.py', {str(starts)!r}]\n"
+        "[record]\nredact_patterns = ['hunter2hunter2']\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        *CALLGATE, "serve", "--port", "0", *options,
+        stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+        env=clean_environment(state), cwd=state,
+    )  # fmt: skip
+    assert process.stderr is not None
+    saying = asyncio.ensure_future(process.stderr.read())
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            while not starts.exists() or len(starts.read_text().split()) < ATTEMPTS:
+                await asyncio.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        said = await saying
+        await process.wait()
+    return said.decode().splitlines()
+
+
+async def test_a_server_that_cannot_be_started_is_told_of_once_with_the_time(tmp_path: Path) -> None:
+    (told,) = [line for line in await log_of(tmp_path) if "WARNING" in line]
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d WARNING ✗ dying is down: ", told)
+    assert "no access with ***" in told
+
+
+async def test_quiet_and_json_say_that_line_and_nothing_else(tmp_path: Path) -> None:
+    (line,) = await log_of(tmp_path, "--quiet", "--log-format", "json")
+    told = json.loads(line)
+    assert (told["level"], told["message"][:15]) == ("warning", "✗ dying is down")
