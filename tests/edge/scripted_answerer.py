@@ -24,6 +24,7 @@ class ScriptedAnswerer:
         self.waiting = asyncio.Event()  # "test/wait" is under way
         self.release = asyncio.Event()  # lets it finish
         self.settled = asyncio.Event()  # something was cancelled
+        self.result = b"{}"  # of "test/large"
 
     async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
         self.arrivals.append(arrival)
@@ -55,6 +56,8 @@ class ScriptedAnswerer:
                     self.settled.set()
                     raise
                 yield Reply(result=b'{"waited":true}')
+            case "test/large":
+                yield Reply(result=self.result)
             case "test/unknown":
                 yield Reply(fault=RpcFault(-32601, "Method not found"))
             case "test/bug":

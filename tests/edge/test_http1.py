@@ -7,9 +7,10 @@ import pytest
 from edge.conftest import Door
 from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
 
-from callgate.edge.http1 import HttpConnection
+from callgate.edge.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http1 import HttpConnection, Service
 from callgate.edge.http_message import HttpRequest, Responder
-from callgate.model.errors import CallerError
+from callgate.model.errors import CallgateError
 
 GET = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -37,12 +38,14 @@ async def test_between_pipelined_requests_others_have_their_turn() -> None:
         loop.call_soon(order.append, "other")
         responder.send(200, ())
 
-    def never(error: CallerError, request: HttpRequest, responder: Responder) -> None:
+    def never(error: CallgateError, request: HttpRequest, responder: Responder) -> None:
         raise error
 
-    server = await loop.create_server(
-        lambda: HttpConnection(answer_at_once, never, 1000, loop.time), "127.0.0.1", 0
-    )
+    def let_in(request: HttpRequest) -> None:
+        pass
+
+    service = Service(answer_at_once, never, let_in, 1000, ByteBudget(1000), UnreadAnswers(1000))
+    server = await loop.create_server(lambda: HttpConnection(service, loop.time), "127.0.0.1", 0)
     async with server, HttpProbe(server.sockets[0].getsockname()[1]) as http:
         await http.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(3)))
         for _ in range(3):

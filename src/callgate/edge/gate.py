@@ -1,18 +1,25 @@
 """The gate in front of everything: Host, Origin, bearer token. Pure: header values in, a principal out.
 
-Order: Host first (a rebound DNS name must learn nothing), then Origin (a web page of another site), then the
-token. All three are for HTTP; a local pipe or socket is guarded by the file system.
+Order: Host first (a rebound DNS name must learn nothing), then the web page that asks (`Origin`, and
+`Sec-Fetch-Site` where a browser sends no Origin), then the token. All are for HTTP; a local pipe or socket is
+guarded by the file system.
 """
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_ORIGIN, REFUSED_UNAUTHENTICATED
 from callgate.model.errors import RefusedError
 from callgate.model.identity import LOCAL, Principal
 
+# RFC 9110, 7.2: a name or an address, and a port. Anything else is no host, and is not read in parts.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#,%\s\\]+)(?::[0-9]{0,5})?")
+# "same-site" is not our own page: to a browser every port of localhost is the same site.
+_OUR_SITE = (None, "same-origin", "none")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -28,6 +35,19 @@ class Token:
         return cls(_digest(secret), Principal(principal))
 
 
+class MissingTokenError(RefusedError):
+    def __init__(self, message: str = "A bearer token is needed") -> None:
+        hint = "Send Authorization: Bearer <one of [server] tokens>"
+        super().__init__(REFUSED_UNAUTHENTICATED, message, hint=hint)
+
+
+class WrongTokenError(MissingTokenError):
+    """Somebody's guess, or a mistake."""
+
+    def __init__(self) -> None:
+        super().__init__("The bearer token is not valid")
+
+
 @dataclass(frozen=True, slots=True)
 class GateRules:
     # None: any Host will do. Only right where a token is asked for, which a rebound page cannot know.
@@ -36,22 +56,24 @@ class GateRules:
     tokens: tuple[Token, ...]
 
 
-def admit(rules: GateRules, headers: Mapping[str, str]) -> Principal:
+def admit(rules: GateRules, fields: Mapping[str, str]) -> Principal:
     """Raises RefusedError."""
-    check_site(rules, headers)
-    return identify(rules, headers)
+    check_site(rules, fields)
+    check_page(rules, fields)
+    return identify(rules, fields)
 
 
-def check_site(rules: GateRules, headers: Mapping[str, str]) -> None:
-    host = headers.get("host", "").lower()
-    name = host_name(host)
-    if rules.hosts is not None and name not in rules.hosts:
+def check_site(rules: GateRules, fields: Mapping[str, str]) -> None:
+    """Host and Origin: what everything asks, the page's own files too."""
+    host = fields.get("host", "").lower()
+    name = host if rules.hosts is None and "host" not in fields else host_name(host)
+    if name is None or (rules.hosts is not None and name not in rules.hosts):
         raise RefusedError(
             REFUSED_HOST,
             f"Host {host[:100]!r} is not this gateway",
             hint="Use the address the gateway printed, or add the name to [server] allowed_hosts",
         )
-    origin = headers.get("origin")
+    origin = fields.get("origin")
     if origin is not None and not _is_our_origin(origin.lower(), host, rules):
         raise RefusedError(
             REFUSED_ORIGIN,
@@ -60,34 +82,56 @@ def check_site(rules: GateRules, headers: Mapping[str, str]) -> None:
         )
 
 
+def check_target(target: str, fields: Mapping[str, str]) -> None:
+    """A target in absolute form names a host too (RFC 9112, 3.2.2): it must be the one that was checked."""
+    if target[:1] == "/" or target == "*":
+        return
+    scheme, _, rest = target.partition("://")
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    if scheme.lower() not in ("http", "https") or authority.lower() != fields.get("host", "").lower():
+        raise RefusedError(
+            REFUSED_HOST,
+            f"The target {target[:100]!r} is not of the host that the Host header names",
+            hint="Send the path alone",
+        )
+
+
+def check_page(rules: GateRules, fields: Mapping[str, str]) -> None:
+    """Not for the page's own files: a link on another site may lead to them. A browser sends no Origin with a
+    plain GET, but says (to loopback and over TLS) whose page asks. One whose Origin was named may."""
+    site = fields.get("sec-fetch-site")
+    if site not in _OUR_SITE and fields.get("origin", "").lower() not in rules.origins:
+        raise RefusedError(
+            REFUSED_ORIGIN,
+            f"A web page of another origin may not call this gateway (Sec-Fetch-Site is {site[:40]!r})",
+            hint="Add its origin to [server] allowed_origins if it is yours",
+        )
+
+
 def _is_our_origin(origin: str, host: str, rules: GateRules) -> bool:
     """Our own pages (same host and port), or one the operator named."""
     return origin in rules.origins or origin in (f"http://{host}", f"https://{host}")
 
 
-def identify(rules: GateRules, headers: Mapping[str, str]) -> Principal:
+def identify(rules: GateRules, fields: Mapping[str, str]) -> Principal:
     if not rules.tokens:
         return LOCAL
-    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    scheme, _, secret = fields.get("authorization", "").partition(" ")
     given = _digest(secret.strip())
     found: Principal | None = None
     for token in rules.tokens:  # all of them, always: how many were compared tells nothing
         if hmac.compare_digest(token.digest, given):
             found = token.principal
     if scheme.lower() != "bearer" or found is None:
-        raise RefusedError(
-            REFUSED_UNAUTHENTICATED,
-            "A bearer token is needed" if not secret else "The bearer token is not valid",
-            hint="Send Authorization: Bearer <one of [server] tokens>",
-        )
+        raise (MissingTokenError if not secret else WrongTokenError)()
     return found
 
 
-def host_name(host: str) -> str:
-    """The Host header without its port; IPv6 keeps its brackets."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+@lru_cache(maxsize=256)  # a client sends the same one with every request
+def host_name(host: str) -> str | None:
+    """The Host header without its port; IPv6 keeps its brackets. None: it is no host."""
+    match = _HOST.fullmatch(host)
+    return match[1] if match else None
 
 
 def _digest(secret: str) -> bytes:

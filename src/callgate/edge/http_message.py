@@ -1,26 +1,46 @@
 """One HTTP request as its handler sees it, and the answering half of it; `http1` is the connection."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Protocol
 
 import msgspec
 
+from callgate.model.errors import CallgateError
+from callgate.model.identity import Principal
+
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 Headers = tuple[tuple[str, str], ...]
 
 
+# With every answer: a browser must not take it for another type, show it to another site, or (unless the
+# answer says something else about caching) keep it.
+_GUARDS: Headers = (
+    ("x-content-type-options", "nosniff"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-store"),
+)
+
+
 class HttpRequest(msgspec.Struct):
+    """Made when the head is complete; the body follows, if there is one and who asks was let in."""
+
     method: str
     target: str  # as sent: path and query
     headers: list[tuple[str, str]]  # names in lower case, in order, duplicates kept
-    body: bytes
+    fields: Mapping[str, str]  # the same by name: those that decide something came once, others are joined
     peer: str | None  # IP address of the other end
-    wants_close: bool
     is_http_10: bool = False
+    body: bytes = b""  # whoever has read it drops it
+    body_bytes: int = 0  # how long it was
+    budget_bytes: int = 0  # how much of the budget of bodies it takes, until it is answered
+    wants_close: bool = True
+    is_cut: bool = False  # answered before all of it was read: nothing can follow
+    principal: Principal | None = None  # who the gate found
+    refusal: CallgateError | None = None  # what the gate said
 
     @property
     def path(self) -> str:
@@ -117,5 +137,7 @@ class Responder:
 
 @lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
 def _head(status: int, headers: Headers) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    given = {name for name, _ in headers}
+    guards = tuple(guard for guard in _GUARDS if guard[0] not in given)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers + guards)
     return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))

@@ -8,32 +8,32 @@ import asyncio
 import logging
 import re
 import socket
-from collections.abc import Mapping
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
-from callgate.edge.gate import GateRules, admit, check_site, identify
-from callgate.edge.http1 import HttpConnection
+from callgate.edge.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.gate import GateRules, WrongTokenError, admit, check_site, check_target, identify
+from callgate.edge.http1 import HttpConnection, Service
 from callgate.edge.http_message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
+from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
 from callgate.edge.visit import Visit
 from callgate.model.error_codes import (
-    CALLER_MALFORMED,
     CALLER_TIMEOUT,
     CALLER_UNKNOWN_SERVER,
     REFUSED_OVERLOADED,
+    REFUSED_TOO_MANY_GUESSES,
     SETUP_PORT,
 )
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
-from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
-from callgate.wire.http_rules import SINGLE_HEADERS
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
 _log = logging.getLogger(__name__)
@@ -49,10 +49,16 @@ _BACKLOG = 1024
 # When all places are taken: how long a connection may stay before its first request, and how often we look.
 _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
-# After this long a client may try again. A crowd of idle connections is gone by then.
-_RETRY_AFTER_S = 3
+# After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are large
+# bodies; who sent wrong tokens is to stop.
+_RETRY_AFTER_S = {503: 3, 429: 60}
 # How long answers under way may take once we were told to stop.
 _GRACE_S = 5.0
+# How many of the largest bodies there may be at a time. Reading one as JSON and passing it on takes two or
+# three times its size, so that 8 of 16 MiB are some 400 MB in the worst moment.
+_LARGEST_BODIES = 8
+# Answers that slow clients have not read yet. Eight of the largest that a server may send.
+_MAX_UNREAD_BYTES = 128 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,15 @@ class Listener:
         self._is_open = app.is_open
         self._rules = rules
         self._limits = limits
+        self.service = Service(
+            handler=self.handle,
+            refuser=self.refuse,
+            judge=self.judge,
+            max_body_bytes=limits.max_body_bytes,
+            bodies=ByteBudget(_LARGEST_BODIES * limits.max_body_bytes),
+            unread=UnreadAnswers(_MAX_UNREAD_BYTES),
+        )
+        self._guesses = TokenGuesses(time.monotonic)
         self._connections: set[_Connection] = set()
         self._turned_away = TurnedAway(_tell_full)
         self._made_room_at = 0.0
@@ -128,12 +143,12 @@ class Listener:
     def turn_away(self, transport: asyncio.BaseTransport) -> None:
         self._turned_away.take(transport)
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._connections)
+
     def discard(self, connection: "_Connection") -> None:
         self._connections.discard(connection)
-
-    @property
-    def max_body_bytes(self) -> int:
-        return self._limits.max_body_bytes
 
     def _make_room(self) -> None:
         """For those who come next: a connection that never asked anything costs an attacker nothing."""
@@ -159,9 +174,23 @@ class Listener:
 
     # ---- requests
 
+    def judge(self, request: HttpRequest) -> None:
+        """The gate, at the end of the head: who is not let in does not get rid of a body here."""
+        fields = request.fields
+        check_target(request.target, fields)
+        if _is_mcp(request.path) or not self._is_open(unquote(request.path)):
+            request.principal = admit(self._rules, fields)
+            return
+        check_site(self._rules, fields)
+        with suppress(RefusedError):
+            request.principal = identify(self._rules, fields)
+
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:
-            await self._route(request, responder)
+            if request.refusal is not None:
+                await self._refuse(request.refusal, request, responder)
+            else:
+                await self._route(request, responder)
         except CallgateError as error:
             if not responder.started:
                 send_problem(error, responder)
@@ -175,44 +204,52 @@ class Listener:
                 status, body = bug_problem()
                 responder.send(status, (("content-type", PROBLEM_TYPE),), body)
 
-    def refuse(self, error: CallerError, request: HttpRequest, responder: Responder) -> None:
-        """A request that could not be read."""
+    def refuse(self, error: CallgateError, request: HttpRequest, responder: Responder) -> None:
+        """A request that could not be read, or that the gate does not let in."""
         send_problem(error, responder)
         if _is_mcp(request.path):
             self._refusals.at_the_door(request, error)
 
+    async def _refuse(self, error: CallgateError, request: HttpRequest, responder: Responder) -> None:
+        if isinstance(error, WrongTokenError):
+            delay_s = self._guesses.guessed(request.peer)
+            if delay_s is None:
+                request.is_cut = True  # it costs a connection
+                error = RefusedError(
+                    REFUSED_TOO_MANY_GUESSES,
+                    "The bearer token is not valid, and many others from this address were not either",
+                    hint="Send Authorization: Bearer <one of [server] tokens>",
+                )
+            elif delay_s:
+                responder.cancel_on_disconnect = True
+                try:
+                    await asyncio.sleep(delay_s)
+                finally:
+                    self._guesses.waited(request.peer)
+        self.refuse(error, request, responder)
+
     async def _route(self, request: HttpRequest, responder: Responder) -> None:
-        headers = _single(request.headers)
-        path = request.path
         target: str | None = None
-        if match := _SERVER_PATH.fullmatch(path):
+        if match := _SERVER_PATH.fullmatch(request.path):
             target = match[1]
-        elif path != "/mcp":
-            await self._app.handle(request, responder, self._admit_to_app(path, headers))
+        elif request.path != "/mcp":
+            await self._app.handle(request, responder, request.principal)
             return
-        principal = admit(self._rules, headers)
+        principal = request.principal
+        assert principal is not None, "the gate lets nobody in without"
         if target is not None and not self._answerer.has_server(target):
             error = CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
             send_problem(error, responder)
             self._refusals.at_the_door(request, error, principal)
             return
-        await self._mcp.handle(Visit(request, headers, principal, target), responder)
-
-    def _admit_to_app(self, path: str, headers: Mapping[str, str]) -> Principal | None:
-        if not self._is_open(unquote(path)):
-            return admit(self._rules, headers)
-        check_site(self._rules, headers)
-        with suppress(RefusedError):
-            return identify(self._rules, headers)
-        return None
+        await self._mcp.handle(Visit(request, request.fields, principal, target), responder)
 
 
 class _Connection(HttpConnection):
     """An HttpConnection that its listener knows of."""
 
     def __init__(self, listener: Listener) -> None:
-        loop = asyncio.get_running_loop()
-        super().__init__(listener.handle, listener.refuse, listener.max_body_bytes, loop.time)
+        super().__init__(listener.service, asyncio.get_running_loop().time)
         self._listener = listener
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -237,32 +274,17 @@ def _is_mcp(path: str) -> bool:
     return path == "/mcp" or _SERVER_PATH.fullmatch(path) is not None
 
 
-def _single(headers: list[tuple[str, str]]) -> Mapping[str, str]:
-    """Headers as a mapping: those that decide something may come once, others are joined as HTTP says."""
-    if len(each := dict(headers)) == len(headers):
-        return each
-    merged: dict[str, str] = {}
-    for name, value in headers:
-        if name not in merged:
-            merged[name] = value
-        elif name in SINGLE_HEADERS:
-            raise CallerError(CALLER_MALFORMED, f"The header {name} came twice")
-        else:
-            merged[name] += f", {value}"
-    return merged
-
-
 def send_problem(error: CallgateError, responder: Responder) -> None:
     status, body = problem_of(error)
     headers: Headers = (("content-type", PROBLEM_TYPE),)
     if status == 401:
         headers += (("www-authenticate", "Bearer"),)
-    if status == 503:
-        headers += (("retry-after", str(_RETRY_AFTER_S)),)
+    if (seconds := _RETRY_AFTER_S.get(status)) is not None:
+        headers += (("retry-after", str(seconds)),)
     responder.send(status, headers, body)
 
 
 def _tell_full(responder: Responder) -> None:
     text = "All places for connections are taken"
-    hint = f"Try again in {_RETRY_AFTER_S} s; the operator can raise [server] max_connections"
+    hint = f"Try again in {_RETRY_AFTER_S[503]} s; the operator can raise [server] max_connections"
     send_problem(RefusedError(REFUSED_OVERLOADED, text, hint=hint), responder)

@@ -46,16 +46,16 @@ class Refusals:
     ) -> None:
         """By the gate, or because the request itself could not be read."""
         sender = _Sender(request.peer or "http", principal and principal.name)
-        self._emit(_refused(error), sender, _first_line(request), None, len(request.body))
+        self._emit(_refused(error), sender, _first_line(request), None, request.body_bytes)
 
     def of_visit(self, visit: Visit, error: CallgateError, message: Message | Unreadable | None) -> None:
         method = _method_of(message) or _first_line(visit.request)
-        self._emit(_refused(error), _sender_of(visit), method, message, len(visit.request.body))
+        self._emit(_refused(error), _sender_of(visit), method, message, visit.request.body_bytes)
 
     def unheard(self, visit: Visit, notification: Notification) -> None:
         """Taken, and passed on to nobody: the modern era has no notifications of clients over HTTP."""
         method = notification.method[:_MAX_METHOD_CHARS]
-        self._emit(_TAKEN, _sender_of(visit), method, notification, len(visit.request.body))
+        self._emit(_TAKEN, _sender_of(visit), method, notification, visit.request.body_bytes)
 
     def on_stream(
         self, error: CallgateError, message: Message | Unreadable | None, session: Session | None

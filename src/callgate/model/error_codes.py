@@ -131,6 +131,15 @@ CALLER_NOT_REPLAYABLE = _code(
 CALLER_TOO_MANY_READERS = _code(
     "caller.too_many_readers", "Too many readers listen to the events already", rpc=-31429, http=429
 )
+CALLER_HTTP_VERSION = _code(
+    "caller.http_version", "This version of HTTP is not spoken here", rpc=INVALID_REQUEST, http=505
+)
+CALLER_TRANSFER_CODING = _code(
+    "caller.transfer_coding",
+    "The body comes in a coding that is not known here",
+    rpc=INVALID_REQUEST,
+    http=501,
+)
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
 # --- we will not
@@ -190,6 +199,13 @@ REFUSED_UNAUTHENTICATED = _code(
     "A bearer token is needed, and none or a wrong one was given",
     rpc=-31401,
     http=401,
+    exit_code=6,
+)
+REFUSED_TOO_MANY_GUESSES = _code(
+    "refused.too_many_guesses",
+    "The token is wrong, and so were many others from this address",
+    rpc=-31429,
+    http=429,
     exit_code=6,
 )
 
