@@ -232,8 +232,8 @@ async def test_behind_a_request_under_way_no_body_is_read_ahead(door: Door) -> N
 
 async def test_of_those_who_do_not_read_the_longest_stuck_is_cut_off_first(door: Door) -> None:
     unread = door.listener.service.unread
-    unread.limit_bytes = 3_000_000
-    door.answerer.result = b'"%b"' % (b"z" * 2_900_000)
+    unread.limit_bytes = 31_000_000
+    door.answerer.result = b'"%b"' % (b"z" * 30_000_000)  # far more than a socket takes
     async with door.probe() as first, door.probe() as second:
         await first.send_modern("test/large")
         await _until(lambda: unread.used_bytes > 0)
