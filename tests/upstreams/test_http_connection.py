@@ -235,3 +235,63 @@ async def test_closing_the_client_fails_what_is_under_way_and_leaves_nothing() -
         pool.send(late)
         assert "closed" in (await failure_of(late)).message
         assert len(asyncio.all_tasks()) <= 2  # this test and the server's one connection
+
+
+# ---- too much around a body
+
+
+async def _chunked_then(wire: Wire, beginning: bytes, piece: bytes) -> None:
+    """An answer that never ends, until we hang up."""
+    await wire.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n" + beginning)
+    try:
+        for _ in range(4000):
+            await wire.raw(piece)
+    except ConnectionError:
+        return
+    await wait_for_hang_up(wire)
+
+
+@pytest.mark.parametrize(
+    ("beginning", "piece"),
+    [
+        (b"0\r\nX: ", b"y" * 16_384),
+        (b"0\r\n", b"X: y\r\n" * 1000),
+        (b"1;x=", b"y" * 16_384),
+    ],
+    ids=["a trailer without an end", "trailers without an end", "an extension without an end"],
+)
+async def test_what_is_around_a_body_is_bounded_like_a_head(beginning: bytes, piece: bytes) -> None:
+    async def endless(seen: Seen, wire: Wire) -> None:
+        await _chunked_then(wire, beginning, piece)
+
+    async with asyncio.timeout(30), pool_to(endless) as (server, pool):
+        exchange = CollectingExchange(request())
+        pool.send(exchange)
+        error = await failure_of(exchange)
+        assert error.code.code == "upstream.too_large"
+        await server.until(lambda: server.open_now == 0)
+
+
+async def test_a_flood_of_interim_answers_is_bounded_like_a_head() -> None:
+    async def hints(seen: Seen, wire: Wire) -> None:
+        try:
+            while True:
+                await wire.raw(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 100)
+        except ConnectionError:
+            return
+
+    async with asyncio.timeout(30), pool_to(hints) as (_, pool):
+        exchange = CollectingExchange(request())
+        pool.send(exchange)
+        assert (await failure_of(exchange)).code.code == "upstream.too_large"
+
+
+async def test_a_long_stream_in_small_chunks_is_no_flood() -> None:
+    async def small(seen: Seen, wire: Wire) -> None:
+        await wire.start_sse()
+        for _ in range(40):
+            await wire.raw(b"3\r\n:\n\n\r\n" * 1000)
+        await wire.end_sse()
+
+    async with pool_to(small) as (_, pool):
+        assert (await ask(pool)).body == b":\n\n" * 40_000

@@ -67,6 +67,7 @@ class RequestReader:
         self._now = now
         self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._problem: CallgateError | None = None
+        self._body = Pieces()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
         self.on_message_begin()
@@ -164,7 +165,6 @@ class RequestReader:
         self._request: HttpRequest | None = None  # from the end of its head to the end of its body
         self._target = b""
         self._headers: list[tuple[str, str]] = []
-        self._body = Pieces()
         self._head_bytes = 0
         self._fed_bytes = 0
         self._body_bytes = 0

@@ -25,6 +25,7 @@ from callgate.upstreams.http_address import (
 from callgate.upstreams.http_exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.upstreams.http_pool import DEFAULT_LIMITS, HttpPool, PoolLimits
 from callgate.wire.lines import MAX_FRAME_BYTES
+from callgate.wire.pieces import Pieces
 from callgate.wire.sse import SseDecoder
 
 
@@ -96,7 +97,7 @@ class HttpClient:
 class WholeAnswer(HttpExchange):
     """Puts an answer together for one who awaits it."""
 
-    __slots__ = ("_body", "_body_bytes", "_decoder", "_headers", "_shown", "_status", "done")
+    __slots__ = ("_body", "_decoder", "_headers", "_shown", "_status", "done")
 
     def __init__(self, payload: bytes, shown: str) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
@@ -104,8 +105,7 @@ class WholeAnswer(HttpExchange):
         self._shown = shown
         self._status = 0
         self._headers: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._body_bytes = 0
+        self._body = Pieces()
         self._decoder: SseDecoder | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
@@ -119,9 +119,8 @@ class WholeAnswer(HttpExchange):
         if self._decoder is not None:
             self._read_events(self._decoder, data)
             return
-        self._body_bytes += len(data)
         self._body.append(data)
-        if self._body_bytes > MAX_FRAME_BYTES:
+        if self._body.size_bytes > MAX_FRAME_BYTES:
             self._give_up()
 
     def _read_events(self, decoder: SseDecoder, data: bytes) -> None:
@@ -131,7 +130,7 @@ class WholeAnswer(HttpExchange):
             self._give_up()
             return
         if frames:
-            self._body = frames[:1]
+            self._body.append(frames[0])
             self.cancel()
             self.on_end()
 
@@ -142,7 +141,7 @@ class WholeAnswer(HttpExchange):
 
     def on_end(self) -> None:
         if not self.done.done():
-            self.done.set_result(HttpAnswer(self._status, self._headers, b"".join(self._body)))
+            self.done.set_result(HttpAnswer(self._status, self._headers, self._body.take()))
 
     def on_failure(self, error: UpstreamError) -> None:
         if not self.done.done():

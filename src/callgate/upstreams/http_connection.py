@@ -7,7 +7,8 @@ Rules
 1. A connection goes back to its pool only when the answer was complete, the bytes that carried it held
    nothing more, and the request had left. Anything else closes it: a byte too many would become the next
    caller's answer.
-2. The head is bounded here; the body is the exchange's to bound, since a stream has no size.
+2. The head is bounded here, and what comes between and behind the pieces of a body (chunk extensions,
+   trailers); the body is the exchange's to bound, since a stream has no size.
 3. An answer without a length ends with the connection (RFC 9112, 6.3); with one, an early end is a failure.
 4. Whoever cancels takes the connection down: the rest of the answer cannot be told from the next one.
 """
@@ -60,6 +61,8 @@ class HttpConnection(asyncio.Protocol):
 
     def _start_answer(self) -> None:
         self._answer_bytes = 0
+        self._quiet_bytes = 0  # read since the last piece of the body
+        self._trailer_bytes = 0
         self._head_done = False
         self._complete = False
 
@@ -80,6 +83,8 @@ class HttpConnection(asyncio.Protocol):
             self.abort()  # an answer that nobody asked for
             return
         self._answer_bytes += len(data)
+        if self._head_done:
+            self._quiet_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as problem:
@@ -96,6 +101,9 @@ class HttpConnection(asyncio.Protocol):
             self._finish()
         elif not self._head_done and self._answer_bytes > MAX_HEAD_BYTES:
             self._fail(self._head_too_large())
+        elif self._quiet_bytes > MAX_HEAD_BYTES:
+            # The parser keeps an unfinished field, and joins what comes to it again and again.
+            self._fail(self._framing_too_large())
 
     def eof_received(self) -> None:
         # Not waiting for our own unsent bytes, as the transport would: the peer will not answer any more.
@@ -153,8 +161,12 @@ class HttpConnection(asyncio.Protocol):
             self._headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._head_done:  # afterwards they are trailers, which nobody here reads
+        if not self._head_done:
             self._headers.append((name.lower(), value))
+            return
+        self._trailer_bytes += len(name) + len(value) + 4  # trailers, which nobody here reads
+        if self._trailer_bytes > MAX_HEAD_BYTES:
+            self._fail(self._framing_too_large())
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -171,6 +183,7 @@ class HttpConnection(asyncio.Protocol):
         exchange.on_head(status, self._headers)
 
     def on_body(self, body: bytes) -> None:
+        self._quiet_bytes = 0
         if self._exchange is not None and not self._complete:
             self._exchange.on_data(body)
 
@@ -184,6 +197,10 @@ class HttpConnection(asyncio.Protocol):
 
     def _head_too_large(self) -> UpstreamError:
         text = f"{self._owner.shown} sent an HTTP head larger than {MAX_HEAD_BYTES} bytes"
+        return UpstreamError(UPSTREAM_TOO_LARGE, text)
+
+    def _framing_too_large(self) -> UpstreamError:
+        text = f"{self._owner.shown} sent chunk extensions or trailers larger than {MAX_HEAD_BYTES} bytes"
         return UpstreamError(UPSTREAM_TOO_LARGE, text)
 
     # ---- ending

@@ -32,6 +32,7 @@ from callgate.upstreams.http_faults import (
 from callgate.upstreams.stream_owner import EventCursor, StreamOwner
 from callgate.upstreams.transport import Outgoing
 from callgate.wire.lines import MAX_FRAME_BYTES
+from callgate.wire.pieces import Pieces
 from callgate.wire.sse import SseEvent
 
 # A server that has answered should end the stream by itself (both eras); one that does not is cut off.
@@ -51,7 +52,7 @@ REPEATABLE_METHODS = frozenset(
 
 class MessagePost(HttpExchange):
     __slots__ = (
-        "_about", "_body", "_body_bytes", "_cursor", "_has_session", "_headers", "_is_answered",
+        "_about", "_body", "_cursor", "_has_session", "_headers", "_is_answered",
         "_is_initialize", "_is_json", "_is_over", "_owner", "_status", "_timer",
     )  # fmt: skip
 
@@ -70,8 +71,7 @@ class MessagePost(HttpExchange):
         self._has_session = has_session
         self._status = 0
         self._headers: RawHeaders = []
-        self._body: list[bytes] = []
-        self._body_bytes = 0
+        self._body = Pieces()
         self._cursor: EventCursor | None = None
         self._is_json = False
         self._is_answered = False
@@ -113,8 +113,7 @@ class MessagePost(HttpExchange):
             self._read_stream(self._cursor, data)
             return
         self._body.append(data)
-        self._body_bytes += len(data)
-        if self._body_bytes > MAX_FRAME_BYTES:
+        if self._body.size_bytes > MAX_FRAME_BYTES:
             self._fail(too_large_fault(self._owner.shown))
 
     def on_end(self) -> None:
@@ -123,7 +122,7 @@ class MessagePost(HttpExchange):
         if self._cursor is not None:
             self._stream_ended(self._cursor, was_clean=True, error=None)
             return
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        body = self._body.take()
         if self._has_session and self._status == 404:
             self._owner.session_lost()
         elif self._about is None:

@@ -2,6 +2,7 @@
 
 from callgate.model.error_codes import CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
+from callgate.wire.pieces import Pieces
 
 # A frame past this closes the connection (protocol.md, rule 9): room for a large result, not for an attack.
 MAX_FRAME_BYTES = 16 * 1024 * 1024
@@ -12,21 +13,18 @@ class LineSplitter:
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._pending: list[bytes] = []
-        self._pending_bytes = 0
+        self._pending = Pieces()
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames completed by `data`, blank lines skipped. Raises CallerError when one is too long."""
         head, newline, rest = data.partition(b"\n")
         self._pending.append(head)
-        self._pending_bytes += len(head)
-        if self._pending_bytes > self._max_frame_bytes:
+        if self._pending.size_bytes > self._max_frame_bytes:
             raise CallerError(CALLER_TOO_LARGE, f"A message is longer than {self._max_frame_bytes} bytes")
         if not newline:
             return []
-        lines = [b"".join(self._pending), *rest.split(b"\n")]
-        last = lines.pop()
-        self._pending, self._pending_bytes = [last], len(last)
+        lines = [self._pending.take(), *rest.split(b"\n")]
+        self._pending.append(lines.pop())
         return [frame for line in lines if (frame := line.strip())]
 
 

@@ -17,7 +17,7 @@ class Pieces:
 
     def append(self, piece: bytes) -> None:
         if not self.size_bytes:
-            self._first = piece
+            self._first = piece  # also where an empty one was first
         else:
             if self._rest is None:
                 self._rest = BytesIO()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from callgate.model.error_codes import CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
 from callgate.wire.lines import MAX_FRAME_BYTES, flat
+from callgate.wire.pieces import Pieces
 
 
 def encode_event(data: bytes, event_id: str | None = None) -> bytes:
@@ -44,14 +45,13 @@ class SseDecoder:
         self._max_event_bytes = max_event_bytes
         self._head: bytes | None = b""  # the first bytes, until it is clear whether they are a BOM
         self._after_cr = False  # a line feed that comes next belongs to the line end before it
-        self._line: list[bytes] = []  # pieces of an unfinished line
-        self._line_bytes = 0
+        self._line = Pieces()  # an unfinished one
+        self._data = Pieces()
         self._start_block()
 
     def _start_block(self) -> None:
         self._event = ""
-        self._data: list[bytes] = []
-        self._data_bytes = 0
+        self._has_data = False
         self._event_id: str | None = None
         self._retry_ms: int | None = None
 
@@ -69,14 +69,13 @@ class SseDecoder:
         lines = data.splitlines()
         unfinished = lines.pop() if data[-1] not in b"\r\n" else b""
         self._after_cr = data[-1] == 0x0D
-        if lines and self._line:
-            lines[0] = b"".join((*self._line, lines[0]))
-            self._line, self._line_bytes = [], 0
+        if lines and self._line.size_bytes:
+            self._line.append(lines[0])
+            lines[0] = self._line.take()
         events = self._read_lines(lines)
         if unfinished:
             self._line.append(unfinished)
-            self._line_bytes += len(unfinished)
-            self._check_size(self._line_bytes)
+            self._check_size(self._line.size_bytes)
         return events
 
     def _without_bom(self, data: bytes) -> bytes:
@@ -93,8 +92,8 @@ class SseDecoder:
             if line:
                 self._check_size(len(line))
                 self._read_field(line)
-            elif self._data or self._event_id is not None or self._retry_ms is not None:
-                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            elif self._has_data or self._event_id is not None or self._retry_ms is not None:
+                data = self._data.take()
                 events.append(SseEvent(self._event or "message", data, self._event_id, self._retry_ms))
                 self._start_block()
             else:
@@ -106,8 +105,10 @@ class SseDecoder:
         if value[:1] == b" ":
             value = value[1:]
         if name == b"data":
+            if self._has_data:
+                self._data.append(b"\n")
+            self._has_data = True
             self._data.append(value)
-            self._data_bytes += len(value) + 1
         elif name == b"event":
             self._event = value.decode(errors="replace")
         elif name == b"id":
@@ -117,5 +118,5 @@ class SseDecoder:
             self._retry_ms = int(value)
 
     def _check_size(self, line_bytes: int) -> None:
-        if self._data_bytes + line_bytes > self._max_event_bytes:
+        if self._data.size_bytes + line_bytes > self._max_event_bytes:
             raise CallerError(CALLER_TOO_LARGE, f"An event is longer than {self._max_event_bytes} bytes")
