@@ -31,6 +31,7 @@ class AsgiMount:
             "state": {"principal": principal},
         }
         answer = _Answer(request.body, responder)
+        request.body = b""
         await self._app(scope, answer.receive, answer.send)
 
 

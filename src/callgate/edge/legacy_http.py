@@ -13,12 +13,12 @@ from callgate.edge.http_message import Responder
 from callgate.edge.http_session import HttpSession, OpenRequest
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
+from callgate.model.envelope import Envelope
 from callgate.model.error_codes import (
     CALLER_CONFLICT,
     CALLER_MALFORMED,
     CALLER_NOT_ACCEPTABLE,
     CALLER_NOT_INITIALIZED,
-    CALLER_TOO_LARGE,
     CALLER_UNKNOWN_SESSION,
 )
 from callgate.model.errors import CallerError
@@ -42,7 +42,6 @@ from callgate.wire.json_rpc import (
 from callgate.wire.params import Peek, peek
 
 _BATCHING = "2025-03-26"
-_MAX_BATCH = 100
 
 
 class LegacyHttp:
@@ -179,12 +178,15 @@ class LegacyHttp:
 
         The answers come together when the last is there; what is said meanwhile goes to the GET stream.
         """
-        http_session = self._session_of(visit) if http_rules.SESSION_HEADER in visit.headers else None
-        messages = decode_batch(visit.request.body)
-        if http_session is None or http_session.session.envelope.revision != _BATCHING or not messages:
+        if http_rules.SESSION_HEADER not in visit.headers:
             return False
-        if len(messages) > _MAX_BATCH:
-            raise CallerError(CALLER_TOO_LARGE, f"A batch may have {_MAX_BATCH} messages")
+        http_session = self._session_of(visit)
+        if http_session.session.envelope.revision != _BATCHING:
+            return False
+        messages = decode_batch(visit.request.body)
+        if not messages:
+            return False
+        visit.request.body = b""
         frames = await asyncio.gather(*(self._answer_part(http_session, visit, part) for part in messages))
         answers = [frame for frame in frames if frame is not None]
         if answers:
@@ -207,13 +209,12 @@ class LegacyHttp:
         if isinstance(message, Notification):
             self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
             return None
-        if message.method == "initialize" or message.rpc_id in http_session.open:
-            error = CallerError(
-                CALLER_MALFORMED, "initialize, and an id that is still open, have no place here"
-            )
+        try:
+            envelope = _part_envelope(http_session, message, peeked)
+        except CallerError as error:
             self._refusals.of_visit(visit, error, message)
             return encode_fault(message.rpc_id, fault_of(error))
-        arrival = visit.arrival(message, legacy_envelope(session.envelope, peeked), session)
+        arrival = visit.arrival(message, envelope, session)
         answering = asyncio.create_task(_answer_whole(http_session, self._answerer.answer(arrival), message))
         http_session.open[message.rpc_id] = OpenRequest(answering)
         try:
@@ -222,6 +223,12 @@ class LegacyHttp:
             answering.cancel()
             del http_session.open[message.rpc_id]
         return None if answering.cancelled() else answering.result()
+
+
+def _part_envelope(http_session: HttpSession, message: Request, peeked: Peek) -> Envelope:
+    if message.method == "initialize" or message.rpc_id in http_session.open:
+        raise CallerError(CALLER_MALFORMED, "initialize, and an id that is still open, have no place here")
+    return legacy_envelope(http_session.session.envelope, peeked)
 
 
 async def _answer_whole(

@@ -61,6 +61,7 @@ class McpHttp:
             if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
                 return
             raise RefusedVisitError(message.error, message)
+        visit.request.body = b""  # what is wanted of it is in the message; an answer may take hours
         peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
         if http_rules.choose_era(visit.headers, meta_of(peeked)) is Era.MODERN:
             await self._modern.post(visit, responder, message, peeked)

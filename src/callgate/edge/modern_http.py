@@ -26,7 +26,7 @@ from callgate.ports.answerer import Answerer
 from callgate.wire import http_rules
 from callgate.wire.envelopes import check_revision, read_modern
 from callgate.wire.json_rpc import Message, Notification, Request, encode_notification, encode_reply
-from callgate.wire.params import Peek, meta_of
+from callgate.wire.params import Peek
 from callgate.wire.sse import encode_event
 
 # Faults that have an HTTP status of their own; everything else is an answer: 200.
@@ -54,7 +54,7 @@ class ModernHttp:
         if not isinstance(message, Request):
             raise CallerError(CALLER_MALFORMED, "The body must be one request or notification")
         try:
-            envelope = read_modern(meta_of(peeked))
+            envelope = read_modern(peeked)
             http_rules.check_modern_headers(visit.headers, message.method, peeked, envelope)
             check_revision(envelope)
         except CallerError as error:

@@ -20,6 +20,7 @@ from callgate.model.error_codes import (
 from callgate.model.errors import UpstreamError
 from callgate.wire.era_params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_SERVER_INFO,
@@ -82,7 +83,7 @@ class _Info(msgspec.Struct):
         """A name is for people: one that is odd is no reason not to work with the server."""
         try:
             info = msgspec.json.decode(raw, type=cls) if bytes(raw) else cls()
-        except msgspec.DecodeError:
+        except NOT_READABLE:
             return None, None
         return _text(info.name), _text(info.version)
 
@@ -111,7 +112,7 @@ def read_discover(result: bytes) -> Introduction | None:
     """None when this is no answer of a modern server that we could speak with."""
     try:
         said = msgspec.json.decode(result, type=_Discover)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None
     if set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
         return None
@@ -122,7 +123,7 @@ def read_discover(result: bytes) -> Introduction | None:
 def read_initialize(name: str, result: bytes) -> Introduction:
     try:
         said = msgspec.json.decode(result, type=_Initialize)
-    except msgspec.DecodeError as problem:
+    except NOT_READABLE as problem:
         raise UpstreamError(
             UPSTREAM_FAILED, f"{name} answered initialize with something else: {problem}"
         ) from problem

@@ -18,6 +18,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.http_exchange import RawHeaders, header_of, media_type_of
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.lines import MAX_FRAME_BYTES
 
 # The server, or a proxy in front of it, says itself that this will pass.
@@ -45,7 +46,7 @@ _fault_decoder = msgspec.json.Decoder(_Fault)
 def is_answer_to(frame: bytes, rpc_id: int) -> bool:
     try:
         answer = _answer_decoder.decode(frame)
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_READABLE:
         return False
     return bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
 
@@ -92,7 +93,7 @@ def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
 def _error_message(body: bytes) -> str:
     try:
         return _fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS]
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_READABLE:
         return ""
 
 

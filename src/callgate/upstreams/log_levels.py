@@ -10,6 +10,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.ports.upstream import Asker
+from callgate.wire.json_rpc import NOT_READABLE
 
 MESSAGE = "notifications/message"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -29,7 +30,7 @@ def level_in(params: bytes) -> str:
     """Of `logging/setLevel` or a log message; the empty string when it says none."""
     try:
         return _message_decoder.decode(params or b"{}").level
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return ""
 
 

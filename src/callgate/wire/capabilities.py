@@ -10,6 +10,7 @@ import msgspec
 from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
 from callgate.wire.input_required import NEEDED_CAPABILITY
+from callgate.wire.json_rpc import NOT_READABLE
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -23,7 +24,7 @@ def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
     """The members of a client's capabilities; what cannot be read declares nothing."""
     try:
         return _members_decoder.decode(capabilities)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return {}
 
 
@@ -55,7 +56,7 @@ def _uses_tools(params: bytes) -> bool:
     """(2025-11-25, client/sampling, "Capabilities".)"""
     try:
         return "tools" in _members_decoder.decode(params)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return False
 
 
@@ -64,7 +65,7 @@ def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
     try:
         mode = msgspec.json.decode(params or b"{}", type=_Mode).mode
         modes = _members_decoder.decode(elicitation)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None  # odd, but for the client to judge
     if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
         return None

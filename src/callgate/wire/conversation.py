@@ -145,7 +145,7 @@ class Conversation:
         meta = meta_of(peeked)
         # server/discover exists in the modern era only: without its envelope it is malformed, not legacy.
         if is_modern(meta) or request.method == "server/discover":
-            envelope = read_modern(meta)
+            envelope = read_modern(peeked)
             check_revision(envelope)
             return envelope
         if request.method == "initialize":

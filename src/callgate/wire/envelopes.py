@@ -7,14 +7,14 @@ The modern rungs, in the order in which the first failure is told (2026-07-28, b
 """
 
 from dataclasses import replace
-from typing import Any, cast
 
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE, CALLER_UNSUPPORTED_VERSION
 from callgate.model.errors import CallerError
-from callgate.wire.params import NO_META, Meta, Peek, meta_of, text_of, value_of
+from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.params import NO_META, Meta, Peek, check_meta, meta_of, text_of
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -28,13 +28,30 @@ _MAX_INFO_BYTES = 8 * 1024
 _MAX_NAME_CHARS = 200
 
 
+class _Initialize(msgspec.Struct):
+    protocol_version: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="protocolVersion")
+    capabilities: msgspec.Raw = msgspec.Raw(b"{}")
+    client_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="clientInfo")
+
+
+class _Info(msgspec.Struct):
+    name: msgspec.Raw = msgspec.Raw()
+    version: msgspec.Raw = msgspec.Raw()
+
+
+_initialize_decoder = msgspec.json.Decoder(_Initialize)
+_info_decoder = msgspec.json.Decoder(_Info)
+
+
 def is_modern(meta: Meta) -> bool:
     """The reserved key is the mark: legacy traffic may carry `_meta`, but never this member."""
     return meta is not NO_META and bool(bytes(meta.protocol_version))
 
 
-def read_modern(meta: Meta) -> Envelope:
+def read_modern(peeked: Peek) -> Envelope:
     """Rung 1; raises CallerError. Rung 3 is `check_revision`: the header rung stands between them."""
+    check_meta(peeked)
+    meta = meta_of(peeked)
     missing = [
         key
         for key, raw in (
@@ -78,26 +95,32 @@ def check_revision(envelope: Envelope) -> None:
 
 def read_initialize(params: bytes) -> Envelope:
     """The handshake's envelope, its revision already negotiated: the asked one, or the newest legacy one."""
-    members = cast(dict[str, Any], msgspec.json.decode(params, type=dict[str, msgspec.Raw]) if params else {})
-    asked = text_of(members.get("protocolVersion", msgspec.Raw()))
+    try:
+        members = _initialize_decoder.decode(params) if params else _Initialize()
+    except NOT_READABLE as problem:
+        raise CallerError(
+            CALLER_BAD_PARAMS, f"The params of initialize cannot be read: {problem}"
+        ) from problem
+    asked = text_of(members.protocol_version)
     if asked is None:
         raise CallerError(CALLER_BAD_PARAMS, 'initialize needs the param "protocolVersion", a string')
-    capabilities = _bounded(
-        bytes(members.get("capabilities", msgspec.Raw(b"{}"))), 'The param "capabilities"'
-    )
-    name, version = _client_info(members.get("clientInfo", msgspec.Raw()))
+    capabilities = _bounded(bytes(members.capabilities), 'The param "capabilities"')
+    name, version = _client_info(members.client_info)
     return Envelope(
         era=Era.LEGACY,
         revision=asked if asked in LEGACY_REVISIONS else LEGACY_REVISIONS[0],
         client_name=name,
         client_version=version,
-        client_info=_info_bytes(members.get("clientInfo", msgspec.Raw())),
+        client_info=_info_bytes(members.client_info),
         capabilities=capabilities,
     )
 
 
 def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
-    """A later legacy request: who it is was said in the handshake, only tokens and trace are its own."""
+    """A later legacy request: who it is was said in the handshake, only tokens and trace are its own.
+
+    Raises CallerError for a `_meta` that is too large."""
+    check_meta(peeked)
     meta = meta_of(peeked)
     if meta is NO_META:
         return remembered
@@ -116,16 +139,15 @@ def _bounded(capabilities: bytes, what: str) -> bytes:
 
 
 def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None]:
-    info = value_of(raw)
-    if not isinstance(info, dict):
+    try:
+        info = _info_decoder.decode(raw) if bytes(raw)[:1] == b"{" else _Info()
+    except NOT_READABLE:
         return None, None
-    members = cast(dict[str, Any], info)
-    name, version = members.get("name"), members.get("version")
-    return _name(name), _name(version)
+    return _short(text_of(info.name)), _short(text_of(info.version))
 
 
-def _name(value: Any) -> str | None:
-    return value[:_MAX_NAME_CHARS] if isinstance(value, str) else None
+def _short(text: str | None) -> str | None:
+    return None if text is None else text[:_MAX_NAME_CHARS]
 
 
 def _info_bytes(raw: msgspec.Raw) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.error_codes import INVALID_PARAMS
 from callgate.model.reply import RpcFault
-from callgate.wire.json_rpc import encode_error_object
+from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
 
 # 2026-07-28, changelog, minor 6: a resource that is not there.
 _LEGACY_NOT_FOUND = -32002
@@ -60,7 +60,7 @@ def url_elicitations(fault: RpcFault) -> list[bytes]:
     try:
         data = _members_decoder.decode(_members_decoder.decode(fault.raw).get("data", msgspec.Raw(b"{}")))
         asked = msgspec.json.decode(data.get("elicitations", msgspec.Raw(b"[]")), type=list[msgspec.Raw])
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return []
     return [bytes(params) for params in asked if bytes(params)[:1] == b"{"]
 

@@ -7,6 +7,7 @@ import msgspec
 from callgate.model.error_codes import BUG_INTERNAL, INTERNAL_ERROR
 from callgate.model.errors import CallgateError
 from callgate.model.reply import RpcFault
+from callgate.wire.json_rpc import NOT_READABLE
 
 
 def fault_of(error: CallgateError) -> RpcFault:
@@ -25,7 +26,7 @@ def read_fault(error: bytes) -> RpcFault:
     """An upstream's error as it came; its code and message are read only for our own books."""
     try:
         said = msgspec.json.decode(error, type=_Said)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         said = _Said()
     return RpcFault(said.code, said.message, raw=error if error[:1] == b"{" else None)
 

@@ -4,6 +4,7 @@ Owns the matching of responses and progress with the request table, and the coun
 Must not know the state of the connection, nor send anything: events go out, and `connection` decides.
 """
 
+from callgate.model.errors import CallerError
 from callgate.wire.connection_events import (
     Answered,
     AskedBack,
@@ -39,7 +40,10 @@ class Incoming:
 
     def _read_batch(self, frame: bytes, unreadable: Unreadable, about: int | None, now: float) -> list[Event]:
         """2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does."""
-        messages = decode_batch(frame)
+        try:
+            messages = decode_batch(frame)
+        except CallerError as error:
+            return [self._read_one(Unreadable(None, error), about, now)]
         if not messages:
             return [self._read_one(unreadable, about, now)]
         # A batch in a batch is no message, and comes out as garbage.

@@ -13,6 +13,7 @@ import msgspec
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import with_member
 
 # The only ones that may be answered so ("Supported Requests").
@@ -65,7 +66,7 @@ def read_input_required(result: bytes) -> InputRequired | None:
         return None
     try:
         required = _required_decoder.decode(result)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None
     return required if required.resultType == _MARK.decode() else None
 
@@ -76,7 +77,7 @@ def says_input_required(result: bytes) -> bool:
         return False
     try:
         said = bytes(_members_decoder.decode(result).get("resultType", b""))
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return False
     return said == b'"%b"' % _MARK
 
@@ -115,7 +116,7 @@ def read_retry(params: bytes) -> Retry | None:
             return None
         raw = bytes(retry.inputResponses)
         responses = _members_decoder.decode(raw) if raw[:1] == b"{" else {}
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None
     return Retry(retry.requestState, {key: bytes(answer) for key, answer in responses.items()})
 

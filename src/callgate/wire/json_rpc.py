@@ -10,9 +10,16 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.error_codes import CALLER_BAD_JSON, CALLER_MALFORMED
+from callgate.model.error_codes import CALLER_BAD_JSON, CALLER_MALFORMED, CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
 from callgate.model.reply import Reply, RpcFault
+
+# An id is kept while its request is open, and repeated in every answer and in the record.
+MAX_ID_BYTES = 1024
+MAX_BATCH = 100
+# What msgspec raises for what it cannot read: not JSON, not the shape that was asked for, nested too deeply.
+# Whether the last happens depends on how deep the stack is already, so whoever reads again may be the first.
+NOT_READABLE = (msgspec.DecodeError, RecursionError)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -53,7 +60,15 @@ class _Frame(msgspec.Struct):
 
 
 _frame_decoder = msgspec.json.Decoder(_Frame)
-_batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+# As many members as a batch may have, and no more: with a list, all of ten million would be made objects
+# before anybody could count them.
+_Batch = msgspec.defstruct(
+    "_Batch",
+    [(f"message_{number}", msgspec.Raw, msgspec.Raw()) for number in range(MAX_BATCH)],
+    array_like=True,
+    forbid_unknown_fields=True,
+)
+_batch_decoder = msgspec.json.Decoder(_Batch)
 _text_decoder = msgspec.json.Decoder(str)
 _encode = msgspec.json.encode
 _VERSION = msgspec.Raw(b'"2.0"')
@@ -71,18 +86,21 @@ def decode(frame: bytes) -> Message | Unreadable:
     except msgspec.ValidationError:
         what = "a JSON array" if frame.lstrip()[:1] == b"[" else "not a JSON object"
         return Unreadable(None, _malformed(f"The message is {what}; send one JSON-RPC object"))
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except NOT_READABLE as problem:
         return Unreadable(None, CallerError(CALLER_BAD_JSON, f"The message is not valid JSON: {problem}"))
     return _classify(parsed)
 
 
 def decode_batch(frame: bytes) -> list[Message | Unreadable]:
-    """The messages of a JSON array; none of them when it is not one."""
+    """The messages of a JSON array; none of them when it is not one. Raises CallerError for too many."""
     try:
-        parts = _batch_decoder.decode(frame)
-    except (msgspec.DecodeError, RecursionError):
+        parts = msgspec.structs.astuple(_batch_decoder.decode(frame))
+    except msgspec.ValidationError as problem:
+        text = f"A batch may have {MAX_BATCH} messages"
+        raise CallerError(CALLER_TOO_LARGE, text, hint="Send them in several") from problem
+    except NOT_READABLE:
         return []
-    return [decode(bytes(part)) for part in parts]
+    return [decode(bytes(part)) for part in parts if part]
 
 
 def _classify(parsed: _Frame) -> Message | Unreadable:
@@ -91,7 +109,8 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
     if parsed.jsonrpc != _VERSION:
         return Unreadable(readable_id, _malformed('The member "jsonrpc" must be "2.0"'))
     if rpc_id and readable_id is None:
-        return Unreadable(None, _malformed('The member "id" must be a string or an integer'))
+        text = f'The member "id" must be a string or an integer of at most {MAX_ID_BYTES} bytes'
+        return Unreadable(None, _malformed(text))
     if parsed.method:
         return _classify_call(readable_id, parsed.method, bytes(parsed.params))
     result, error = bytes(parsed.result), bytes(parsed.error)
@@ -107,7 +126,7 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
 def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> Message | Unreadable:
     try:
         name = _text_decoder.decode(method)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return Unreadable(rpc_id, _malformed('The member "method" must be a string'))
     if params and params[:1] != b"{":
         return Unreadable(rpc_id, _malformed('The member "params" must be an object'))
@@ -116,6 +135,8 @@ def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> 
 
 def _is_request_id(raw: bytes) -> bool:
     """MCP allows strings and integers, never null (2026-07-28, basic, "Requests")."""
+    if len(raw) > MAX_ID_BYTES:
+        return False
     if raw[:1] == b'"':
         return True
     return raw.removeprefix(b"-").isdigit()

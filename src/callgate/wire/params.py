@@ -4,8 +4,9 @@ from typing import Any, cast
 
 import msgspec
 
-from callgate.model.error_codes import CALLER_BAD_PARAMS
+from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.revisions import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -14,6 +15,15 @@ from callgate.wire.revisions import (
 )
 
 _RAW = msgspec.Raw()
+# `_meta` is for a few small things about a request; it is read several times on the way.
+_MAX_META_BYTES = 64 * 1024
+# To replace one member of an object all others become objects of ours: a million of them took seconds. These
+# may be large, and are one object each.
+_MAX_OTHER_BYTES = 1024 * 1024
+_LARGE_MEMBERS = (
+    "arguments", "_meta", "uri", "argument", "context", "inputResponses", "requestState", "content",
+    "structuredContent", "messages",
+)  # fmt: skip
 
 
 class Meta(msgspec.Struct):
@@ -42,6 +52,10 @@ class _Named(msgspec.Struct):
 _peek_decoder = msgspec.json.Decoder(Peek)
 _named_decoder = msgspec.json.Decoder(_Named)
 _meta_decoder = msgspec.json.Decoder(Meta)
+_Large = msgspec.defstruct(
+    "_Large", [(name.strip("_"), msgspec.Raw, _RAW) for name in _LARGE_MEMBERS], rename={"meta": "_meta"}
+)
+_large_decoder = msgspec.json.Decoder(_Large)
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 NO_META = Meta()
 NO_PARAMS = Peek()
@@ -51,7 +65,7 @@ def peek(params: bytes) -> Peek:
     """`params` has been through `json_rpc.decode`: an object, or empty. What cannot be read is absent."""
     try:
         return _peek_decoder.decode(params) if params else NO_PARAMS
-    except msgspec.DecodeError:  # half a surrogate in a key
+    except NOT_READABLE:  # half a surrogate in a key
         return NO_PARAMS
 
 
@@ -61,8 +75,14 @@ def meta_of(peeked: Peek) -> Meta:
         return NO_META
     try:
         return _meta_decoder.decode(peeked.meta)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return NO_META
+
+
+def check_meta(peeked: Peek) -> None:
+    """Raises CallerError for a `_meta` that is larger than anybody needs."""
+    if len(bytes(peeked.meta)) > _MAX_META_BYTES:
+        raise CallerError(CALLER_TOO_LARGE, f"params._meta is larger than {_MAX_META_BYTES} bytes")
 
 
 def text_of(raw: msgspec.Raw) -> str | None:
@@ -70,7 +90,7 @@ def text_of(raw: msgspec.Raw) -> str | None:
     data = bytes(raw)
     try:
         return cast(str, msgspec.json.decode(data)) if data[:1] == b'"' else None
-    except msgspec.DecodeError:  # half a surrogate is JSON, but no text
+    except NOT_READABLE:  # half a surrogate is JSON, but no text
         return None
 
 
@@ -78,24 +98,36 @@ def value_of(raw: msgspec.Raw) -> Any:
     data = bytes(raw)
     try:
         return msgspec.json.decode(data) if data else None
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_READABLE:
         return None
 
 
 def name_of(params: bytes, method: str) -> str:
     try:
         return _named_decoder.decode(params).name
-    except msgspec.DecodeError as problem:
+    except NOT_READABLE as problem:
         raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string') from problem
 
 
 def with_member(params: bytes, key: str, value: bytes) -> bytes:
     """The same object with one member replaced (or added last); all others keep their bytes and order."""
+    if len(params) > _MAX_OTHER_BYTES:
+        _check_others(params)
     try:
         members: dict[str, msgspec.Raw] = _members_decoder.decode(params) if params else {}
-    except msgspec.DecodeError as problem:
+    except NOT_READABLE as problem:
         raise CallerError(
             CALLER_BAD_PARAMS, f"The object has a member that cannot be read: {problem}"
         ) from problem
     members[key] = msgspec.Raw(value)
     return msgspec.json.encode(members)
+
+
+def _check_others(params: bytes) -> None:
+    try:
+        large = msgspec.structs.astuple(_large_decoder.decode(params))
+    except NOT_READABLE:
+        return  # the next reader says what is wrong
+    if len(params) - sum(len(bytes(member)) for member in large) > _MAX_OTHER_BYTES:
+        text = f"The members beside {', '.join(_LARGE_MEMBERS[:2])} have more than {_MAX_OTHER_BYTES} bytes"
+        raise CallerError(CALLER_TOO_LARGE, text)

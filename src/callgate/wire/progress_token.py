@@ -6,6 +6,7 @@ know which requests are open.
 
 import msgspec
 
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import meta_of, peek, with_member
 
 
@@ -32,7 +33,10 @@ def put_ours(params: bytes, rpc_id: int) -> tuple[bytes, bytes | None]:
 
 def token_of(params: bytes) -> bytes:
     """The token that a progress notification names, raw; empty when it names none."""
-    return bytes(_progress_decoder.decode(params).progressToken) if params else b""
+    try:
+        return bytes(_progress_decoder.decode(params).progressToken) if params else b""
+    except NOT_READABLE:  # half a surrogate in a key
+        return b""
 
 
 def restore_theirs(params: bytes, client_token: bytes) -> bytes:

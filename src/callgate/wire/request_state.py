@@ -12,6 +12,8 @@ import hmac
 
 import msgspec
 
+from callgate.wire.json_rpc import NOT_READABLE
+
 _PREFIX = "cg1."
 _MAX_CHARS = 4096  # ours are under 400; nobody is to make us hash megabytes
 
@@ -43,7 +45,7 @@ class StateSeal:
             return msgspec.json.decode(
                 base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=StateClaims
             )
-        except (msgspec.DecodeError, binascii.Error):
+        except (*NOT_READABLE, binascii.Error):
             return None
 
     def _mac(self, body: str) -> bytes:

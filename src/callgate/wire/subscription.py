@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import with_member
 from callgate.wire.revisions import META_SUBSCRIPTION_ID
 
@@ -32,7 +33,7 @@ def subscription_of(raw: bytes) -> bytes | None:
         return None
     try:
         meta = _members_decoder.decode(_members_decoder.decode(raw).get("_meta", msgspec.Raw(b"{}")))
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None  # the words are there, but not where a subscription is named
     return bytes(meta.get(META_SUBSCRIPTION_ID, b"")) or None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from callgate.model.errors import CallerError
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import peek, text_of, with_member
 
 # https://www.w3.org/TR/trace-context-1/#traceparent-header: lower case only, and never all zeros. A version
@@ -54,7 +55,7 @@ def state_in(params: bytes) -> str | None:
         return None
     try:
         state = text_of(_carried_decoder.decode(raw).tracestate)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return None
     return state if state is not None and len(state) <= MAX_STATE_CHARS else None
 
@@ -71,5 +72,5 @@ def with_trace(params: bytes, traceparent: str, others: Iterable[tuple[str, str]
             meta.setdefault(name, msgspec.Raw(msgspec.json.encode(value)))
         meta["traceparent"] = msgspec.Raw(msgspec.json.encode(traceparent))
         return with_member(params, "_meta", msgspec.json.encode(meta))
-    except (msgspec.DecodeError, CallerError):
+    except (*NOT_READABLE, CallerError):
         return params
