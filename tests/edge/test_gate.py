@@ -83,3 +83,46 @@ async def test_a_session_belongs_to_its_principal(guarded_door: Door) -> None:
         mine = await http.legacy("x", session=session, authorization=f"Bearer {TOKEN}")
         theirs = await http.legacy("x", session=session, authorization=f"Bearer {OTHER_TOKEN}")
         assert (mine.status, theirs.status) == (200, 404)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "something new", "same-origin, cross-site"])
+@pytest.mark.parametrize("path", ["/api/v1/calls", "/mcp", "/metrics"])
+async def test_a_browser_that_asks_for_a_page_of_another_origin_is_refused(
+    door: Door, path: str, site: str
+) -> None:
+    """With an image, a script or a form there is no Origin, only this."""
+    async with door.probe() as http:
+        answer = await http.request("GET", path, {"sec-fetch-site": site})
+        assert (answer.status, answer.json()["code"]) == (403, "refused.origin")
+
+
+async def test_our_own_page_the_address_bar_and_named_origins_pass(door: Door) -> None:
+    async with door.probe() as http:
+        for site in ("same-origin", "none"):
+            assert (await http.request("GET", "/x", {"sec-fetch-site": site})).status == 200
+        named = {"sec-fetch-site": "cross-site", "origin": "https://mine.example"}
+        assert (await http.request("GET", "/x", named)).status == 200
+
+
+async def test_a_link_on_another_site_leads_to_what_needs_no_token(door: Door) -> None:
+    async with door.probe() as http:
+        assert (await http.request("GET", "/healthz", {"sec-fetch-site": "cross-site"})).status == 200
+
+
+async def test_every_answer_is_guarded_against_other_pages_and_caches(door: Door) -> None:
+    async with door.probe() as http:
+        for answer in (
+            await http.request("GET", "/x"),
+            await http.request("GET", "/stream"),
+            await http.request("GET", "/x", {"host": "evil.example"}),
+            await http.request("GET", "/bug"),
+            await http.modern("x"),
+        ):
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+            assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_an_answer_that_says_how_it_may_be_kept_is_believed(door: Door) -> None:
+    async with door.probe() as http:
+        assert (await http.modern("test/notices")).headers["cache-control"] == "no-cache, no-transform"
