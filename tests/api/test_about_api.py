@@ -13,7 +13,7 @@ from callgate.api.http_api import ApiParts, HttpApi
 CONFIG = """
 version = 1
 [server]
-tokens = ["0123456789abcdef0123456789abcdef"]
+tokens = ["9f3c27d1a8e64b05c2f7e1d09a4b6835"]
 [record]
 keep = "7d"
 [[sources]]

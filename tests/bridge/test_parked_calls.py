@@ -19,7 +19,7 @@ from bridge.one_server import gateway, server, until_marked
 
 PARKED = 200
 SEED = 20260728
-TOKENS = {"alice": "alice-0123456789abcdef", "bob": "bob-0123456789abcdef"}
+TOKENS = {"alice": "alice-9f3c27d1a8e64b05", "bob": "bob-9f3c27d1a8e64b05"}
 MISSING_CLIENT_CAPABILITY = -32021
 
 

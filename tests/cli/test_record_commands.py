@@ -115,7 +115,7 @@ async def test_tail_without_a_gateway_exits_5_and_says_how_to_start_one(tmp_path
 
 async def test_a_gateway_with_tokens_is_asked_with_the_configured_one(tmp_path: Path) -> None:
     config = tmp_path / "callgate.toml"
-    config.write_text('version = 1\n[server]\ntokens = ["0123456789abcdef0123"]\n')
+    config.write_text('version = 1\n[server]\ntokens = ["9f3c27d1a8e64b05c2f7"]\n')
     async with running_gateway(tmp_path, "--config", str(config), "--port", "0") as gateway:
         told = await gateway.get("/api/v1/sessions")
         done = await run_callgate(tmp_path, "sessions", "--json", "--config", str(config))

@@ -1,5 +1,6 @@
 """What a good configuration becomes, and who has the last word."""
 
+import secrets
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from callgate.config.paths import record_folder, state_folder
 FULL = """
 [server]
 listen = "0.0.0.0:8080"
-tokens = ["${CALLGATE_TOKEN}", { token = "0123456789abcdef", principal = "ci" }]
+tokens = ["${CALLGATE_TOKEN}", { token = "9f3c27d1a8e64b05", principal = "ci" }]
 allowed_hosts = ["gate.example"]
 allowed_origins = ["https://gate.example"]
 max_body = "1MiB"
@@ -88,7 +89,7 @@ sql_text = true
 x-key = "${GITHUB_TOKEN}"
 """
 ENVIRON = {
-    "CALLGATE_TOKEN": "t" * 20,
+    "CALLGATE_TOKEN": "kX7-vq2LmZ9_wR4tB0aD",
     "SHOP_PASSWORD": "p@ss/word#1",
     "ROWS": "50",
     "GITHUB_TOKEN": "gh",
@@ -102,8 +103,8 @@ def test_every_key_of_a_full_file_arrives(load_text, tmp_path: Path):
     server = config.server
     assert (server.listen.host, server.listen.port, server.listen_is_default) == ("0.0.0.0", 8080, False)
     assert [(t.token.get_secret_value(), t.principal) for t in server.tokens] == [
-        ("t" * 20, "token-1"),
-        ("0123456789abcdef", "ci"),
+        ("kX7-vq2LmZ9_wR4tB0aD", "token-1"),
+        ("9f3c27d1a8e64b05", "ci"),
     ]
     assert (server.max_body_bytes, server.audit_stderr, server.tool_search) == (1024**2, True, True)
     assert (server.allowed_hosts, server.allowed_origins) == (("gate.example",), ("https://gate.example",))
@@ -211,7 +212,7 @@ def test_the_state_folder_can_be_set_three_ways(load_text, tmp_path: Path):
 def test_paths_in_a_file_are_relative_to_it(tmp_path: Path):
     folder = tmp_path / "etc"
     folder.mkdir()
-    (folder / "token").write_text("x" * 16)
+    (folder / "token").write_text("9f3c27d1a8e64b05")
     text = 'version = 1\n[server]\nstate_dir = "s"\ntokens = ["file:token"]\n'
     (folder / "c.toml").write_text(text + '[[sources]]\nid = "a"\ndsn = "duckdb:///a.db"')
     config = load_config(Flags(config=folder / "c.toml"), {}).config
@@ -242,3 +243,9 @@ def test_a_named_file_that_is_not_there_is_a_problem(tmp_path: Path):
             load_config(flags, environ)
         assert [problem.key_path for problem in caught.value.problems] == [name]
         assert str(tmp_path / "no.toml") in caught.value.message
+
+
+@pytest.mark.parametrize("make", [lambda: secrets.token_urlsafe(32), lambda: secrets.token_hex(16)])
+def test_a_random_token_is_never_called_weak(load_text, make):
+    tokens = [make() for _ in range(200)]
+    assert len(load_text(f"[server]\ntokens = {tokens}").config.server.tokens) == 200

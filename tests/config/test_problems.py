@@ -62,14 +62,20 @@ def test_a_near_miss_is_told_what_was_meant(problems_of):
         ("[server]\ntokens = ['hunter2']", "server.tokens[0]", "shorter than 16"),
         ("[server]\ntokens = ['hunter2 hunter2 hunter2']", "server.tokens[0]", "spaces"),
         ("[server]\ntokens = [{ token = 'hunter2' }]", "server.tokens[0].token", "shorter than 16"),
+        ("[server]\ntokens = ['aaaaaaaaaaaaaaaa']", "server.tokens[0]", "easy to guess"),
+        ("[server]\ntokens = ['passwordpassword']", "server.tokens[0]", "secrets.token_urlsafe"),
+        ("[server]\ntokens = ['1234567890123456']", "server.tokens[0]", "easy to guess"),
+        ("[server]\ntokens = ['abcdefghijklmnop']", "server.tokens[0]", "easy to guess"),
+        ("[server]\ntokens = ['1111222233334444']", "server.tokens[0]", "easy to guess"),
+        ("[server]\nstate_key = 'xxxxxxxxxxxxxxxxxxxx'", "server.state_key", "easy to guess"),
         ("[server]\ntokens = [{ principal = 'x' }]", "server.tokens[0].token", "missing"),
         (
-            "[server]\ntokens = [{ token = '0123456789abcdef', who = 'x' }]",
+            "[server]\ntokens = [{ token = '9f3c27d1a8e64b05', who = 'x' }]",
             "server.tokens[0].who",
             "token, principal",
         ),
         (
-            "[server]\ntokens = ['hunter2hunter2hunter2', 'hunter2hunter2hunter2']",
+            "[server]\ntokens = ['hunter2-walks-the-moor', 'hunter2-walks-the-moor']",
             "server.tokens[1]",
             "server.tokens[0]",
         ),
@@ -241,7 +247,7 @@ def test_a_bad_variable_or_flag_is_named_instead_of_the_key(problems_of):
 def test_a_host_flag_beyond_this_machine_needs_a_token_as_well(problems_of, load_text):
     (problem,) = problems_of("", flags=Flags(host="0.0.0.0"))
     assert problem.key_path == "server.tokens"
-    loaded = load_text("[server]\ntokens = ['0123456789abcdef']", flags=Flags(host="::", port=1))
+    loaded = load_text("[server]\ntokens = ['9f3c27d1a8e64b05']", flags=Flags(host="::", port=1))
     assert str(loaded.config.server.listen) == "[::]:1"
 
 

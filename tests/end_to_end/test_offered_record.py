@@ -23,7 +23,7 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy
 from callgate.sql.record.driver import ExcerptDriver
 
-ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
+ALICE, BOB = "alice-9f3c27d1a8e64b05", "bob-9f3c27d1a8e64b05"
 TOKENS = (
     f'tokens = [{{token = "{ALICE}", principal = "alice"}}, {{token = "{BOB}", principal = "bob"}}]\n'
     "[record]\noffer = true\n"

@@ -123,15 +123,15 @@ async def test_a_question_that_the_client_never_declared_is_recorded_as_refused(
 
 
 async def test_what_is_refused_at_the_door_is_recorded_over_http_and_stdio(tmp_path: Path) -> None:
-    tokens = 'tokens = ["0123456789abcdef"]'
+    tokens = 'tokens = ["9f3c27d1a8e64b05"]'
     async with staged(Actor("one", tmp_path), server=tokens) as stage:
         client, body = stage.client(), b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
         for headers, sent, status in (
             ({}, body, 401),
             ({"authorization": "Bearer not-the-token-at-all"}, body, 401),
             ({"origin": "https://evil.example"}, body, 403),
-            ({"authorization": "Bearer 0123456789abcdef"}, b'{"password":"hunter2"', 400),
-            ({"authorization": "Bearer 0123456789abcdef", "mcp-session-id": "x"}, body, 404),
+            ({"authorization": "Bearer 9f3c27d1a8e64b05"}, b'{"password":"hunter2"', 400),
+            ({"authorization": "Bearer 9f3c27d1a8e64b05", "mcp-session-id": "x"}, body, 404),
         ):
             answering = await client.http("POST", JSON_HEADERS | headers, sent)
             await answering.read_head()

@@ -1,6 +1,7 @@
 """`[server]`: our own listener. MCP servers behind us are `mcp_server_spec`."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
@@ -12,8 +13,13 @@ from callgate.config.refusal import refusal
 from callgate.config.secret import Secret
 from callgate.config.spec import Spec
 
-# Below 16 characters a token can be guessed by trying; `openssl rand -hex 16` gives 32.
+# Below 16 characters a token can be guessed by trying.
 MIN_TOKEN_LENGTH = 16
+_HOW_TO_MAKE_ONE = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
+# A random token of 16 hexadecimal digits has fewer different ones once in a million times.
+_MIN_DIFFERENT = 5
+# Neighbours that are equal or follow each other, as in `aabbcc` and `12345`: a random token has a fifth.
+_MAX_RUNS = 0.6
 
 
 def _read_listen(value: Any) -> ListenAddress:
@@ -31,11 +37,19 @@ def _read_listen(value: Any) -> ListenAddress:
 def _check_token(token: Secret) -> Secret:
     text = token.get_secret_value()
     if len(text) < MIN_TOKEN_LENGTH:
-        hint = "Make one with: openssl rand -hex 16"
-        raise refusal(f"the token is shorter than {MIN_TOKEN_LENGTH} characters", hint)
+        raise refusal(f"the token is shorter than {MIN_TOKEN_LENGTH} characters", _HOW_TO_MAKE_ONE)
     if not text.isascii() or not text.isprintable() or " " in text:
         raise refusal("the token has spaces or characters that cannot travel in an HTTP header")
+    if _is_weak(text):
+        raise refusal("the token is easy to guess: it repeats itself or counts up", _HOW_TO_MAKE_ONE)
     return token
+
+
+def _is_weak(text: str) -> bool:
+    """Not a measure of strength: it finds what people type to be done with it."""
+    is_repeated = (text + text).find(text, 1) <= len(text) // 2
+    runs = sum(abs(ord(one) - ord(other)) <= 1 for one, other in pairwise(text))
+    return is_repeated or len(set(text)) < _MIN_DIFFERENT or runs > _MAX_RUNS * (len(text) - 1)
 
 
 class TokenSpec(Spec):

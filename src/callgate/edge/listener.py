@@ -49,8 +49,8 @@ _BACKLOG = 1024
 # When all places are taken: how long a connection may stay before its first request, and how often we look.
 _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
-# After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are large
-# bodies; who sent wrong tokens is to stop.
+# After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are
+# large bodies; who sent wrong tokens is to stop.
 _RETRY_AFTER_S = {503: 3, 429: 60}
 # How long answers under way may take once we were told to stop.
 _GRACE_S = 5.0
