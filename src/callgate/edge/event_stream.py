@@ -67,6 +67,11 @@ class EventStream:
                 return
 
     @property
+    def size_bytes(self) -> int:
+        """Of what is kept."""
+        return self._bytes
+
+    @property
     def is_used_up(self) -> bool:
         """It ended, and somebody was given all of it."""
         return self.is_finished and self._written == self._first - 1 + len(self._events)

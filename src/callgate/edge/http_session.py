@@ -17,6 +17,8 @@ from callgate.wire.json_rpc import encode_notification
 
 # Finished streams are kept for clients that lost their connection at the last moment.
 _KEPT_STREAMS = 16
+# Of all sessions together. One answer may have 16 MiB, so their number alone bounds nothing.
+_MAX_KEPT_BYTES = 64 * 1024 * 1024
 # The first revision whose clients know an event without data (2025-11-25, basic/transports).
 _PRIMING_SINCE = "2025-11-25"
 
@@ -31,9 +33,36 @@ class OpenRequest(msgspec.Struct):
             self.task.cancel()
 
 
+class KeptStreams:
+    """Finished streams of all sessions whose end nobody has read: past the limit the oldest go."""
+
+    def __init__(self, limit_bytes: int = _MAX_KEPT_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._owners: OrderedDict[EventStream, HttpSession] = OrderedDict()
+        self.used_bytes = 0
+
+    def look_at(self, stream: EventStream, owner: "HttpSession") -> None:
+        """After its end, and after each reading of it."""
+        if not stream.is_finished or stream.is_read:
+            return
+        if stream.is_used_up:
+            owner.drop(stream)
+        elif stream not in self._owners and owner.has(stream):
+            self._owners[stream] = owner
+            self.used_bytes += stream.size_bytes
+            while self.used_bytes > self._limit_bytes:
+                oldest, its_owner = next(iter(self._owners.items()))
+                its_owner.drop(oldest)
+
+    def forget(self, stream: EventStream) -> None:
+        if self._owners.pop(stream, None) is not None:
+            self.used_bytes -= stream.size_bytes
+
+
 class HttpSession:
-    def __init__(self, session: Session, target: str | None) -> None:
+    def __init__(self, session: Session, target: str | None, kept: KeptStreams) -> None:
         self.session = session
+        self._kept = kept
         self.target = target  # a session opened on one address is of no use on another
         self.open: dict[bytes, OpenRequest] = {}
         self._primes = session.envelope.revision >= _PRIMING_SINCE
@@ -65,7 +94,7 @@ class HttpSession:
         self._post_streams[stream.stream_id] = stream
         finished = [key for key, kept in self._post_streams.items() if kept.is_finished and not kept.is_read]
         for key in finished[:-_KEPT_STREAMS]:
-            del self._post_streams[key]
+            self.drop(self._post_streams[key])
         return stream
 
     def find_stream(self, last_event_id: str) -> tuple[EventStream, int] | None:
@@ -75,8 +104,16 @@ class HttpSession:
         is_number = number.isascii() and number.isdigit() and len(number) <= 12
         return (stream, int(number)) if stream is not None and is_number else None
 
+    def has(self, stream: EventStream) -> bool:
+        return self._post_streams.get(stream.stream_id) is stream
+
+    def look_at(self, stream: EventStream) -> None:
+        """It may have ended, or its reading."""
+        self._kept.look_at(stream, self)
+
     def drop(self, stream: EventStream) -> None:
-        """Its client has all of it."""
+        """Its client has all of it, or comes too late."""
+        self._kept.forget(stream)
         self._post_streams.pop(stream.stream_id, None)
 
     def end(self) -> None:
@@ -84,3 +121,5 @@ class HttpSession:
             request.cancel()
         for stream in (self.get_stream, *self._post_streams.values()):
             stream.finish()
+        for stream in list(self._post_streams.values()):
+            self.drop(stream)

@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from callgate.edge.event_stream import EventStream, start_sse
 from callgate.edge.http_message import Responder
-from callgate.edge.http_session import HttpSession, OpenRequest
+from callgate.edge.http_session import HttpSession, KeptStreams, OpenRequest
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.envelope import Envelope
@@ -49,6 +49,7 @@ class LegacyHttp:
         self._answerer = answerer
         self._refusals = refusals
         self._sessions: dict[str, HttpSession] = {}  # by session_id
+        self._kept = KeptStreams()
 
     # ---- what the client may do
 
@@ -84,7 +85,7 @@ class LegacyHttp:
             raise CallerError(
                 CALLER_CONFLICT, "This stream is already open", hint="A session has one GET stream at a time"
             )
-        await stream.serve(responder, after)
+        await _serve(http_session, stream, responder, after)
 
     def delete(self, visit: Visit, responder: Responder) -> None:
         self._answerer.end_session(self._session_of(visit).session)
@@ -123,7 +124,7 @@ class LegacyHttp:
                     responder.send(200, headers, encode_reply(message.rpc_id, item))
 
     def _remember(self, session: Session, target: str | None) -> None:
-        http_session = self._sessions[session.session_id] = HttpSession(session, target)
+        http_session = self._sessions[session.session_id] = HttpSession(session, target, self._kept)
         self._answerer.attach(session, http_session, lambda: self._forget(http_session))
 
     def _forget(self, http_session: HttpSession) -> None:
@@ -169,9 +170,7 @@ class LegacyHttp:
         producing = asyncio.create_task(_produce(http_session, message, _chain(first, items), stream))
         request.task = producing
         producing.add_done_callback(lambda _: http_session.open.pop(message.rpc_id, None))
-        await stream.serve(responder)
-        if stream.is_used_up:
-            http_session.drop(stream)
+        await _serve(http_session, stream, responder, None)
 
     async def post_batch(self, visit: Visit, responder: Responder) -> bool:
         """Batches exist in 2025-03-26 only (basic, "Batching"). False: this is not such a session.
@@ -251,6 +250,15 @@ async def _chain(first: Item, items: AsyncGenerator[Item]) -> AsyncGenerator[Ite
             yield item
 
 
+async def _serve(
+    http_session: HttpSession, stream: EventStream, responder: Responder, after: int | None
+) -> None:
+    try:
+        await stream.serve(responder, after)
+    finally:
+        http_session.look_at(stream)
+
+
 async def _produce(
     http_session: HttpSession, message: Request, items: AsyncGenerator[Item], stream: EventStream
 ) -> None:
@@ -267,3 +275,4 @@ async def _produce(
                     await stream.room()
     finally:
         stream.finish()
+        http_session.look_at(stream)
