@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.wire.conversation import Conversation
+from callgate.wire.conversation import Asked, Conversation, Refuse
 from callgate.wire.envelopes import legacy_envelope, read_initialize, read_modern
 from callgate.wire.incoming import Incoming
 from callgate.wire.json_rpc import MAX_BATCH, MAX_ID_BYTES, Request, Unreadable, decode, decode_batch
@@ -143,3 +143,25 @@ def test_of_a_member_that_comes_twice_the_last_is_judged_and_it_alone_is_passed_
     params = b'{"name":"harmless","name":"other"}'
     assert bytes(peek(params).name) == b'"other"'
     assert with_member(params, "name", b'"native"') == b'{"name":"native"}'
+
+
+def test_what_is_held_while_the_handshake_is_answered_has_a_limit() -> None:
+    conversation = Conversation()
+    (asked,) = conversation.receive(
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+    )
+    flood = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"x"}\n' % number for number in range(1, 1501))
+    refused = conversation.receive(flood)
+    assert len(refused) == 500
+    assert all(isinstance(event, Refuse) for event in refused)
+    assert isinstance(asked, Asked)
+    assert len(conversation.handshake_done(asked.envelope)) == 1000
+
+
+def test_what_is_held_is_bounded_in_bytes_too() -> None:
+    conversation = Conversation()
+    conversation.receive(
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+    )
+    large = b'{"jsonrpc":"2.0","id":%d,"method":"x","params":{"a":"' + b"z" * 4_000_000 + b'"}}\n'
+    assert [len(conversation.receive(large % number)) for number in range(1, 7)] == [0, 0, 0, 0, 1, 1]

@@ -15,7 +15,7 @@ Rules
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import CALLER_MALFORMED, CALLER_NOT_INITIALIZED
+from callgate.model.error_codes import CALLER_MALFORMED, CALLER_NOT_INITIALIZED, CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
 from callgate.wire.envelopes import (
     check_revision,
@@ -78,6 +78,10 @@ class Replied:
 
 Event = Asked | Told | Cancel | Refuse | Replied
 
+# While `initialize` is answered. A client that sends more before it knows whom it talks to is told to wait.
+_MAX_HELD = 1000
+_MAX_HELD_BYTES = MAX_FRAME_BYTES
+
 # A ping may come before the handshake; it needs some envelope to be recorded in.
 _BEFORE_HANDSHAKE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
 
@@ -89,6 +93,7 @@ class Conversation:
         self._handshaking = False
         self._open: dict[bytes, Envelope] = {}
         self._held: list[Request | Notification] = []
+        self._held_bytes = 0
 
     def receive(self, data: bytes) -> list[Event]:
         """Raises CallerError when a frame is too long: say so if you like, then hang up."""
@@ -102,7 +107,7 @@ class Conversation:
         """
         self._handshaking = False
         self._handshake = envelope
-        held, self._held = self._held, []
+        held, self._held, self._held_bytes = self._held, [], 0
         events = [self._read_message(message) for message in held]
         return [event for event in events if event is not None]
 
@@ -121,9 +126,17 @@ class Conversation:
             and message.method != "initialize"
             and not is_modern(meta_of(peek(message.params)))
         ):
-            self._held.append(message)
-            return None
+            return self._hold(message)
         return self._read_message(message)
+
+    def _hold(self, message: Request | Notification) -> Event | None:
+        self._held_bytes += len(message.params)
+        if len(self._held) >= _MAX_HELD or self._held_bytes > _MAX_HELD_BYTES:
+            self._held_bytes -= len(message.params)
+            text = "Too much was sent before initialize was answered"
+            return Refuse(CallerError(CALLER_TOO_LARGE, text, hint="Wait for its answer"), message)
+        self._held.append(message)
+        return None
 
     def _read_message(self, message: Request | Notification) -> Event | None:
         if isinstance(message, Request):
