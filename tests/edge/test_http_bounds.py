@@ -140,6 +140,14 @@ async def test_a_short_body_of_who_is_not_let_in_is_passed_over_and_the_connecti
         assert answer.body == b"POST /x alice hi"
 
 
+async def test_of_a_body_sent_to_where_everybody_may_ask_nothing_is_kept(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        assert (await http.request("POST", "/healthz", body=b"z" * 60_000)).body == b"POST /healthz nobody "
+        await http.send(b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000\r\n\r\n")
+        assert (await http.answer()).body == b"POST /healthz nobody "
+        assert await http.rest() == b""
+
+
 @pytest.mark.parametrize("token", ["wrong-wrong-wrong-wrong", TOKEN])
 async def test_nothing_of_an_aborted_upload_stays(guarded_door: Door, token: str) -> None:
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n" % token.encode()

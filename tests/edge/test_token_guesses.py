@@ -122,3 +122,12 @@ async def test_a_missing_token_is_no_guess(guarded_door: Door, caplog: pytest.Lo
         for _ in range(30):
             assert (await http.request("GET", "/x")).status == 401
     assert not caplog.records
+
+
+async def test_a_guess_where_no_token_is_needed_is_a_guess_too(
+    guarded_door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with guarded_door.probe() as http:
+        answer = await http.request("GET", "/healthz", {"authorization": "Bearer a-guess-at-a-token"})
+        assert answer.body == b"GET /healthz nobody "
+    assert "a wrong bearer token came from 127.0.0.1" in caplog.text

@@ -40,6 +40,8 @@ class HttpRequest(msgspec.Struct):
     wants_close: bool = True
     is_cut: bool = False  # answered before all of it was read: nothing can follow
     principal: Principal | None = None  # who the gate found
+    ignores_body: bool = False  # nobody will read it: nothing of it is kept
+    has_wrong_token: bool = False
     refusal: CallgateError | None = None  # what the gate said
 
     @property

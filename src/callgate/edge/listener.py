@@ -9,13 +9,20 @@ import logging
 import re
 import socket
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
 from callgate.edge.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.gate import GateRules, WrongTokenError, admit, check_site, check_target, identify
+from callgate.edge.gate import (
+    GateRules,
+    MissingTokenError,
+    WrongTokenError,
+    admit,
+    check_site,
+    check_target,
+    identify,
+)
 from callgate.edge.http1 import HttpConnection, Service
 from callgate.edge.http_message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
@@ -179,16 +186,27 @@ class Listener:
         fields = request.fields
         check_target(request.target, fields)
         if _is_mcp(request.path) or not self._is_open(unquote(request.path)):
-            request.principal = admit(self._rules, fields)
+            try:
+                request.principal = admit(self._rules, fields)
+            except WrongTokenError:
+                request.has_wrong_token = True
+                raise
             return
         check_site(self._rules, fields)
-        with suppress(RefusedError):
+        request.ignores_body = True  # files and health: open to everybody, and so is what is sent to them
+        try:
             request.principal = identify(self._rules, fields)
+        except WrongTokenError:
+            request.has_wrong_token = True
+        except MissingTokenError:
+            pass
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:
+            if request.has_wrong_token:
+                await self._slow_down(request, responder)
             if request.refusal is not None:
-                await self._refuse(request.refusal, request, responder)
+                self.refuse(request.refusal, request, responder)
             else:
                 await self._route(request, responder)
         except CallgateError as error:
@@ -210,23 +228,22 @@ class Listener:
         if _is_mcp(request.path):
             self._refusals.at_the_door(request, error)
 
-    async def _refuse(self, error: CallgateError, request: HttpRequest, responder: Responder) -> None:
-        if isinstance(error, WrongTokenError):
-            delay_s = self._guesses.guessed(request.peer)
-            if delay_s is None:
-                request.is_cut = True  # it costs a connection
-                error = RefusedError(
-                    REFUSED_TOO_MANY_GUESSES,
-                    "The bearer token is not valid, and many others from this address were not either",
-                    hint="Send Authorization: Bearer <one of [server] tokens>",
-                )
-            elif delay_s:
-                responder.cancel_on_disconnect = True
-                try:
-                    await asyncio.sleep(delay_s)
-                finally:
-                    self._guesses.waited(request.peer)
-        self.refuse(error, request, responder)
+    async def _slow_down(self, request: HttpRequest, responder: Responder) -> None:
+        """Whoever guesses tokens waits for each answer, also where none is needed."""
+        delay_s = self._guesses.guessed(request.peer)
+        if delay_s is None:
+            request.is_cut = True  # it costs a connection
+            raise RefusedError(
+                REFUSED_TOO_MANY_GUESSES,
+                "The bearer token is not valid, and many others from this address were not either",
+                hint="Send Authorization: Bearer <one of [server] tokens>",
+            )
+        if delay_s:
+            responder.cancel_on_disconnect = True
+            try:
+                await asyncio.sleep(delay_s)
+            finally:
+                self._guesses.waited(request.peer)
 
     async def _route(self, request: HttpRequest, responder: Responder) -> None:
         target: str | None = None

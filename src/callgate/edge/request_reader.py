@@ -5,8 +5,9 @@ Knows neither the socket nor what is being answered.
 Rules
 1. Head and body are bounded before they are kept, and so is what is neither: sizes of chunks, their
    extensions, fields after the body. A body is whole before its request is handed on.
-2. The gate judges a request when its head is complete. Of one that it refuses no byte of the body is kept: a
-   short body is passed over, before a long one the request is handed on at once and nothing more is read.
+2. The gate judges a request when its head is complete. Of one that it refuses, or whose body nobody will
+   read, no byte of the body is kept: a short body is passed over, before a long one the request is handed on
+   at once and nothing more is read.
 3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
    must not keep short ones out.
 4. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
@@ -221,7 +222,8 @@ class RequestReader:
             # Without its frames, which hold the bytes just read and lead back here.
             request.refusal = error.with_traceback(None)
         expects = "expect" in fields and fields["expect"].lower() == "100-continue"
-        if request.refusal is not None and (expects or length > _PASSED_OVER_BYTES):
+        is_unread = request.refusal is not None or request.ignores_body
+        if is_unread and (expects or length > _PASSED_OVER_BYTES):
             self._hand_on_early(request)
         if expects:
             self._ask_for_body()
@@ -230,7 +232,7 @@ class RequestReader:
         request = self._request
         assert request is not None
         self._body_bytes += len(body)
-        if request.refusal is not None:
+        if request.refusal is not None or request.ignores_body:
             if self._body_bytes > _PASSED_OVER_BYTES:
                 self._hand_on_early(request)
             return
