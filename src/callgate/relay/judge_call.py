@@ -5,6 +5,7 @@ import msgspec
 from callgate.model.error_codes import REFUSED_DESTRUCTIVE
 from callgate.model.offers import Offer
 from callgate.model.verdict import Allow, Deny, Verdict
+from callgate.wire.json_rpc import NOT_READABLE
 
 
 class _Hints(msgspec.Struct):
@@ -32,6 +33,6 @@ def _may_destroy(offer: Offer) -> bool:
         return True
     try:
         hints = _hints_decoder.decode(offer.annotations)
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         return True
     return not hints.readOnlyHint and hints.destructiveHint

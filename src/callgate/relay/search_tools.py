@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.model.offers import Offer
+from callgate.wire.json_rpc import NOT_READABLE
 
 # A word in the tool's name says more than one in its description, and that more than one in a parameter's.
 _RANK = "bm25(tools, 8.0, 4.0, 2.0, 1.0)"
@@ -55,7 +56,7 @@ class ToolIndex:
 def _texts(offer: Offer) -> tuple[str, str, str, str]:
     try:
         definition = _members(msgspec.json.decode(offer.definition))
-    except msgspec.DecodeError:
+    except NOT_READABLE:
         definition = {}
     title = definition.get("title") or _members(definition.get("annotations")).get("title")
     parameters = _members(_members(definition.get("inputSchema")).get("properties"))

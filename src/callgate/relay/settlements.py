@@ -8,7 +8,7 @@ from callgate.model.exchange import Arrival, EndedBy, Outcome, Settlement
 from callgate.model.reply import Reply
 from callgate.wire.era_faults import fault_in
 from callgate.wire.fault_of import BUG_FAULT, fault_of
-from callgate.wire.json_rpc import encode_error_object
+from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
 from callgate.wire.revisions import META_CODE
 
 _MAX_ERROR_CHARS = 2000
@@ -59,7 +59,7 @@ def _may_be_error(result: bytes) -> bool:
 def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settlement:
     try:
         parsed = _tool_result_decoder.decode(result)
-    except msgspec.DecodeError:  # not the shape we know: it is the client's to judge, we only passed it on
+    except NOT_READABLE:  # not the shape we know: it is the client's to judge, we only passed it on
         return Settlement(Outcome.ANSWERED, ended_by, reply=result)
     if not parsed.isError:
         return Settlement(Outcome.ANSWERED, ended_by, reply=result)
