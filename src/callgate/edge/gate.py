@@ -19,7 +19,7 @@ from callgate.model.identity import LOCAL, Principal
 # RFC 9110, 7.2: a name or an address, and a port. Anything else is no host, and is not read in parts.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#,%\s\\]+)(?::[0-9]{0,5})?")
 # "same-site" is not our own page: to a browser every port of localhost is the same site.
-_OUR_SITE = (None, "same-origin", "none")
+_OUR_SITE = ("same-origin", "none")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -59,7 +59,8 @@ class GateRules:
 def admit(rules: GateRules, fields: Mapping[str, str]) -> Principal:
     """Raises RefusedError."""
     check_site(rules, fields)
-    check_page(rules, fields)
+    if "sec-fetch-site" in fields:
+        check_page(rules, fields)
     return identify(rules, fields)
 
 
@@ -84,7 +85,7 @@ def check_site(rules: GateRules, fields: Mapping[str, str]) -> None:
 
 def check_target(target: str, fields: Mapping[str, str]) -> None:
     """A target in absolute form names a host too (RFC 9112, 3.2.2): it must be the one that was checked."""
-    if target[:1] == "/" or target == "*":
+    if target == "*":
         return
     scheme, _, rest = target.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
@@ -99,7 +100,7 @@ def check_target(target: str, fields: Mapping[str, str]) -> None:
 def check_page(rules: GateRules, fields: Mapping[str, str]) -> None:
     """Not for the page's own files: a link on another site may lead to them. A browser sends no Origin with a
     plain GET, but says (to loopback and over TLS) whose page asks. One whose Origin was named may."""
-    site = fields.get("sec-fetch-site")
+    site = fields["sec-fetch-site"]
     if site not in _OUR_SITE and fields.get("origin", "").lower() not in rules.origins:
         raise RefusedError(
             REFUSED_ORIGIN,

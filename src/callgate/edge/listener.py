@@ -184,8 +184,10 @@ class Listener:
     def judge(self, request: HttpRequest) -> None:
         """The gate, at the end of the head: who is not let in does not get rid of a body here."""
         fields = request.fields
-        check_target(request.target, fields)
-        if _is_mcp(request.path) or not self._is_open(unquote(request.path)):
+        if request.target[:1] != "/":
+            check_target(request.target, fields)
+        path = request.path
+        if path == "/mcp" or _is_mcp(path) or not self._is_open(unquote(path)):
             try:
                 request.principal = admit(self._rules, fields)
             except WrongTokenError:
@@ -246,13 +248,14 @@ class Listener:
                 self._guesses.waited(request.peer)
 
     async def _route(self, request: HttpRequest, responder: Responder) -> None:
+        path, principal = request.path, request.principal
         target: str | None = None
-        if match := _SERVER_PATH.fullmatch(request.path):
+        if path != "/mcp":
+            match = _SERVER_PATH.fullmatch(path)
+            if match is None:
+                await self._app.handle(request, responder, principal)
+                return
             target = match[1]
-        elif request.path != "/mcp":
-            await self._app.handle(request, responder, request.principal)
-            return
-        principal = request.principal
         assert principal is not None, "the gate lets nobody in without"
         if target is not None and not self._answerer.has_server(target):
             error = CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")

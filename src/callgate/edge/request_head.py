@@ -11,12 +11,11 @@ from callgate.model.errors import CallerError
 from callgate.wire.http_rules import SINGLE_HEADERS
 
 
-def check_version(version: str, method: bytes) -> str:
+def check_version(version: str, method: bytes) -> None:
     if method == b"CONNECT":
         raise CallerError(CALLER_MALFORMED, "This is no proxy")
     if version not in ("1.1", "1.0"):
         raise CallerError(CALLER_HTTP_VERSION, f"HTTP/{version} is not spoken here; use HTTP/1.1")
-    return version
 
 
 def by_name(headers: list[tuple[str, str]]) -> Mapping[str, str]:

@@ -91,8 +91,17 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
+        parser = self._parser
+        if parser is None:
+            return
         request, body_bytes = self._request, self._body_bytes
-        problem = self._parse(data)
+        problem: CallgateError | None = None
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            problem = self._read_again(memoryview(data)[offer.args[0] :])
+        except httptools.HttpParserError as error:
+            problem = self._problem_of(error)
         if problem is None and self._head_bytes and not self.is_over:
             problem = self._unseen(len(data), request, body_bytes)
         if problem is not None:
@@ -108,30 +117,30 @@ class RequestReader:
 
     # ---- parsing
 
-    def _parse(self, data: bytes) -> CallgateError | None:
-        rest: bytes | memoryview = data
-        while (parser := self._parser) is not None:
+    def _problem_of(self, error: httptools.HttpParserError) -> CallgateError | None:
+        if not isinstance(error, httptools.HttpParserCallbackError):
+            return CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {error}")
+        if isinstance(error.__context__, _ReadNoMoreError):
+            return None
+        if self._problem is None:
+            raise error  # a bug of ours
+        return self._problem
+
+    def _read_again(self, rest: memoryview) -> CallgateError | None:
+        """The parser took an offer to upgrade for accepted, and the rest for another protocol: the head is
+        read again without the offer, and the rest after it, where there may be more such offers."""
+        while True:
+            head = self._head_without_offer()
+            parser = self._parser = httptools.HttpRequestParser(self)
             try:
+                parser.feed_data(head)
                 parser.feed_data(rest)
             except httptools.HttpParserUpgrade as offer:
-                rest = memoryview(rest)[offer.args[0] :]
-                # The parser took the rest for another protocol: the head is read again without the offer.
-                head = self._head_without_offer()
-                self._parser = httptools.HttpRequestParser(self)
-                problem = self._parse(head)
-                if problem is not None or self.is_over:
-                    return problem
+                rest = rest[offer.args[0] :]
                 continue
-            except httptools.HttpParserCallbackError as error:
-                if isinstance(error.__context__, _ReadNoMoreError):
-                    return None
-                if self._problem is None:
-                    raise  # a bug of ours
-                return self._problem
             except httptools.HttpParserError as error:
-                return CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {error}")
+                return self._problem_of(error)
             return None
-        return None
 
     def _head_without_offer(self) -> bytes:
         assert self._parser is not None
@@ -197,14 +206,16 @@ class RequestReader:
         method = parser.get_method()
         if parser.should_upgrade() and method != b"CONNECT":
             return  # read again without it
+        version = parser.get_http_version()
         try:
-            version = check_version(parser.get_http_version(), method)
+            if version != "1.1" or method == b"CONNECT":
+                check_version(version, method)
             fields = by_name(self._headers)
             length = body_length(fields, version)
-            if length > self._max_body_bytes:
-                raise self._too_large()
         except CallerError as problem:
             raise self._fail(problem) from None
+        if length > self._max_body_bytes:
+            raise self._fail(self._too_large())
         request = HttpRequest(
             method.decode("latin-1"),
             self._target.decode("latin-1"),

@@ -81,7 +81,7 @@ def meta_of(peeked: Peek) -> Meta:
 
 def check_meta(peeked: Peek) -> None:
     """Raises CallerError for a `_meta` that is larger than anybody needs."""
-    if len(bytes(peeked.meta)) > _MAX_META_BYTES:
+    if len(memoryview(peeked.meta)) > _MAX_META_BYTES:
         raise CallerError(CALLER_TOO_LARGE, f"params._meta is larger than {_MAX_META_BYTES} bytes")
 
 
