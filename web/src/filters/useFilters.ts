@@ -44,7 +44,8 @@ export function useFilters() {
     since: scalar('since'),
     until: scalar('until'),
     isEmpty: computed(() => !terms.value.length && !SCALAR_KEYS.some((key) => scalarOf(route.query, key))),
-    key: computed(() => JSON.stringify(route.query)),
+    // What is asked of the gateway; which call is open beside the list is not.
+    key: computed(() => JSON.stringify({ ...route.query, call: undefined })),
     add,
     remove,
     set,
