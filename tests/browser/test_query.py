@@ -68,7 +68,8 @@ async def test_a_chart_leaves_minutes_without_a_row_empty(page: Page, stage: Sta
 INKED = """(from, to) => {
   const canvas = document.querySelector('main canvas');
   const [left, width] = [Math.round(canvas.width * from), Math.round(canvas.width * (to - from))];
-  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  const sheet = new OffscreenCanvas(canvas.width, canvas.height);
+  const copy = sheet.getContext('2d', { willReadFrequently: true });
   copy.drawImage(canvas, 0, 0);
   const { data } = copy.getImageData(left, 0, width, canvas.height);
   let count = 0;

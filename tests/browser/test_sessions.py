@@ -4,8 +4,9 @@ import time
 from datetime import datetime
 
 import pytest
-from browser.browser_stage import Stage
+from browser.browser_stage import COUNT, Stage
 from browser.sight import expect_connection, expect_total
+from end_to_end.raw_clients import LegacyClient
 from playwright.async_api import Locator, Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -48,10 +49,11 @@ async def test_a_session_has_a_lane_for_each_server_and_leads_to_its_calls(page:
 
 async def test_the_axis_of_a_session_ends_with_it_however_long_ago_it_was(page: Page, stage: Stage) -> None:
     """Notifications have no duration: they are over at once, and do not run until now."""
-    async with stage.client(mode="legacy") as client:
-        await client.send_roots_list_changed()
-        await stage.ask(client)
+    async with LegacyClient(stage.port, "/mcp") as client:
+        await client.notify("notifications/roots/list_changed")
+        await client.call("demo__query", {"query": COUNT})
         session_id = (await stage.calls(limit=1))[0]["session_id"]
+        await client.end()
     line = await stage.gateway.get(f"/api/v1/sessions/{session_id}/timeline")
     assert [one["method"] for one in line["events"] if one["kind"] == "notification"]
     await page.clock.install(time=time.time() + 720)

@@ -39,7 +39,8 @@ const kept = new KeptEntries()
 
 export function watchHistory(router: Router) {
   let isPopped = false
-  addEventListener('popstate', () => (isPopped = true))
+  // The router's own word: a listener of the window would come too late, when the navigation is over already.
+  router.options.history.listen(() => (isPopped = true))
   router.afterEach(() => {
     const { position } = (history.state ?? {}) as { position?: number }
     kept.arrive(position ?? 0, isPopped)
