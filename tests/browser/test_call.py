@@ -134,6 +134,11 @@ async def replayed(page: Page, call: str) -> str:
     )
 
 
+# With the token under which the server was asked for it.
+PROGRESS = (
+    '{"jsonrpc":"2.0","method":"notifications/progress",'
+    '"params":{"progressToken":@TOKEN@,"progress":1,"total":3,"message":"reading"}}'
+)
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"> [click](javascript:alert(1)) \u202egnp.exe"
 
 
@@ -144,12 +149,14 @@ async def test_what_was_said_and_asked_during_a_call_stands_on_its_time_line(
     async with staged(Actor("one", tmp_path)) as stage, stage.client(capabilities=capabilities) as client:
         message = {"role": "user", "content": {"type": "text", "text": "Sum it up"}}
         steps = [
+            {"say": PROGRESS},
             say("notifications/message", {"level": "warning", "logger": "disk", "data": HOSTILE}),
             {"ask": {"method": "elicitation/create", "params": {"message": "Really close it?"}}},
             {"ask": {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 9}}},
             {"answer": "fine"},
         ]
-        asking = await client.send("tools/call", {"name": "one__play", "arguments": {"steps": steps}})
+        params = {"name": "one__play", "arguments": {"steps": steps}, "_meta": {"progressToken": "p"}}
+        asking = await client.send("tools/call", params)
         await asking.read_head()
         question = await asking.until_method("elicitation/create")
         await client.respond(question, {"action": "accept", "content": {"sure": HOSTILE}})
@@ -161,8 +168,9 @@ async def test_what_was_said_and_asked_during_a_call_stands_on_its_time_line(
         newest = (await asyncio.to_thread(get_json, f"{url}/api/v1/tool-calls?limit=1"))["tool_calls"][0]
         await page.goto(f"{url}/calls/{newest['id']}")
         line = page.get_by_test_id("call-timeline")
-        await expect(line.get_by_test_id("said")).to_have_count(3)
-        log, elicitation, sampling = (line.get_by_test_id("said").nth(n) for n in range(3))
+        await expect(line.get_by_test_id("said")).to_have_count(4)
+        progress, log, elicitation, sampling = (line.get_by_test_id("said").nth(n) for n in range(4))
+        await expect(progress).to_contain_text("1 of 3 · reading")
         await expect(log).to_contain_text("log · warning")
         await expect(log).to_contain_text(HOSTILE)
         await expect(elicitation).to_contain_text("Really close it?")

@@ -398,6 +398,22 @@ A web page of another origin called the gateway. Browsers send \`Origin\`; we an
 
 ## What to do
 If the page is yours, add its origin to \`[server] allowed_origins\`.
+`,"../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
+
+The gateway is at a limit of its own and takes no more at the moment.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31503 | 503 | 6 |
+
+## What it means
+Every place for a client connection is taken. The number of places is \`[server] max_connections\`, and at most half of the files that
+this process may open (\`ulimit -n\`): the other half is kept for the record, the servers and the databases.
+
+## What to do
+Try again after the seconds that \`Retry-After\` names. Connections that never sent a request are closed first when places run out.
+If honest clients need more places, raise \`max_connections\` and the hard limit of open files (\`LimitNOFILE=\` in a systemd unit,
+\`--ulimit nofile=\` in Docker).
 `,"../../../docs/errors/refused.read_only.md":`# \`refused.read_only\`
 
 The statement would write, and the source is read-only.
