@@ -12,6 +12,8 @@ from api.conftest import Stage
 from end_to_end.gateway_process import running_gateway
 from recorder.happenings import settled
 
+import callgate
+
 PARAMS = b'{"name":"demo__query","arguments":{"query":"SELECT 1"}}'
 
 
@@ -24,6 +26,17 @@ async def test_a_tool_is_called_in_the_name_of_who_asked(stage: Stage) -> None:
     assert (call.tool, call.arguments, call.principal.name, call.client) == (
         "demo__query", {"query": "SELECT 1"}, "local", "page",
     )  # fmt: skip
+
+
+async def test_a_call_from_the_page_is_its_own_and_not_the_browsers(stage: Stage) -> None:
+    await stage.ask(
+        "/api/v1/call",
+        {"tool": "demo__query"},
+        user_agent="Mozilla/5.0 (X11)",
+        x_callgate_client_id="callgate-page",
+    )
+    (call,) = stage.caller.called
+    assert call.client == f"callgate-page/{callgate.__version__}"
 
 
 async def test_a_recorded_call_is_made_again_as_it_was_or_edited(stage: Stage) -> None:

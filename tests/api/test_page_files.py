@@ -80,22 +80,55 @@ async def test_every_file_carries_the_headers_that_guard_the_page(path: str) -> 
         "/assets/../index.html",
         "/assets/../../http_api.py",
         "/assets//index-AbC123.js",
-        "/ui/index.html",
         "//index.html",
-        "/calls",
-        "/calls/a/b",
-        "/calls/",
         "/tool-calls\n",
         "/servers/demo/mcp",
         "/index.html\0",
-        "/nothing",
+        "/mcp",
     ],
 )
-async def test_any_other_path_is_unknown_and_stays_behind_the_gate(path: str) -> None:
+async def test_what_is_neither_a_file_nor_an_address_is_unknown_and_stays_behind_the_gate(path: str) -> None:
     answered = await get(path)
     assert (answered.status, answered.json["code"]) == (404, "caller.not_found")
     assert answered.headers["content-type"] == "application/problem+json"
     assert not api().is_open(path)
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "/calls", "/calls/a/b", "/tool-cals", "/servers/demo/tools", "/Über"]
+)
+async def test_an_address_that_is_no_page_shows_the_page_itself_to_a_browser(path: str) -> None:
+    answered = await get(path, accept=BROWSER)
+    assert (answered.status, answered.body) == (404, INDEX)
+    assert answered.headers["content-type"] == "text/html; charset=utf-8"
+    assert answered.headers["content-security-policy"]
+    assert "accept" in answered.headers["vary"].split(", ")
+    assert "etag" not in answered.headers
+    # Without a token too: it could not ask for one otherwise. There is no data in it.
+    assert api().is_open(path)
+    for accept in ("*/*", "application/json", "text/html;q=0, */*", ""):
+        told = await get(path, accept=accept)
+        assert (told.status, told.json["code"]) == (404, "caller.not_found")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/v1/nothing", "/assets/old.js", "/mcp/x", "/metrics/x", "//evil.example", "/tool-calls\n"],
+)
+async def test_what_is_no_address_of_a_page_stays_a_problem_for_browsers_too(path: str) -> None:
+    answered = await get(path, accept=BROWSER)
+    assert (answered.status, answered.headers["content-type"]) == (404, "application/problem+json")
+    assert not api().is_open(path)
+
+
+async def test_a_gateway_without_a_page_has_none_for_unknown_addresses_either() -> None:
+    app = HttpApi(ApiParts(NoServers(), NoCaller()))
+    answered = await ask(app.app(), "/nowhere", accept=BROWSER)
+    assert (answered.status, answered.json["code"]) == (404, "caller.not_found")
+    assert not app.is_open("/nowhere")
 
 
 async def test_no_operation_of_the_api_is_open() -> None:

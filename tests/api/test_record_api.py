@@ -47,6 +47,30 @@ async def test_one_call_shows_what_its_server_said_meanwhile(stage: Stage) -> No
     assert (await stage.get(f"/api/v1/tool-calls/{other.exchange.exchange_id}"))["said"] == []
 
 
+async def test_what_was_said_and_answered_meanwhile_is_told_in_its_own_words_as_far_as_a_list_goes(
+    stage: Stage,
+) -> None:
+    call = settled(stage.session, NOW_S, rpc_id=b"7")  # which takes 4.5 ms
+    stage.emit(call)
+    for number, words in enumerate((b"short", b"x" * 5000)):
+        asked = settled(
+            stage.session,
+            NOW_S + 0.001 * (number + 1),
+            rpc_id=b"7",
+            params=b'{"message":"%b","token":"hunter2-and-more"}' % words,
+            reply=b'{"action":"accept"}',
+        ).exchange
+        asked.arrival = msgspec.structs.replace(asked.arrival, method="elicitation/create")
+        asked.sender = "server"
+        stage.emit(ExchangeSettled(asked))
+    short, long = (await stage.get(f"/api/v1/tool-calls/{call.exchange.exchange_id}"))["said"]
+    assert (short["params"], short["answer"]) == (
+        '{"message":"short","token":"***"}',
+        '{"action":"accept"}',
+    )
+    assert len(long["params"]) == 2048
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [

@@ -89,7 +89,7 @@ async def test_what_is_down_says_since_when_and_why(whole: Whole) -> None:
     gone = await whole.get("/api/v1/servers/gone")
     assert (gone["state"], gone["mode"], gone["code"]) == ("down", "write", "source.unavailable")
     assert gone["last_failure"]["message"] == gone["detail"]
-    assert gone["recent"] == {"calls": 0, "errors": 0, "p50_ms": None, "p95_ms": None}
+    assert gone["recent"] == {"calls": 0, "errors": 0, "refused": 0, "p50_ms": None, "p95_ms": None}
     (whole.folder / "gone.db").touch()
     back = await whole.get("/api/v1/servers/gone")
     assert (back["state"], back["last_failure"]) == ("up", gone["last_failure"])

@@ -29,6 +29,18 @@ async def test_stats_count_calls_errors_and_latency_of_a_stretch(stage: Stage) -
     assert (await stage.get("/api/v1/stats"))["totals"]["calls"] == 0
 
 
+async def test_what_was_refused_is_counted_apart_too(stage: Stage) -> None:
+    stage.emit(settled(stage.session, NOW_S, outcome=Outcome.REFUSED))
+    stage.emit(settled(stage.session, NOW_S, outcome=Outcome.TOOL_ERROR))
+    stats = await stage.get(f"/api/v1/stats?{HOUR}")
+    for sums in (
+        stats["totals"],
+        stats["by_server"][0],
+        next(one for one in stats["buckets"] if one["calls"]),
+    ):
+        assert (sums["calls"], sums["errors"], sums["refused"]) == (2, 2, 1)
+
+
 async def test_buckets_say_how_long_they_last_and_leave_none_out(stage: Stage) -> None:
     stage.emit(settled(stage.session, NOW_S))
     stats = await stage.get(f"/api/v1/stats?{HOUR}")

@@ -45,22 +45,23 @@ class Stage:
         return (await self.gateway.get(f"/api/v1/tool-calls?{query}"))["tool_calls"]
 
 
-def write_config(folder: Path, server: str = "") -> None:
+def write_config(folder: Path, server: str = "", more: str = "") -> None:
     make_demo_shop(folder / "shop.db")
     command = json.dumps(sys.executable)
     (folder / "callgate.toml").write_text(
         f'version = 1\n[server]\nlisten = "127.0.0.1:0"\n{server}\n'
         '[[sources]]\nid = "demo"\ndsn = "sqlite:///shop.db?schema=shop"\n'
         f'[mcpServers.tickets]\ncommand = {command}\nargs = ["-E", "-S", {json.dumps(str(TICKETS))}]\n'
+        f"{more}"
     )
 
 
 @asynccontextmanager
 async def open_stage(
-    folder: Path, server: str = "", command: Sequence[str] = CALLGATE
+    folder: Path, server: str = "", command: Sequence[str] = CALLGATE, more: str = ""
 ) -> AsyncIterator[Stage]:
-    """`server`: further lines of [server]."""
-    await asyncio.to_thread(write_config, folder, server)
+    """`server`: further lines of [server]; `more`: further sources and servers."""
+    await asyncio.to_thread(write_config, folder, server, more)
     arguments = ("--config", str(folder / "callgate.toml"))
     async with running_gateway(folder, *arguments, command=command) as gateway:
         yield Stage(gateway)

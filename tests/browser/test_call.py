@@ -1,5 +1,6 @@
 """One call: what was asked and answered, by whom, and the same again."""
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,11 @@ import pytest
 from browser.browser_stage import COUNT, Stage, open_stage
 from browser.page_watch import PageWatch
 from browser.past import PastCall, PastSession, write_past
+from end_to_end.gateway_process import get_json
+from end_to_end.upstream_stage import Actor, say, staged
 from playwright.async_api import Page, expect
 
+import callgate
 from callgate.model.exchange import StatementFacts
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -127,4 +131,80 @@ async def replayed(page: Page, call: str) -> str:
         """(before) => document.querySelector('[data-testid="replay-result"]')?.dataset.callId
           ?? document.querySelector('[data-testid="call-page"]').dataset.callId""",
         call,
+    )
+
+
+# With the token under which the server was asked for it.
+PROGRESS = (
+    '{"jsonrpc":"2.0","method":"notifications/progress",'
+    '"params":{"progressToken":@TOKEN@,"progress":1,"total":3,"message":"reading"}}'
+)
+HOSTILE = "<img src=x onerror=\"document.title='pwned'\"> [click](javascript:alert(1)) \u202egnp.exe"
+
+
+async def test_what_was_said_and_asked_during_a_call_stands_on_its_time_line(
+    page: Page, tmp_path: Path
+) -> None:
+    capabilities = {"elicitation": {}, "sampling": {}}
+    async with staged(Actor("one", tmp_path)) as stage, stage.client(capabilities=capabilities) as client:
+        message = {"role": "user", "content": {"type": "text", "text": "Sum it up"}}
+        steps = [
+            {"say": PROGRESS},
+            say("notifications/message", {"level": "warning", "logger": "disk", "data": HOSTILE}),
+            {"ask": {"method": "elicitation/create", "params": {"message": "Really close it?"}}},
+            {"ask": {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 9}}},
+            {"answer": "fine"},
+        ]
+        params = {"name": "one__play", "arguments": {"steps": steps}, "_meta": {"progressToken": "p"}}
+        asking = await client.send("tools/call", params)
+        await asking.read_head()
+        question = await asking.until_method("elicitation/create")
+        await client.respond(question, {"action": "accept", "content": {"sure": HOSTILE}})
+        question = await asking.until_method("sampling/createMessage")
+        said = {"role": "assistant", "model": "m-1", "content": {"type": "text", "text": "In short: no."}}
+        await client.respond(question, said)
+        await asking.next()
+        url = f"http://127.0.0.1:{stage.port}"
+        newest = (await asyncio.to_thread(get_json, f"{url}/api/v1/tool-calls?limit=1"))["tool_calls"][0]
+        await page.goto(f"{url}/calls/{newest['id']}")
+        line = page.get_by_test_id("call-timeline")
+        await expect(line.get_by_test_id("said")).to_have_count(4)
+        progress, log, elicitation, sampling = (line.get_by_test_id("said").nth(n) for n in range(4))
+        await expect(progress).to_contain_text("1 of 3 · reading")
+        await expect(log).to_contain_text("log · warning")
+        await expect(log).to_contain_text(HOSTILE)
+        await expect(elicitation).to_contain_text("Really close it?")
+        await expect(elicitation).to_contain_text("accept")
+        await expect(sampling).to_contain_text("Sum it up")
+        await expect(sampling).to_contain_text("In short: no.")
+        assert await line.locator("img, a[href^='javascript']").count() == 0
+        await elicitation.get_by_role("button").click()
+        await expect(elicitation.get_by_role("link", name="All of it")).to_be_visible()
+        await expect(page).not_to_have_title("pwned")
+        await page.close()
+
+
+async def test_a_replay_is_the_pages_own_call_in_the_record(page: Page, stage: Stage) -> None:
+    call = await made(stage, "demo__query", {"query": COUNT})
+    await page.goto(f"{stage.url}/calls/{call}")
+    await page.get_by_test_id("call-replay").click()
+    await replayed(page, call)
+    newest = (await stage.calls(limit=1))[0]
+    assert newest["client"] == f"callgate-page/{callgate.__version__}"
+    session = await stage.gateway.get(f"/api/v1/sessions/{newest['session_id']}")
+    assert (session["client_name"], session["client_version"]) == ("callgate-page", callgate.__version__)
+
+
+async def test_a_short_id_is_the_beginning_of_the_whole_which_is_what_is_copied(
+    page: Page, stage: Stage
+) -> None:
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    call = await made(stage, "demo__query", {"query": COUNT})
+    session = (await stage.calls(limit=1))[0]["session_id"]
+    await page.goto(f"{stage.url}/calls/{call}")
+    link = page.get_by_role("complementary", name="Details").get_by_role("link", name=session[:13])
+    await expect(link).to_have_text(session[:13])
+    await page.get_by_role("button", name="Copy the whole id of the session").click()
+    await page.wait_for_function(
+        "whole => navigator.clipboard.readText().then(text => text === whole)", arg=session
     )

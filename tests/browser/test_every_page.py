@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 import pytest_asyncio
 from browser.browser_stage import Stage, open_stage
+from browser.page_watch import PageWatch
 from browser.sight import expect_loaded, rows
 from locked_packages import node_modules
 from playwright.async_api import Page, expect
@@ -24,6 +25,7 @@ PAGES = [
     "/servers/tickets",
     "/analytics",
     "/query",
+    "/tool-calls?call={call}",
 ]
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # As it is sent, everything that is loaded before the page stands still: the whole of it, not just the entry.
@@ -106,3 +108,17 @@ async def test_the_theme_is_the_systems_until_the_person_chooses(
     await expect(root).to_have_attribute("data-theme", "callgate-light")
     await page.reload()
     await expect(root).to_have_attribute("data-theme", "callgate-light")
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/calls", "/tool-cals?server=demo"])
+async def test_an_address_that_does_not_exist_says_so_and_leads_back(
+    page: Page, lived_in: tuple[Stage, dict[str, str]], watch: PageWatch, path: str
+) -> None:
+    watch.tolerate("404")
+    stage, _ = lived_in
+    answer = await page.goto(stage.url + path)
+    assert answer is not None
+    assert answer.status == 404
+    await expect(page.get_by_role("heading", name="No such page")).to_be_visible()
+    await page.get_by_role("link", name="Go to Live").click()
+    await expect(rows(page).first).to_be_visible()

@@ -1,15 +1,19 @@
 """Live: what agents do, as they do it."""
 
 import time
+from pathlib import Path
 
 import pytest
-from browser.browser_stage import COUNT, Stage
+from browser.browser_stage import COUNT, Stage, open_stage
 from browser.cut_line import line_to
 from browser.frames import Frames
 from browser.load import burst
 from browser.page_watch import PageWatch
+from browser.past import PastCall, PastSession, write_past
 from browser.sight import expect_connection, expect_cut, expect_loaded, ids, row, rows
 from playwright.async_api import Locator, Page, expect
+
+from callgate.model.exchange import Outcome
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -156,3 +160,25 @@ async def test_a_burst_of_a_thousand_calls_a_second_keeps_the_page_responsive_an
     assert in_dom < 150
     assert kept <= 5000
     assert heap < 64e6
+
+
+async def test_the_tiles_count_five_minutes_and_what_was_refused_apart(page: Page, tmp_path: Path) -> None:
+    now_s = time.time()
+
+    def call(number: int, ago_s: float, took_ms: float, outcome: Outcome) -> PastCall:
+        answer = {"content": [], "isError": outcome is not Outcome.ANSWERED}
+        return PastCall(number, now_s - ago_s, took_ms, "demo", "query", {}, answer, outcome)
+
+    slow = [call(number, 200, 2_000.0, Outcome.ANSWERED) for number in range(10)]
+    quick = [call(number, 20, 10.0, Outcome.ANSWERED) for number in range(10, 20)]
+    refused = [call(number, 30, 1.0, Outcome.REFUSED) for number in range(20, 23)]
+    failed = [call(23, 40, 1.0, Outcome.TOOL_ERROR)]
+    await write_past(
+        tmp_path, [(PastSession(1, "agent", "1", now_s - 290), [*slow, *failed, *refused, *quick])]
+    )
+    async with open_stage(tmp_path) as stage:
+        await open_live(page, stage.url)
+        for name, figure in (("calls", "24"), ("errors", "1"), ("refused", "3"), ("p95", "2.00 s")):
+            tile = page.locator(f'[data-testid="live-tile"][data-name="{name}"]')
+            await expect(tile.get_by_test_id("live-figure")).to_have_text(figure)
+        await page.close()

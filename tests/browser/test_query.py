@@ -52,3 +52,42 @@ async def test_a_tool_of_the_analytics_filters_and_leads_to_its_calls(page: Page
     await expect(page).to_have_url(re.compile(r"[?&]tool=tickets__search_tickets"))
     await page.get_by_role("link", name="Show these calls").click()
     await expect_total(page, of_tickets)
+
+
+async def test_a_chart_leaves_minutes_without_a_row_empty(page: Page, stage: Stage) -> None:
+    values = ", ".join(f"(TIMESTAMP '2026-11-15 10:{minute}:00', 5)" for minute in ("00", "01", "58", "59"))
+    await page.goto(f"{stage.url}/query?sql=SELECT * FROM (VALUES {values}) AS t(minute, calls)")
+    await page.get_by_role("button", name="Chart").click()
+    canvas = page.get_by_role("region", name="Result").locator("canvas").first
+    await expect(canvas).to_be_visible()
+    await page.wait_for_function(f"() => ({INKED})(0.0, 1.0) > 0")
+    assert await page.evaluate(f"() => ({INKED})(0.3, 0.7)") == 0
+
+
+# How many coloured pixels the chart has between two parts of its width; axes and grid are grey.
+INKED = """(from, to) => {
+  const canvas = document.querySelector('main canvas');
+  const [left, width] = [Math.round(canvas.width * from), Math.round(canvas.width * (to - from))];
+  const sheet = new OffscreenCanvas(canvas.width, canvas.height);
+  const copy = sheet.getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(left, 0, width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const [red, green, blue, alpha] = data.slice(at, at + 4);
+    if (alpha > 60 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) count += 1;
+  }
+  return count;
+}"""
+
+
+async def test_the_analytics_name_errors_that_have_no_code(page: Page, stage: Stage) -> None:
+    async with stage.client() as client:
+        await client.call_tool("tickets__summarize", {"ticket": "none"})
+    own = len([one for one in await stage.calls(outcome="tool_error") if one["error_code"] is None])
+    await page.goto(f"{stage.url}/analytics")
+    errors = page.get_by_role("region", name="Errors and refusals")
+    await expect(errors).not_to_contain_text("none")
+    await errors.get_by_role("button", name="the tool's own error").click()
+    await page.get_by_role("link", name="Show these calls").click()
+    await expect_total(page, own)

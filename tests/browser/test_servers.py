@@ -1,7 +1,9 @@
 """Servers: what stands behind the gateway, what it says of itself, and trying it."""
 
+from pathlib import Path
+
 import pytest
-from browser.browser_stage import Stage
+from browser.browser_stage import Stage, open_stage
 from playwright.async_api import Locator, Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -57,3 +59,19 @@ async def test_the_schema_of_a_source_is_browsed_down_to_its_columns(page: Page,
     browser = page.get_by_test_id("schema-browser")
     await browser.locator('[data-testid="schema-node"][data-name="orders"]').click()
     await expect(browser).to_contain_text("customer_id")
+
+
+async def test_the_top_bar_names_the_servers_that_are_down_first(page: Page, tmp_path: Path) -> None:
+    """However many there are: the last of the configuration is down here."""
+    more = "".join(f'[[sources]]\nid = "db{n}"\ndsn = "sqlite:///shop.db?schema=shop"\n' for n in range(7))
+    broken = '[mcpServers.broken]\ncommand = "/bin/false"\n'
+    async with open_stage(tmp_path, more=more + broken) as stage:
+        await page.goto(f"{stage.url}/")
+        named = page.get_by_test_id("top-server")
+        await expect(named.first).to_have_attribute("data-state", "down")
+        await expect(named.first).to_contain_text("broken")
+        await expect(named).to_have_count(6)
+        for width in (1440, 800):
+            await page.set_viewport_size({"width": width, "height": 900})
+            await expect(named.first).to_be_visible()
+        await page.close()

@@ -1,6 +1,8 @@
 // Every address of the page. Pages come as chunks of their own, when somebody goes there.
 
 import { createRouter, createWebHistory } from 'vue-router'
+import { watchHistory } from '@/history/keep'
+import { watchMainScroll } from '@/history/mainScroll'
 
 export const router = createRouter({
   history: createWebHistory('/'),
@@ -18,6 +20,8 @@ export const router = createRouter({
   ],
 })
 
+watchHistory(router)
+watchMainScroll(router)
 router.afterEach((to) => {
   document.title = `${String(to.meta.title)} · Callgate`
 })

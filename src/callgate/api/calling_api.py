@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+import callgate
 from callgate.api.operation import Asked, Operation
 from callgate.api.record_api import find_call
 from callgate.api.shapes import CallAnswer, Json
@@ -15,7 +16,8 @@ from callgate.ports.caller import Caller, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
 
-_CLIENT = "callgate-api"
+_PAGE = "callgate-page"  # as the page names itself: web/src/api/send.ts
+_PAGE_LABEL = f"{_PAGE}/{callgate.__version__}"
 
 
 class CallBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -53,7 +55,7 @@ class CallingApi:
 
     async def call(self, asked: Asked[None, CallBody]) -> CallAnswer:
         body = asked.body
-        return await self._call(ToolCall(body.tool, body.arguments, asked.principal, _client(asked)))
+        return await self._call(asked, body.tool, body.arguments)
 
     async def replay(self, asked: Asked[None, ReplayBody]) -> CallAnswer:
         row = await find_call(self._record, asked.path["call_id"])
@@ -66,10 +68,14 @@ class CallingApi:
         # A call through /servers/<name>/mcp has the server's own name for the tool.
         public = {offer.public_name for offer in await self._status.tools()}
         server = None if tool in public else row["server_name"]
-        return await self._call(ToolCall(tool, arguments, asked.principal, _client(asked), server))
+        return await self._call(asked, tool, arguments, server)
 
-    async def _call(self, call: ToolCall) -> CallAnswer:
-        called = await self._caller.call(call)
+    async def _call(
+        self, asked: Asked[None, Any], tool: str, arguments: Json, server: str | None = None
+    ) -> CallAnswer:
+        client = _client(asked)
+        program = "callgate-page" if client == _PAGE_LABEL else "callgate-api"
+        called = await self._caller.call(ToolCall(tool, arguments, asked.principal, client, program, server))
         return CallAnswer(called.exchange_id, _object(called.result), _object(called.error))
 
 
@@ -87,8 +93,8 @@ def _recorded(row: Row) -> Json:
 def _client(asked: Asked[Any, Any]) -> str:
     """As a client's name is found elsewhere: its own word, then its program."""
     headers = asked.headers
-    named = headers.get("x-callgate-client-id") or headers.get("user-agent") or asked.peer
-    return (named or _CLIENT)[:200]
+    named = headers.get("x-callgate-client-id") or headers.get("user-agent") or asked.peer or "callgate-api"
+    return _PAGE_LABEL if named == _PAGE else named[:200]
 
 
 def _object(raw: bytes | None) -> Json | None:

@@ -99,14 +99,14 @@ class HttpApi:
             ],
             exception_handlers={
                 CallgateError: _on_error,
-                HTTPException: _on_http_exception,
+                HTTPException: self._on_http_exception,
                 Exception: _on_bug,
             },
         )
 
     def is_open(self, path: str) -> bool:
         """See MountedApp."""
-        return path == _HEALTH or self._page.find(path) is not None
+        return path == _HEALTH or self._page.is_open(path)
 
     def retire(self) -> None:
         """Before the listener closes: what would stream for ever ends."""
@@ -139,24 +139,25 @@ class HttpApi:
             lines += await record_lines(self._record)
         return Response("\n".join(lines) + "\n", media_type=METRICS_TYPE)
 
+    async def _on_http_exception(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "GET")
+            problem = CallerError(
+                CALLER_WRONG_HTTP_METHOD, f"{request.method} is not offered here; use {allowed}"
+            )
+        elif page := await self._page.not_found(request):
+            return page
+        else:
+            problem = CallerError(CALLER_NOT_FOUND, f"Nothing lives at {request.url.path[:100]}")
+        status, body = problem_of(problem)
+        return Response(body, status, headers=error.headers, media_type=PROBLEM_TYPE)
+
 
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, CallgateError)
     status, body = problem_of(error)
     return Response(body, status, media_type=PROBLEM_TYPE)
-
-
-async def _on_http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "GET")
-        problem = CallerError(
-            CALLER_WRONG_HTTP_METHOD, f"{request.method} is not offered here; use {allowed}"
-        )
-    else:
-        problem = CallerError(CALLER_NOT_FOUND, f"Nothing lives at {request.url.path[:100]}")
-    status, body = problem_of(problem)
-    return Response(body, status, headers=error.headers, media_type=PROBLEM_TYPE)
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:

@@ -7,6 +7,7 @@ token: what the page shows it asks of the API, and there the gate wants one. Cou
 import asyncio
 import gzip
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -34,6 +35,11 @@ _PAGES = (
     "/query",
 )
 _PAGE_PATTERNS = tuple(compile_path(path)[0] for path in _PAGES)
+# What a person may have typed or followed as an address of the page. What programs ask for is not: there an
+# unknown path is a problem, for a browser too.
+_ADDRESS = re.compile(
+    r"/(?!(?:api|assets|healthz|mcp|metrics)(?:/|\Z))(?!.*/mcp\Z)[^\x00-\x1f\x7f/][^\x00-\x1f\x7f]*"
+)
 
 # Not from `mimetypes`, which reads the machine's own tables. What is missing here is sent as bytes, and with
 # nosniff no browser takes that for anything else.
@@ -116,6 +122,10 @@ class PageFiles:
         is_page = any(pattern.fullmatch(path) for pattern in _PAGE_PATTERNS)
         return self._files.get(_INDEX if is_page else path)
 
+    def is_open(self, path: str) -> bool:
+        """Whether the path is answered without a token: by a file, or by the page's own "not found"."""
+        return self.find(path) is not None or (bool(self._files) and _ADDRESS.fullmatch(path) is not None)
+
     def routes(self) -> list[Route]:
         """Exactly what there is: any other path is left to whoever answers unknown ones."""
         paths = [*_PAGES, *self._files] if self._files else []
@@ -126,7 +136,7 @@ class PageFiles:
         if file is None:  # Starlette's own patterns let a line feed pass at the end
             raise CallerError(CALLER_NOT_FOUND, "There is no such page")
         headers, tag, body = file.headers, file.digest, file.body
-        if accepts_gzip(request.headers.get("accept-encoding", "")) and (packed := await file.gzipped()):
+        if packed := await _packed(file, request):
             # A strong tag names the bytes that are sent, so each encoding has its own (RFC 9110, 8.8.3).
             body, tag = packed, f"{tag}-gzip"
             headers["content-encoding"] = "gzip"
@@ -135,18 +145,44 @@ class PageFiles:
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers)
 
+    async def not_found(self, request: Request) -> Response | None:
+        """The page itself, which says that there is no such address; None for whoever is no browser."""
+        file = self._files.get(_INDEX)
+        is_address = _ADDRESS.fullmatch(request.scope["path"]) is not None
+        if file is None or not is_address or not accepts_html(request.headers.get("accept", "")):
+            return None
+        headers, body = file.headers, file.body
+        headers["vary"] = "accept, accept-encoding"
+        if packed := await _packed(file, request):
+            body, headers["content-encoding"] = packed, "gzip"
+        return Response(body, 404, headers=headers)
+
+
+async def _packed(file: PageFile, request: Request) -> bytes | None:
+    return await file.gzipped() if accepts_gzip(request.headers.get("accept-encoding", "")) else None
+
 
 def accepts_gzip(header: str) -> bool:
     """Accept-Encoding (RFC 9110, 12.5.3): gzip by name, else by the asterisk; a weight of 0 is a no."""
+    weights = _weights(header)
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
+
+
+def accepts_html(header: str) -> bool:
+    """By name: the asterisk is what programs send that read JSON."""
+    return _weights(header).get("text/html", 0.0) > 0
+
+
+def _weights(header: str) -> dict[str, float]:
     weights: dict[str, float] = {}
     for entry in header.lower().split(","):
-        coding, _, parameter = entry.partition(";")
+        accepted, _, parameter = entry.partition(";")
         name, _, value = parameter.partition("=")
         try:
-            weights[coding.strip()] = float(value) if name.strip() == "q" else 1.0
+            weights[accepted.strip()] = float(value) if name.strip() == "q" else 1.0
         except ValueError:
             continue
-    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
+    return weights
 
 
 def _is_among(tag: str, header: str) -> bool:

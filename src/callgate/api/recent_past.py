@@ -49,7 +49,7 @@ async def _read(record: RecordReader) -> Known:
     stats = await record.stats(replace(TOOL_CALLS, since=now - _RECENT, until=now))
     calls = {
         share.values[0]: RecentCalls(
-            share.sums.calls, share.sums.errors, share.sums.p50_ms, share.sums.p95_ms
+            share.sums.calls, share.sums.errors, share.sums.refused, share.sums.p50_ms, share.sums.p95_ms
         )
         for share in stats.by_server
         if share.values[0] is not None

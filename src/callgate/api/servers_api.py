@@ -112,7 +112,7 @@ class ServersApi:
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],
             recent=None
             if known.calls is None
-            else known.calls.get(entry.name, RecentCalls(0, 0, None, None)),
+            else known.calls.get(entry.name, RecentCalls(0, 0, 0, None, None)),
             tools=tools,
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],

@@ -110,7 +110,7 @@ class LaneEvent(msgspec.Struct):
 
     id: str
     started_ms: float  # after the session's `created_at`, or the call's `timestamp`
-    duration_ms: float | None  # null: still open
+    duration_ms: float | None  # null: still open, or over at once, as a notification is
     kind: Literal["request", "notification"]
     sender: Literal["client", "server"]
     method: str
@@ -118,6 +118,13 @@ class LaneEvent(msgspec.Struct):
     tool: str | None
     outcome: Outcome | None
     error_code: str | None
+
+
+class SaidShape(LaneEvent):
+    """What a server said or asked during a call. The whole of it is the exchange of that id."""
+
+    params: str | None  # JSON text, redacted, the first 2 KB
+    answer: str | None  # to a question, likewise
 
 
 class SessionTimeline(msgspec.Struct):
@@ -141,7 +148,8 @@ class WholeExchange(ExchangeShape):
     request_json: str | None  # params, as JSON text: redacted, and cut when `is_cut`
     response_json: str | None
     hops: list[HopShape]
-    said: list[LaneEvent]  # by the server meanwhile, on the stream of this call: progress, logs, questions
+    # By the server meanwhile, on the stream of this call: progress, logs, questions. The first 1,000.
+    said: list[SaidShape]
     replay: Replay
 
 
@@ -177,7 +185,8 @@ class RecentCalls(msgspec.Struct):
     """Tool calls of the last hour."""
 
     calls: int
-    errors: int
+    errors: int  # whose outcome is not `answered`
+    refused: int  # of these, by the gateway
     p50_ms: float | None
     p95_ms: float | None
 

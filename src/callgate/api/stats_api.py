@@ -25,6 +25,7 @@ class SumsShape(msgspec.Struct, kw_only=True):
 
     calls: int
     errors: int  # whose outcome is not `answered`
+    refused: int  # of these, by the gateway
     tokens: int
     sessions: int
     p50_ms: float | None

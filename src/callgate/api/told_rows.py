@@ -17,6 +17,7 @@ from callgate.api.shapes import (
     Json,
     LaneEvent,
     Replay,
+    SaidShape,
     SessionShape,
     WholeExchange,
 )
@@ -63,26 +64,34 @@ def whole_exchange_of(row: Row, replay: Replay) -> WholeExchange:
         request_json=row.get("request_json"),
         response_json=row.get("response_json"),
         hops=[_hop_of(hop) for hop in row.get("hops", ())],
-        said=[lane_event_of(said, moment(row["ts"])) for said in row.get("said", ())],
+        said=[_said_of(said, moment(row["ts"])) for said in row.get("said", ())],
         replay=replay,
     )
 
 
 def lane_event_of(row: Row, begun: datetime | None) -> LaneEvent:
+    return LaneEvent(**_mark(row, begun))
+
+
+def _said_of(row: Row, begun: datetime | None) -> SaidShape:
+    return SaidShape(**_mark(row, begun), params=row["request_json"], answer=row["response_json"])
+
+
+def _mark(row: Row, begun: datetime | None) -> dict[str, Any]:
     at = moment(row["ts"])
     assert at is not None
-    return LaneEvent(
-        row["id"],
-        round((at - (begun or at)) / timedelta(milliseconds=1), 3),
-        None if row["duration_ms"] is None else round(row["duration_ms"], 3),
-        row["kind"] or "request",
-        row["sender"] or "client",
-        row["method"],
-        row["server_name"],
-        row["tool_name"],
-        row["outcome"],
-        row["error_code"],
-    )
+    return {
+        "id": row["id"],
+        "started_ms": round((at - (begun or at)) / timedelta(milliseconds=1), 3),
+        "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"], 3),
+        "kind": row["kind"] or "request",
+        "sender": row["sender"] or "client",
+        "method": row["method"],
+        "server": row["server_name"],
+        "tool": row["tool_name"],
+        "outcome": row["outcome"],
+        "error_code": row["error_code"],
+    }
 
 
 def recorded_arguments(row: Row) -> Json | None:

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import aclosing
+from functools import cache
 
 import msgspec
 
@@ -16,15 +17,6 @@ from callgate.wire.era_params import with_envelope
 from callgate.wire.json_rpc import encode_reply
 from callgate.wire.revisions import MODERN_REVISIONS
 
-_NAME = "callgate-api"
-# No capabilities: nobody is there to answer a server's question.
-_ENVELOPE = Envelope(
-    Era.MODERN,
-    MODERN_REVISIONS[0],
-    _NAME,
-    callgate.__version__,
-    msgspec.json.encode({"name": _NAME, "version": callgate.__version__}),
-)
 _answer_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -34,12 +26,13 @@ class RelayCaller:
 
     async def call(self, call: ToolCall) -> CalledTool:
         exchange_id = new_exchange_id(time.time())
+        envelope = _envelope(call.program)
         params = msgspec.json.encode({"name": call.tool, "arguments": call.arguments})
         arrival = Arrival(
             method="tools/call",
             rpc_id=b"1",
-            params=with_envelope(params, _ENVELOPE),
-            envelope=_ENVELOPE,
+            params=with_envelope(params, envelope),
+            envelope=envelope,
             principal=call.principal,
             transport="http",
             client=call.client,
@@ -55,3 +48,11 @@ class RelayCaller:
             return CalledTool(exchange_id, reply.result or b"{}", None)
         answer = _answer_decoder.decode(encode_reply(b"1", reply))
         return CalledTool(exchange_id, None, bytes(answer["error"]))
+
+
+@cache
+def _envelope(program: str) -> Envelope:
+    """No capabilities: nobody is there to answer a server's question."""
+    version = callgate.__version__
+    info = msgspec.json.encode({"name": program, "version": version})
+    return Envelope(Era.MODERN, MODERN_REVISIONS[0], program, version, info)

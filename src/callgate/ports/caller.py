@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from callgate.model.identity import Principal
 
@@ -13,6 +13,9 @@ class ToolCall:
     arguments: Mapping[str, Any]
     principal: Principal
     client: str  # who asked for it, for people
+    program: Literal["callgate-api", "callgate-page"] = (
+        "callgate-api"  # as what it introduces itself to servers
+    )
     server: str | None = None  # the tool is this server's own name for it; None: a public name
 
 

@@ -101,6 +101,7 @@ class Sums:
 
     calls: int = 0
     errors: int = 0  # whose outcome is not `answered`
+    refused: int = 0  # of these, by the gateway
     tokens: int = 0
     sessions: int = 0
     p50_ms: float | None = None
@@ -195,7 +196,7 @@ class RecordReader(Protocol):
 
     async def event(self, event_id: str) -> Row | None:
         """With both bodies, `seen_to_write` as above, its legs as `hops`, and in short what the server said
-        and asked meanwhile as `said`."""
+        and asked meanwhile as `said`, with the first 2 KB of its params and of the answer."""
         ...
 
     async def lanes(self, session_id: str, limit: int) -> Page:

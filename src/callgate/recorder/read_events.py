@@ -55,7 +55,8 @@ _LANE = (
 )
 # What a server said and asked on a call's own stream has the client's id of the call.
 SAID = f"""
-SELECT {_LANE} FROM rpc_events
+SELECT {_LANE}, left(request_json, {_SHOWN_CHARS}) AS request_json,
+    left(response_json, {_SHOWN_CHARS}) AS response_json FROM rpc_events
 WHERE ts BETWEEN $1 AND $2 AND session_id = $3 AND rpc_id = $4 AND sender = 'server'
     AND tool_name IS NOT DISTINCT FROM $5
 ORDER BY ts, rpc_events.id LIMIT 1000

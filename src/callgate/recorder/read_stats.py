@@ -40,7 +40,7 @@ _SETS = {
 }
 _GROUPED = ("bucket", "server_name", "tool_name", "method", "client", "outcome", "error_code")
 _SUMS = (
-    "count(*), count(*) FILTER (NOT ok),"
+    "count(*), count(*) FILTER (NOT ok), count(*) FILTER (outcome = 'refused'),"
     " coalesce(sum(coalesce(request_tokens, 0) + coalesce(response_tokens, 0)), 0)::BIGINT,"
     " count(DISTINCT session_id), {quantile}(duration_ms, [0.5, 0.95, 0.99])"
 )
@@ -120,8 +120,8 @@ def _shares(name: str, rows: Sequence[Sequence[Any]]) -> list[Share]:
 
 
 def _sums(row: Sequence[Any]) -> Sums:
-    calls, errors, tokens, sessions, quantiles = row[-5:]
-    return Sums(calls, errors, tokens, sessions, *(round(value, 3) for value in quantiles or ()))
+    *counts, quantiles = row[-6:]
+    return Sums(*counts, *(round(value, 3) for value in quantiles or ()))
 
 
 def _bits(columns: Sequence[str]) -> int:

@@ -640,7 +640,7 @@ export interface components {
             request_json: string | null;
             response_json: string | null;
             hops: components["schemas"]["HopShape"][];
-            said: components["schemas"]["LaneEvent"][];
+            said: components["schemas"]["SaidShape"][];
             replay: components["schemas"]["Replay"];
         };
         /** HopShape */
@@ -656,6 +656,26 @@ export interface components {
             cached: boolean | null;
             server_version: string | null;
             server_protocol: string | null;
+        };
+        /**
+         * SaidShape
+         * @description What a server said or asked during a call. The whole of it is the exchange of that id.
+         */
+        SaidShape: {
+            id: string;
+            started_ms: number;
+            duration_ms: number | null;
+            /** @enum {unknown} */
+            kind: "notification" | "request";
+            /** @enum {unknown} */
+            sender: "client" | "server";
+            method: string;
+            server: string | null;
+            tool: string | null;
+            outcome: ("answered" | "cancelled" | "failed" | "lost" | "refused" | "tool_error") | null;
+            error_code: string | null;
+            params: string | null;
+            answer: string | null;
         };
         /**
          * Replay
@@ -694,6 +714,7 @@ export interface components {
         SumsShape: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -704,6 +725,7 @@ export interface components {
         BucketShape: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -715,6 +737,7 @@ export interface components {
         ToolSums: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -727,6 +750,7 @@ export interface components {
         ServerSums: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -738,6 +762,7 @@ export interface components {
         MethodSums: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -749,6 +774,7 @@ export interface components {
         ClientSums: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -760,6 +786,7 @@ export interface components {
         ErrorSums: {
             calls: number;
             errors: number;
+            refused: number;
             tokens: number;
             sessions: number;
             p50_ms: number | null;
@@ -856,6 +883,7 @@ export interface components {
         RecentCalls: {
             calls: number;
             errors: number;
+            refused: number;
             p50_ms: number | null;
             p95_ms: number | null;
         };

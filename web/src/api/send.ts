@@ -4,11 +4,15 @@
 import { ApiProblem, asProblem, isAbort } from './problem'
 import { useToken } from '@/stores/token'
 
+// Calls that are made here are the page's in the record, and not those of a browser with a long name.
+const PROGRAM = 'callgate-page'
+
 export async function send(request: Request): Promise<Response> {
   const token = useToken()
   for (;;) {
     const sent = token.value
     const attempt = request.clone()
+    attempt.headers.set('X-Callgate-Client-Id', PROGRAM)
     if (sent) attempt.headers.set('Authorization', `Bearer ${sent}`)
     let response: Response
     try {

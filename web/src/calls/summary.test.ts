@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerText, asked, becameOf, toolWithoutServer } from './summary'
+import { asked, becameOf, toolWithoutServer } from './summary'
 
 describe('a call in one line', () => {
   it.each([
@@ -20,12 +20,5 @@ describe('a call in one line', () => {
     expect(toolWithoutServer({ tool: 'demo__query', server: 'demo', method: 'tools/call' })).toBe('query')
     expect(toolWithoutServer({ tool: 'query', server: 'demo', method: 'tools/call' })).toBe('query')
     expect(toolWithoutServer({ tool: null, server: 'demo', method: 'tools/list' })).toBe('tools/list')
-  })
-  it('is text only when it is nothing but text, and no JSON', () => {
-    expect(answerText('{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}')).toBe('a\nb')
-    expect(answerText('{"content":[{"type":"text","text":"{\\"a\\":1}"}]}')).toBeNull()
-    expect(answerText('{"content":[{"type":"image","data":""}]}')).toBeNull()
-    expect(answerText('{"tools":[]}')).toBeNull()
-    expect(answerText('{"cut')).toBeNull()
   })
 })

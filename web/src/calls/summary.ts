@@ -30,20 +30,3 @@ export function toolWithoutServer(call: Pick<Call, 'tool' | 'server' | 'method'>
   const prefix = `${call.server}__`
   return call.tool.startsWith(prefix) ? call.tool.slice(prefix.length) : call.tool
 }
-
-interface TextPart {
-  type?: unknown
-  text?: unknown
-}
-
-/** The text of an answer that is nothing but text; null when there is more to it, or the text is JSON. */
-export function answerText(response: string | null): string | null {
-  try {
-    const { content } = JSON.parse(response ?? 'null') as { content?: TextPart[] }
-    if (!content?.length || content.some((part) => part.type !== 'text')) return null
-    const text = content.map((part) => String(part.text)).join('\n')
-    return /^\s*[[{]/.test(text) ? null : text
-  } catch {
-    return null
-  }
-}

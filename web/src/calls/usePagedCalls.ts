@@ -4,6 +4,7 @@
 import { ref, shallowRef, type Ref } from 'vue'
 import { api, read, type Call, type CallQuery } from '@/api/client'
 import { asProblem, isAbort, type ApiProblem } from '@/api/problem'
+import { takeKept, useKept } from '@/history/keep'
 
 const FIRST_PAGE = 200 // soon on the screen
 const NEXT_PAGE = 1000 // who reads on gets far with one question
@@ -22,6 +23,14 @@ export interface PagedCalls {
   problem: Readonly<Ref<ApiProblem | null>>
   more: () => Promise<void>
   retry: () => Promise<void>
+}
+
+const KEPT = 'calls'
+interface Held {
+  rows: readonly Call[]
+  total: number
+  cursor: string | undefined
+  isAtEnd: boolean
 }
 
 interface Page {
@@ -72,15 +81,36 @@ export function usePagedCalls() {
     }
   }
 
-  function begin(question: CallsAsked): Promise<void> {
+  /** `isArrival`: somebody came to this address, maybe back to it; else it is asked anew. */
+  function begin(question: CallsAsked, isArrival: boolean): Promise<void> {
     stopping.abort()
     stopping = new AbortController()
     asked = question
+    running.clear()
+    const held = isArrival ? takeKept<Held>(KEPT) : undefined
+    if (held) {
+      takeBack(held)
+      return Promise.resolve()
+    }
     cursor = undefined
     isAtEnd = false
-    running.clear()
     isLoaded.value = false
     return load()
+  }
+
+  // Who comes back to a list finds the rows that it had.
+  useKept<Held>(KEPT, () =>
+    isLoaded.value ? { rows: rows.value, total: total.value, cursor, isAtEnd } : undefined,
+  )
+  function takeBack(held: Held) {
+    rows.value = held.rows
+    total.value = held.total
+    cursor = held.cursor
+    isAtEnd = held.isAtEnd
+    for (const row of held.rows) if (row.outcome === null) running.add(row.id)
+    isLoading.value = false
+    isLoaded.value = true
+    problem.value = null
   }
 
   async function more() {

@@ -6,7 +6,7 @@ export interface Series {
   label: string
   values: (number | null)[]
   color: string // a CSS variable, '--cg-failed'
-  kind?: 'line' | 'area' | 'bars'
+  kind?: 'line' | 'area' | 'bars' | 'points'
   format?: (value: number | null) => string
 }
 
@@ -27,6 +27,17 @@ const ink = (host: HTMLElement, variable: string) => getComputedStyle(host).getP
 function faded(color: string, alpha: number): string {
   if (color.startsWith('#')) return color + Math.round(alpha * 255).toString(16).padStart(2, '0')
   return color.replace(')', ` / ${alpha})`)
+}
+
+/** Where a value has none beside it. */
+export function lonelyOf(values: readonly (number | null | undefined)[]): number[] {
+  return values.flatMap((value, n) => (value != null && values[n - 1] == null && values[n + 1] == null ? [n] : []))
+}
+
+function pointsOf({ kind }: Series, color: string): uPlot.Series.Points {
+  if (kind === 'bars') return { show: false }
+  const points = { show: true, size: 5, fill: color }
+  return kind === 'points' ? points : { ...points, filter: (plot, at) => lonelyOf(Array.from(plot.data[at] ?? [])) }
 }
 
 const two = (value: number) => String(value).padStart(2, '0')
@@ -80,11 +91,11 @@ export function buildOptions(host: HTMLElement, options: ChartOptions): uPlot.Op
           label: one.label,
           stroke: color,
           width: one.kind === 'bars' ? 0 : 1.25,
-          fill: one.kind === 'line' || !one.kind ? undefined : faded(color, one.kind === 'bars' ? 0.75 : 0.16),
-          paths: one.kind === 'bars' ? options.bars : undefined,
-          // One or two values make no line.
-          points: { show: one.kind !== 'bars' && one.values.filter((value) => value !== null).length < 3, size: 5 },
-          spanGaps: true,
+          fill: one.kind === 'bars' || one.kind === 'area' ? faded(color, one.kind === 'bars' ? 0.75 : 0.16) : undefined,
+          paths: one.kind === 'bars' ? options.bars : one.kind === 'points' ? () => null : undefined,
+          // A value without a neighbour makes no line; where there is none, no line says that there was one.
+          points: pointsOf(one, color),
+          spanGaps: false,
         }
       }),
     ],

@@ -1,7 +1,7 @@
 // The filters of the current address, and the ways to change them. Each change is a step in the browser's history.
 
 import { computed } from 'vue'
-import { useRoute, useRouter, type LocationQueryRaw } from 'vue-router'
+import { useRoute, useRouter, type LocationQuery, type LocationQueryRaw } from 'vue-router'
 import { apiQuery, SCALAR_KEYS, scalarOf, termsOf, withoutTerm, withTerm } from './terms'
 import type { ScalarKey, Term, TermKey } from './terms'
 
@@ -31,17 +31,26 @@ export function useFilters() {
     if (value !== null) add(key, value, event.shiftKey)
   }
 
+  /** Click adds all of them. Shift-click excludes the first: to exclude each would leave out more than both mean. */
+  function pickAll(event: MouseEvent | KeyboardEvent, wanted: readonly Omit<Term, 'isExcluded'>[]) {
+    const isExcluded = event.shiftKey
+    const picked = isExcluded ? wanted.slice(0, 1) : wanted
+    go(picked.reduce((query, term) => withTerm(query as LocationQuery, { ...term, isExcluded }), route.query as LocationQueryRaw))
+  }
+
   return {
     terms,
     q: scalar('q'),
     since: scalar('since'),
     until: scalar('until'),
     isEmpty: computed(() => !terms.value.length && !SCALAR_KEYS.some((key) => scalarOf(route.query, key))),
-    key: computed(() => JSON.stringify(route.query)),
+    // What is asked of the gateway; which call is open beside the list is not.
+    key: computed(() => JSON.stringify({ ...route.query, call: undefined })),
     add,
     remove,
     set,
     pick,
+    pickAll,
     clear: () => go(route.query.all ? { all: route.query.all } : {}),
     query: (nowMs = Date.now()) => apiQuery(route.query, nowMs),
   }

@@ -27,7 +27,10 @@ export function formatShare(part: number, of: number): string {
   return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`
 }
 
-/** An id's tail tells ids apart: ours begin with the time. */
+// The moment in milliseconds that a UUID of version 7 begins with: few ids share it, and it is a prefix, which the command
+// line and the API take for the whole.
+const SHORT_ID = 13
+
 export function shortId(id: string): string {
-  return id.length > 12 ? id.slice(-8) : id
+  return id.slice(0, SHORT_ID)
 }

@@ -4,6 +4,7 @@ import type { QueryAnswer } from '@/api/client'
 
 export interface TimePicture {
   kind: 'time'
+  draw: 'bars' | 'points' // bars for buckets, which are empty where there is no row; points for single moments
   times: number[] // seconds, rising
   series: { label: string; values: (number | null)[] }[]
 }
@@ -35,6 +36,33 @@ export function secondsOf(text: string): number {
   return Date.parse(hasZone || spelled.length === 10 ? spelled : `${spelled}Z`) / 1000
 }
 
+const MOST_BUCKETS = 5_000 // beyond it a grid is chance: whole seconds are one too
+
+const common = (a: number, b: number): number => (b === 0 ? a : common(b, a % b))
+
+/** Whether moments in order lie on a grid, as buckets of time do. */
+function isGrid(times: readonly number[]): boolean {
+  const steps = times.slice(1).map((time, n) => time - (times[n] ?? 0))
+  if (!steps.length || steps.some((step) => step <= 0 || !Number.isInteger(step))) return false
+  return steps.reduce((sum, step) => sum + step, 0) / steps.reduce(common) <= MOST_BUCKETS
+}
+
+const height = (values: (number | null)[]) => Math.max(...values.map((value) => value ?? 0))
+
+function overTime(times: number[], series: TimePicture['series']): TimePicture {
+  if (!isGrid(times)) return { kind: 'time', draw: 'points', times, series }
+  // The last bucket ends after it began: without the end the chart would cut its bar off.
+  const end = (times.at(-1) ?? 0) + Math.min(...times.slice(1).map((time, n) => time - (times[n] ?? 0)))
+  return {
+    kind: 'time',
+    draw: 'bars',
+    times: [...times, end],
+    series: series
+      .map(({ label, values }) => ({ label, values: [...values, null] }))
+      .sort((a, b) => height(b.values) - height(a.values)), // the tallest behind
+  }
+}
+
 export function pictureOf(answer: QueryAnswer): TimePicture | NamePicture | null {
   const columns = answer.columns.map((_, index) => column(answer, index))
   const numbers = columns.flatMap((values, index) => (isNumbers(values) ? [index] : []))
@@ -45,14 +73,14 @@ export function pictureOf(answer: QueryAnswer): TimePicture | NamePicture | null
       .map((row) => ({ row, at: secondsOf(row[timeAt] as string) }))
       .filter(({ at }) => Number.isFinite(at))
       .sort((a, b) => a.at - b.at)
-    return {
-      kind: 'time',
-      times: rows.map(({ at }) => at),
-      series: numbers.slice(0, MOST_SERIES).map((index) => ({
-        label: answer.columns[index] ?? '',
-        values: rows.map(({ row }) => row[index] as number | null),
-      })),
-    }
+    const series = numbers.slice(0, MOST_SERIES).map((index) => ({
+      label: answer.columns[index] ?? '',
+      values: rows.map(({ row }) => row[index] as number | null),
+    }))
+    return overTime(
+      rows.map(({ at }) => at),
+      series,
+    )
   }
   const valueAt = numbers[0] as number
   const named = answer.columns.flatMap((_, index) => (numbers.includes(index) ? [] : [index]))

@@ -51,6 +51,16 @@ describe('lanes', () => {
     expect(lane?.rows).toBe(5)
   })
   it('let what runs reach to now', () => expect(lanesOf([event('1', 10, null)], 250)[0]?.marks[0]?.end).toBe(250))
+  it('show what is over and took no time as an instant, however long ago it was', () => {
+    const said = event('1', 10, null, { kind: 'notification', method: 'notifications/message', outcome: 'answered' })
+    const lost = event('2', 30, null, { outcome: 'lost' })
+    const [lane] = lanesOf([said, lost], 720_000)
+    expect(lane?.marks.map((mark) => [mark.start, mark.end])).toEqual([
+      [10, 10],
+      [30, 30],
+    ])
+    expect(wholeOf([lane!]).to).toBeLessThan(100)
+  })
   it('count what was not answered; what runs is no error', () => {
     const [lane] = lanesOf([event('1', 0, 1), event('2', 2, 1, { outcome: 'refused' }), event('3', 3, null)], 5)
     expect(lane?.errors).toBe(1)
@@ -61,6 +71,15 @@ describe('lanes', () => {
     expect(lanes).toHaveLength(12)
     expect(wholeOf(lanes).to).toBeGreaterThan(29_997)
     expect(densityOf(lanes, wholeOf(lanes), 160).reduce((sum, piece) => sum + piece.calls, 0)).toBe(10_000)
+  })
+})
+
+describe('the axis', () => {
+  it('ends with a session that is over, also when its last call was earlier', () => {
+    expect(wholeOf(lanesOf([event('1', 0, 5)], 0), 7_000)).toEqual({ from: 0, to: 7_140 })
+  })
+  it('shows what ended after the session', () => {
+    expect(wholeOf(lanesOf([event('1', 0, 9_000)], 0), 7_000).to).toBeGreaterThan(9_000)
   })
 })
 

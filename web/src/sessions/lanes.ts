@@ -5,7 +5,7 @@ import type { LaneEvent } from '@/api/client'
 export interface Mark {
   event: LaneEvent
   start: number // ms after the session began
-  end: number // a running one ends now
+  end: number // a running one ends now; what is over and has no duration is an instant
   row: number
 }
 
@@ -27,6 +27,12 @@ const isOwn = (server: string | null) => server === null || server === 'aggregat
 
 const isFault = (event: LaneEvent) => event.outcome !== null && event.outcome !== 'answered'
 
+/** Still running; a notification is over at once, and has no duration either. */
+export const isRunning = (event: LaneEvent) => event.outcome === null
+
+const endOf = ({ started_ms, duration_ms, outcome }: LaneEvent, nowMs: number) =>
+  outcome === null && duration_ms === null ? Math.max(nowMs, started_ms) : started_ms + (duration_ms ?? 0)
+
 /** `nowMs`: after the session began. */
 export function lanesOf(events: readonly LaneEvent[], nowMs: number): Lane[] {
   const lanes = new Map<string | null, Lane>()
@@ -39,7 +45,7 @@ export function lanesOf(events: readonly LaneEvent[], nowMs: number): Lane[] {
     const rows = free.get(lane) ?? []
     free.set(lane, rows)
     const start = event.started_ms
-    const end = event.duration_ms === null ? Math.max(nowMs, start) : start + event.duration_ms
+    const end = endOf(event, nowMs)
     let row = rows.findIndex((until) => until <= start)
     if (row < 0) row = Math.min(rows.length, MOST_ROWS - 1)
     rows[row] = Math.max(rows[row] ?? 0, end)
@@ -51,9 +57,9 @@ export function lanesOf(events: readonly LaneEvent[], nowMs: number): Lane[] {
   return [...lanes.values()].sort((a, b) => Number(a.server !== null) - Number(b.server !== null))
 }
 
-/** From the beginning to the end of the last mark, with a little room. */
-export function wholeOf(lanes: readonly Lane[]): Stretch {
-  let to = SHORTEST_MS
+/** From the beginning to the end of the session (`endedMs`, of one that is over) or of its last mark, with a little room. */
+export function wholeOf(lanes: readonly Lane[], endedMs: number | null = null): Stretch {
+  let to = Math.max(SHORTEST_MS, endedMs ?? 0)
   for (const lane of lanes) for (const mark of lane.marks) to = Math.max(to, mark.end)
   return { from: 0, to: to * 1.02 }
 }

@@ -3,10 +3,11 @@
 import { computed, shallowRef } from 'vue'
 import type { Call } from '@/api/client'
 import { usePagedCalls, type CallsAsked } from '@/calls/usePagedCalls'
-import { onLive } from '@/stores/live'
+import { onLive, useLive } from '@/stores/live'
 
 export function useSessionCalls(sessionId: () => string, isOpenEnded: () => boolean) {
   const paged = usePagedCalls()
+  const live = useLive()
   const fresh = shallowRef<readonly Call[]>([]) // newest first
 
   let heard: Call[] = []
@@ -18,15 +19,20 @@ export function useSessionCalls(sessionId: () => string, isOpenEnded: () => bool
     const news = [...byId.values()].filter((call) => !stored.has(call.id))
     fresh.value = news.sort((a, b) => (b.timestamp ?? '').localeCompare(a.timestamp ?? ''))
   }
-  onLive(['tool_calls.started', 'tool_calls.settled'], (_, call) => {
+  function hear(call: Call) {
     if (call.session_id !== sessionId() || !isOpenEnded() || !paged.isLoaded.value) return
     if (!heard.length) queueMicrotask(takeHeard)
     heard.push(call)
-  })
+  }
+  onLive(['tool_calls.started', 'tool_calls.settled'], (_, call) => hear(call))
 
-  function begin(question: CallsAsked) {
+  function begin(question: CallsAsked, isArrival: boolean) {
     fresh.value = []
-    return paged.begin(question)
+    const asking = paged.begin(question, isArrival)
+    // Rows that were kept while one was away: what happened since is known from the live rows.
+    const newest = paged.rows.value[0]?.timestamp ?? ''
+    if (paged.isLoaded.value) for (const call of live.rows) if ((call.timestamp ?? '') >= newest) hear(call)
+    return asking
   }
 
   return {

@@ -4,10 +4,17 @@ import { computed, onScopeDispose, ref, shallowRef, watch } from 'vue'
 import { useRoute } from 'vue-router'
 import { api, read, type Session } from '@/api/client'
 import { asProblem, isAbort, type ApiProblem } from '@/api/problem'
+import { takeKept, useKept } from '@/history/keep'
 import { onLive, useLive } from '@/stores/live'
 import { belongs, merged, sessionQuery } from './sessionQuery'
 
 const PAGE = 200
+const KEPT = 'sessions'
+interface Held {
+  rows: readonly Session[]
+  total: number
+  cursor: string | null
+}
 const POLL_MS = 30_000 // while the event stream is cut
 
 export function useSessions() {
@@ -38,9 +45,24 @@ export function useSessions() {
     }
   }
 
-  function begin() {
+  /** The newest page again, under what is listed already. */
+  const again = () => ask(undefined, (found) => (rows.value = merged(rows.value, found)))
+
+  // Who comes back to the list finds the rows that it had, and what is new above them.
+  useKept<Held>(KEPT, () => (isLoaded.value ? { rows: rows.value, total: total.value, cursor } : undefined))
+
+  /** `isArrival`: somebody came to this address, maybe back to it; else it is asked anew. */
+  function begin(isArrival = false) {
     stopping.abort()
     stopping = new AbortController()
+    const held = isArrival ? takeKept<Held>(KEPT) : undefined
+    if (held) {
+      rows.value = held.rows
+      total.value = held.total
+      cursor = held.cursor
+      isLoaded.value = true
+      return again()
+    }
     isLoaded.value = false
     return ask(undefined, (found, next) => {
       rows.value = found
@@ -56,13 +78,10 @@ export function useSessions() {
     })
   }
 
-  /** The newest page again, under what is listed already. */
-  const again = () => ask(undefined, (found) => (rows.value = merged(rows.value, found)))
-
   const { path } = route
   watch(
     () => route.query,
-    () => route.path === path && void begin(),
+    () => route.path === path && void begin(true),
     { immediate: true },
   ) // not on the way out
   watch(
