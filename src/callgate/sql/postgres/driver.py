@@ -8,7 +8,7 @@ from callgate.sql.network.driver import NetworkDriver
 from callgate.sql.network.pinning import pin_or_close
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.network.unreachable import unreachable, unwilling
+from callgate.sql.network.unreachable import password_wanted, unreachable, unwilling
 from callgate.sql.policy import Policy
 from callgate.sql.postgres.connection import PostgresConnection
 from callgate.sql.postgres.failures import explain_failure, explain_login
@@ -55,8 +55,7 @@ class PostgresEngine:
             what = "the server wants a login method that is not spoken here."
             hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
         elif isinstance(error, NeedsPrivacy):
-            what = "the server wants the password itself, and the connection is not encrypted."
-            hint = "Use TLS (leave ssl=off out of the DSN) or scram-sha-256."
+            what, hint = password_wanted("scram-sha-256 in its pg_hba.conf")
         elif isinstance(error, NoTls):
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
