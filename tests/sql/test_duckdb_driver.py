@@ -351,6 +351,17 @@ async def test_writes_count_their_rows_and_a_failed_transaction_changes_nothing(
         ("SELECT * FROM ordrs", "source.unknown_table", "Did you mean: orders"),
         ("SELECT * FROM salez.regions", "source.unknown_database", "SHOW SCHEMAS"),
         ("SELECT totl FROM orders", "source.unknown_column", "Did you mean: total"),
+        (
+            "SELECT c.totl FROM orders o JOIN customers c USING (id)",
+            "source.unknown_column",
+            "customers has the",
+        ),
+        ("SELECT totl FROM orders o JOIN customers c USING (id)", "source.unknown_column", "mean: o.total,"),
+        (
+            "SELECT zzzzz FROM sales.regions",
+            "source.unknown_column",
+            "sales.regions has the columns id, name.",
+        ),
         ("SELECT id FROM orders LIMIT 1 2", "refused.unclear", "near"),
         ("SELECT 'a'::INTEGER", "source.failed", "TRY_CAST"),
         ("SELECT 1 AS a ORDER BY md6(a)", "refused.function", "md6"),

@@ -174,6 +174,16 @@ async def test_what_is_not_ours_to_answer_is_the_callers_error(opened, method, p
             "source.unknown_column",
             ["Column 'emial' does not exist", "Did you mean: email", "PRAGMA table_info(customers)"],
         ),
+        (
+            "SELECT c.totl FROM orders o JOIN customers AS c ON o.customer_id = c.id",
+            "source.unknown_column",
+            ["'c.totl'", "customers has the columns id, name, email", "PRAGMA table_info(customers)"],
+        ),
+        (
+            "SELECT emial FROM orders JOIN customers c ON orders.customer_id = c.id",
+            "source.unknown_column",
+            ["Did you mean: c.email", "PRAGMA table_info(customers)"],
+        ),
         ("SELECT 1 FROM orders ORDER BY 1 BY", "refused.unclear", ["could not be understood"]),
         ("(SELECT 1)", "source.syntax", ["syntax error near '(' (line 1, column 1)"]),
         ("SELECT id FROM orders, customers", "source.failed", ["ambiguous column name", "table.column"]),
