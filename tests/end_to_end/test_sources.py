@@ -176,7 +176,7 @@ async def test_doctor_says_what_is_up_what_is_down_and_what_to_do(folder: Path) 
         ("mysql://u:p@127.0.0.1:1/x", "connection refused. Is the server running, and is the port right?"),
         ("postgres://u:p@127.0.0.1:1/x", "connection refused. Is the server running, and is the port right?"),
         ("sqlite:///no-database.txt", "is not a SQLite database"),
-        ("sqlite:///broken.db", "the database file cannot be used"),
+        ("sqlite:///broken.db", "cannot be opened"),
         ("duckdb:///no-database.txt", "is not a DuckDB"),
         ("duckdb:///broken.duckdb", "database file"),
     ],

@@ -120,6 +120,7 @@ class DuckdbDriver:
                         codes.SOURCE_UNAVAILABLE,
                         f"no process could be started for DuckDB ({error.strerror}).",
                         hint="The machine may have too many of them. Tell the operator.",
+                        operator_hint="The machine may have too many of them, or too little memory.",
                     ) from error
             return self._process
 

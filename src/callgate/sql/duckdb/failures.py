@@ -78,6 +78,7 @@ def explain_failure(failed: Failed, text: str, policy: Policy) -> CallgateError:
             codes.SOURCE_UNAVAILABLE,
             f"the database file cannot be used ({_sentence(message)}).",
             hint="Tell the operator.",
+            operator_hint="See whether DuckDB's own client opens the file, and whether the disk is full.",
         )
     return _about_the_statement(failed, text)
 

@@ -70,6 +70,7 @@ def explain_failure(
             codes.SOURCE_UNAVAILABLE,
             f"the database file cannot be used ({message}).",
             hint="Tell the operator.",
+            operator_hint="See whether the file is whole (PRAGMA integrity_check) and can be read.",
         )
     if match := _NO_TABLE.search(message):
         return _unknown_table(match.group(1), connection, policy)
