@@ -48,6 +48,8 @@ POSTGRES = Dialect(
         system_schemas=frozenset({"pg_catalog", "information_schema", "pg_toast"}),
         system_prefixes=("pg_",),
         bare_prefixes=("pg_",),
+        sized_functions=functions.SIZED,
+        format_functions=functions.FORMATS,
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(
