@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from callgate.model.near_miss import near_names
 from callgate.sql.dialect import Dialect
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.tokens import Kind, fold, significant, word_set
+from callgate.sql.tokens import Kind, Token, fold, significant, word_set
 
 _MOST_TABLES = 5  # each costs a question to the database
 _MOST_NEAR = 3  # of several candidates the reader picks one
@@ -33,11 +33,27 @@ class ReadTable:
 
 def tables_of_column(wanted: str, statement: Statement, dialect: Dialect) -> list[ReadTable]:
     """Of `c.name` the table that is called c; of `name`, or where nothing is called so, all of them."""
-    tables = [_as_called(table, statement, dialect) for table in statement.tables[:_MOST_TABLES]]
+    tables = read_tables(statement, dialect)
     owner = _last(wanted.rpartition(".")[0]).lower()
-    return [
-        table for table in tables if owner in (table.called.lower(), _last(table.written).lower())
-    ] or tables
+    meant = [table for table in tables if owner in (table.called.lower(), _last(table.written).lower())]
+    return list(dict.fromkeys(meant or tables))[:_MOST_TABLES]
+
+
+def read_tables(statement: Statement, dialect: Dialect) -> list[ReadTable]:
+    """Each table as often as it is read, by the name behind it: `shop.orders o`, `shop.orders AS o`."""
+    tokens = significant(dialect.lex(statement.text))
+    found: list[ReadTable] = []
+    for table in statement.tables:
+        parts = [fold(part) for part in table.split(".")]
+        width = 2 * len(parts) - 1
+        aliases = [
+            _alias_behind(tokens, at + width)
+            for at in range(len(tokens) - width + 1)
+            if [fold(token.name) for token in tokens[at : at + width : 2]] == parts
+            and all(token.is_operator(".") for token in tokens[at + 1 : at + width : 2])
+        ]
+        found += [ReadTable(table, alias or _last(table)) for alias in aliases or [None]]
+    return found
 
 
 def column_advice(wanted: str, found: Sequence[tuple[ReadTable, Sequence[str]]]) -> tuple[str, str | None]:
@@ -57,19 +73,12 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(columns[:_MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _as_called(table: str, statement: Statement, dialect: Dialect) -> ReadTable:
-    """By the name behind it: `shop.orders o`, `shop.orders AS o`."""
-    tokens = significant(dialect.lex(statement.text))
-    parts = [fold(part) for part in table.split(".")]
-    width = 2 * len(parts) - 1
-    for at in range(len(tokens) - width):
-        if [token.name for token in tokens[at : at + width : 2]] != parts:
-            continue
-        behind = at + width + (tokens[at + width].word == "AS")
-        alias = tokens[behind] if behind < len(tokens) else None
-        if alias is not None and alias.kind in _NAMES and alias.word not in _BEHIND_TABLE:
-            return ReadTable(table, alias.spelled)
-    return ReadTable(table, _last(table))
+def _alias_behind(tokens: Sequence[Token], at: int) -> str | None:
+    if at < len(tokens) and tokens[at].word == "AS":
+        at += 1
+    if at >= len(tokens) or tokens[at].kind not in _NAMES or tokens[at].word in _BEHIND_TABLE:
+        return None
+    return tokens[at].spelled
 
 
 def _last(name: str) -> str:

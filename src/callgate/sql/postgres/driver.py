@@ -10,8 +10,9 @@ from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.network.unreachable import password_wanted, unreachable, unwilling
 from callgate.sql.policy import Policy
-from callgate.sql.postgres.connection import PostgresConnection
+from callgate.sql.postgres.connection import Learned, PostgresConnection
 from callgate.sql.postgres.failures import explain_failure, explain_login
+from callgate.sql.postgres.own_functions import OwnFunctions
 from callgate.sql.postgres.posture import examine
 from callgate.sql.postgres.scram import ScramFailed
 from callgate.sql.postgres.session import PinFailed, startup_parameters
@@ -26,12 +27,12 @@ class PostgresEngine:
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
-        self._type_names: dict[int, str] = {}
+        self._learned = Learned({}, OwnFunctions(policy.allow_functions))
 
     async def open(self) -> PostgresConnection:
         try:
             wire = await connect(self._address, startup_parameters(self._address, self._policy))
-            connection = PostgresConnection(wire, self._address, self._policy, self._type_names)
+            connection = PostgresConnection(wire, self._address, self._policy, self._learned)
             await pin_or_close(connection, self._address.connect_timeout_s)
         except ServerError as error:
             raise explain_login(error.fault, self._address) from None

@@ -9,7 +9,7 @@ import re
 
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
-from callgate.model.errors import CallgateError, SourceError
+from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.near_columns import ReadTable, column_advice, tables_of_column
 from callgate.sql.network.driver import read_only_error, timeout_error
@@ -17,6 +17,7 @@ from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.unreachable import not_let_in
 from callgate.sql.policy import Policy
+from callgate.sql.postgres.own_functions import CALLS_OWN_FUNCTION
 from callgate.sql.settings import ServerAddress
 from callgate.sql.tokens import line_and_column
 
@@ -36,6 +37,8 @@ async def explain_failure(
     fault: ServerFault, statement: Statement, policy: Policy, ask: Ask
 ) -> CallgateError:
     state = fault.sqlstate
+    if fault.code == CALLS_OWN_FUNCTION:
+        return _own_function(fault.message)
     if state == _UNKNOWN_TABLE:
         return await _unknown_table(fault, ask)
     if state == _UNKNOWN_COLUMN:
@@ -98,6 +101,15 @@ def _other(fault: ServerFault, statement: Statement) -> SourceError:
             fault.hint or "Check its name and the types of its arguments; a cast may be needed.",
         )
     return _told(codes.SOURCE_FAILED, f"PostgreSQL error ({state}){where}: {fault.message}", fault.hint)
+
+
+def _own_function(name: str) -> RefusedError:
+    return RefusedError(
+        codes.REFUSED_FUNCTION,
+        f".{name[:60]} calls the function {name[:60]}() of this database, unless it is a column of a table.",
+        hint="Ask for a column by its table's name or alias. "
+        f'Should the function be called, ask the operator to add allow_functions = ["{name[:60]}"].',
+    )
 
 
 async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
