@@ -70,7 +70,7 @@ def server(postgres: Database) -> Iterator[Database]:
     there = f"host={postgres.host} port={postgres.port} dbname={postgres.database} user={postgres.user}"
     postgres.run(SCHEMA.replace("{there}", f"{there} password={postgres.password}"))
     yield postgres
-    postgres.run("ALTER ROLE callgate RESET search_path; DROP SCHEMA notation CASCADE")
+    postgres.run("ALTER ROLE callgate RESET search_path; DROP SCHEMA notation CASCADE; DROP EXTENSION dblink")
 
 
 @asynccontextmanager

@@ -141,8 +141,8 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
     findings = [
         Finding(
             Severity.WARNING,
-            f"{count} tables are of the engine {engine}: they lie elsewhere, and SHOW CREATE TABLE may show the"
-            " password they are reached by.",
+            f"{count} tables are of the engine {engine}: they lie elsewhere, and SHOW CREATE TABLE may show"
+            " the password they are reached by.",
             "REVOKE SELECT on them, or keep the password in CREATE SERVER.",
         )
         for engine, count in remote

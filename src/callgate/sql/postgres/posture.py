@@ -145,10 +145,10 @@ async def _reach_findings(ask: Ask) -> list[Finding]:
     findings += [
         Finding(
             Severity.WARNING,
-            f"The extension {name} is installed: what reaches other servers, files or programs is not held by a"
-            " read-only session.",
-            "Its functions are refused here, but views and functions of yours may call them. Drop it if nobody"
-            " needs it, or REVOKE EXECUTE on its functions.",
+            f"The extension {name} is installed: what reaches other servers, files or programs is not held"
+            " by a read-only session.",
+            "Its functions are refused here, but views and functions of yours may call them. Drop it if"
+            " nobody needs it, or REVOKE EXECUTE on its functions.",
         )
         for (name,) in await ask(_REACHING, ())
     ]
