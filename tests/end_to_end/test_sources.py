@@ -170,6 +170,28 @@ async def test_doctor_says_what_is_up_what_is_down_and_what_to_do(folder: Path) 
     ]
 
 
+@pytest.mark.parametrize(
+    ("dsn", "words"),
+    [
+        ("mysql://u:p@127.0.0.1:1/x", "connection refused. Is the server running, and is the port right?"),
+        ("postgres://u:p@127.0.0.1:1/x", "connection refused. Is the server running, and is the port right?"),
+        ("sqlite:///no-database.txt", "is not a SQLite database"),
+        ("sqlite:///broken.db", "cannot be opened"),
+        ("duckdb:///no-database.txt", "is not a DuckDB"),
+        ("duckdb:///broken.duckdb", "database file"),
+    ],
+)
+async def test_doctor_speaks_to_the_operator(tmp_path: Path, dsn: str, words: str) -> None:
+    (tmp_path / "no-database.txt").write_text("a text, and long enough to have a header. " * 100)
+    (tmp_path / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    (tmp_path / "broken.duckdb").write_bytes(bytes(8) + b"DUCK" + b"\xff" * 20000)
+    (tmp_path / "callgate.toml").write_text(f"version = 1\n[[sources]]\nid = 'x'\ndsn = '{dsn}'\n")
+    done = await run_callgate(tmp_path, "doctor")
+    assert done.exit_code == 5, done.stdout
+    assert words in done.stdout
+    assert "operator" not in done.stdout
+
+
 async def test_doctor_without_anything_to_look_at_says_so(tmp_path: Path) -> None:
     done = await run_callgate(tmp_path, "doctor")
     assert done.exit_code == 0

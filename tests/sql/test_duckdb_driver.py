@@ -20,7 +20,8 @@ from callgate.sql.settings import Mode, SourceSettings
 
 RUNAWAY = "SELECT count(*) FROM range(100000000000) WHERE hash(range) % 7 = 1"
 # One call of a built-in function: no interrupt reaches it.
-DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))"
+LONG = f"replace(repeat('a', 10000), 'a', '{'a' * 20}')"
+DEAF = f"SELECT levenshtein({LONG}, replace({LONG}, 'a', 'b'))"
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ async def test_rows_keep_the_order_of_the_query_when_cells_are_made_text(shop):
 
 async def test_a_value_beyond_the_memory_limit_is_an_error_and_the_next_query_runs(shop):
     async with opened(shop) as source:
-        answer = await source.query("SELECT length(repeat('x', 2000000000))")
+        answer = await source.query("SELECT length(string_agg('xxxxxxxxxxxxxxxxxxxx')) FROM range(100000000)")
         assert answer.code == "source.failed"
         assert "more memory" in answer.text
         assert (await source.query("SELECT 1")).structured["rows"] == [[1]]
@@ -351,6 +352,17 @@ async def test_writes_count_their_rows_and_a_failed_transaction_changes_nothing(
         ("SELECT * FROM ordrs", "source.unknown_table", "Did you mean: orders"),
         ("SELECT * FROM salez.regions", "source.unknown_database", "SHOW SCHEMAS"),
         ("SELECT totl FROM orders", "source.unknown_column", "Did you mean: total"),
+        (
+            "SELECT c.totl FROM orders o JOIN customers c USING (id)",
+            "source.unknown_column",
+            "customers has the",
+        ),
+        ("SELECT totl FROM orders o JOIN customers c USING (id)", "source.unknown_column", "mean: o.total,"),
+        (
+            "SELECT zzzzz FROM sales.regions",
+            "source.unknown_column",
+            "sales.regions has the columns id, name.",
+        ),
         ("SELECT id FROM orders LIMIT 1 2", "refused.unclear", "near"),
         ("SELECT 'a'::INTEGER", "source.failed", "TRY_CAST"),
         ("SELECT 1 AS a ORDER BY md6(a)", "refused.function", "md6"),

@@ -67,6 +67,19 @@ async def test_a_worker_that_does_not_come_back_is_replaced(pool, doors, until):
     assert (pool._opened, len(pool._idle)) == (1, 1)
 
 
+async def test_a_pool_of_one_goes_on_after_two_that_did_not_come_back(pool, doors):
+    await given_up(pool, doors, 0)
+    await given_up(pool, doors, 1)
+    assert len(pool._abandoned) == 2
+    assert await pool.run(lambda _connection, _job: "served") == "served"
+
+
+@pytest.fixture
+def two_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callgate.sql.workers.pool.MOST_ABANDONED", 2)
+
+
+@pytest.mark.usefixtures("two_at_most")
 async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_busy(pool, doors):
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
@@ -74,6 +87,7 @@ async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_bu
         await pool.run(lambda _connection, _job: "served")
 
 
+@pytest.mark.usefixtures("two_at_most")
 async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(pool, doors, until):
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)

@@ -14,12 +14,14 @@ from callgate.sql.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 DOUBLED = ", ".join(f"a{n} AS (SELECT p.x FROM a{n - 1} p, a{n - 1} q)" for n in range(1, 21))
 COPIED = ", ".join(f"a{n} AS (SELECT x + x AS x FROM a{n - 1})" for n in range(1, 23))
+# 200,000 characters.
+LONG = "replace(hex(zeroblob(10000)), '00', 'aaaaaaaaaaaaaaaaaaaa')"
 HUNGRY = [
     f"WITH a0(x) AS (SELECT 1), {DOUBLED} SELECT count(*) FROM a20",
     f"WITH a0 AS (SELECT length(name) AS x FROM customers), {COPIED} SELECT x FROM a22",
-    f"{ENDLESS} SELECT x FROM c ORDER BY printf('%200000d', x)",
-    f"{ENDLESS} SELECT DISTINCT printf('%200000d', x) FROM c LIMIT -1 OFFSET 1000000000",
-    f"{ENDLESS} SELECT x, count(*) FROM c GROUP BY printf('%200000d', x)",
+    f"{ENDLESS} SELECT x FROM c ORDER BY {LONG} || x",
+    f"{ENDLESS} SELECT DISTINCT {LONG} || x FROM c LIMIT -1 OFFSET 1000000000",
+    f"{ENDLESS} SELECT x, count(*) FROM c GROUP BY {LONG} || x",
 ]
 
 
@@ -37,7 +39,7 @@ async def test_a_statement_that_needs_too_much_memory_says_so_and_leaves_the_sou
 async def test_a_row_of_too_many_columns_is_not_built(opened):
     columns = ", ".join(["x"] * 300)
     async with opened() as source:
-        answer = await source.query(f"WITH a AS (SELECT printf('%200000d', 1) x) SELECT {columns} FROM a")
+        answer = await source.query(f"WITH a AS (SELECT {LONG} x) SELECT {columns} FROM a")
         widest = await source.query("SELECT " + ", ".join(["1"] * COLUMNS))
     assert answer.code == "source.failed"
     assert f"at most {COLUMNS} columns" in answer.text

@@ -7,7 +7,9 @@ import pytest
 from callgate.model.errors import SetupError
 from callgate.sql.arguments import Parameter
 from callgate.sql.catalogue.like import like_exactly, like_pattern
-from callgate.sql.custom_tools import ToolSettings
+from callgate.sql.custom_tools import ToolFault, ToolSettings, prepare_tool
+from callgate.sql.policy import Policy
+from callgate.sql.postgres.dialect import POSTGRES
 from callgate.sql.settings import Mode
 
 BY_CUSTOMER = ToolSettings(
@@ -224,6 +226,9 @@ async def test_a_tool_may_hold_several_statements_and_write(opened):
         ("a", "SELECT 1", {"x": "integer"}, "params.x: :x does not stand in the sql"),
         ("a", "SELECT readfile(:x)", {"x": "string"}, "(rule forbidden_function)"),
         ("a", "SELECT instr(name, :x) FROM t", {"x": "string"}, "(rule needle)"),
+        ("a", "SELECT zeroblob(:x)", {"x": "integer"}, "(rule size)"),
+        ("a", "SELECT printf(:x, 1)", {"x": "string"}, "(rule size)"),
+        ("a", "SELECT printf('%.*c', :x, 'a')", {"x": "number"}, "(rule size)"),
         (
             "a",
             "SELECT :response_format",
@@ -240,3 +245,10 @@ async def test_a_tool_that_cannot_be_offered_is_a_setup_error_that_names_the_rul
         async with opened(tools=[tool]):
             pass
     assert message in caught.value.message
+
+
+def test_a_caller_s_text_names_no_secret_setting():
+    tool = ToolSettings("a", "SELECT current_setting(:x)", "", (Parameter("x", "string"),))
+    outcome = prepare_tool(tool, Policy(POSTGRES))
+    assert isinstance(outcome, ToolFault)
+    assert "(rule secret_setting)" in outcome.message

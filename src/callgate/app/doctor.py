@@ -14,7 +14,7 @@ from callgate.app.build import Outward, open_mcp_server
 from callgate.app.sources import open_sources
 from callgate.config.specs import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
-from callgate.model.errors import CallgateError
+from callgate.model.errors import CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
 from callgate.model.reply import Reply
@@ -78,10 +78,14 @@ async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
 
 async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
     blank = Diagnosis(spec.id, "sql", str(spec.dsn), reachable=False, mode=spec.mode)
+    if not isinstance(upstream, SqlServer):
+        await upstream.close()
+        return replace(blank, findings=(Finding("problem", upstream.health().detail),))
     try:
-        if not isinstance(upstream, SqlServer):
-            return replace(blank, findings=(Finding("problem", upstream.health().detail),))
         posture = await asyncio.wait_for(upstream.posture(), _PATIENCE_S)
+    except SourceError as error:
+        trouble = upstream.trouble() or f"{error.message} {error.operator_hint}".strip()
+        return replace(blank, findings=(Finding("problem", trouble),))
     except CallgateError as error:
         return replace(blank, findings=(Finding("problem", error.message, error.hint),))
     except TimeoutError:

@@ -44,7 +44,21 @@ class UpstreamError(CallgateError):
 
 
 class SourceError(CallgateError):
+    """`operator_hint`: what the operator can do, where `hint` could only send a caller to him."""
+
     family = "source"
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        *,
+        hint: str = "",
+        data: Mapping[str, Any] | None = None,
+        operator_hint: str = "",
+    ) -> None:
+        super().__init__(code, message, hint=hint, data=data)
+        self.operator_hint = operator_hint or hint
 
 
 class SetupError(CallgateError):

@@ -71,6 +71,21 @@ class FormMatch:
     tables: tuple[str, ...] = ()  # that the form itself names, as written: DESCRIBE shop.orders
 
 
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A function that makes as much as one of its arguments says (`guard.sizes`)."""
+
+    place: int  # of that argument, from 0
+    multiplies: bool = False  # what another argument is, so many times
+    is_optional: bool = False
+    of_array: bool = False  # the argument is an array of sizes: array_fill(0, ARRAY[3, 4])
+
+
+class FormatStyle(StrEnum):
+    PRINTF = "printf"  # %8.2f
+    BRACES = "braces"  # {:>8}
+
+
 # A small grammar for what the parser leaves unread.
 Form = Callable[[Tokens], FormMatch | Fault]
 
@@ -97,6 +112,12 @@ class Vocabulary:
     write_functions: frozenset[str] = frozenset()  # in write mode also these: they advance a sequence
     # Their second argument must be short and written out: nothing stops them (`guard.needles`).
     needle_functions: frozenset[str] = frozenset()
+    # They make as much as a number tells them, which must be small (`guard.sizes`): by a count, by the widths
+    # in a text, or from a number to a number when they stand for a value (as tables their rows are streamed).
+    sized_functions: Mapping[str, Sized] = field(default_factory=dict[str, Sized])
+    format_functions: Mapping[str, FormatStyle] = field(default_factory=dict[str, FormatStyle])
+    series_functions: frozenset[str] = frozenset()
+    calls_methods: bool = False  # `x.f(y)` calls f(x, y)
 
 
 def _no_fault(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:

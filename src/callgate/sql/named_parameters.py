@@ -2,7 +2,7 @@
 
 A value never becomes part of the text: `with_placeholders` gives what the driver binds to, `with_samples` a
 text that the guard can judge, in which a literal stands where a value will. Wherever a placeholder is legal
-the engine takes an expression, so a text that is harmless with a literal is harmless with any value.
+the engine takes an expression, so a text that is harmless with the worst literal is harmless with any value.
 """
 
 import re

@@ -123,6 +123,10 @@ class SqlServer:
         """What is in the database, for whoever looks from outside of MCP."""
         return SchemaView(self._catalogue)
 
+    def trouble(self) -> str | None:
+        """Why it is down, in words for the operator."""
+        return self._driver.trouble()
+
     async def posture(self) -> Posture:
         """What the account may really do; asks the database. Raises SourceError when it is down."""
         return await self._driver.posture()

@@ -34,6 +34,14 @@ class Tls:
     key_file: Path | None = None
     key_password: str | None = field(default=None, repr=False)
 
+    @property
+    def proves_server(self) -> bool:
+        """Whether a handshake that came to its end says who is there: encryption alone does not.
+
+        A certificate of any public authority for whichever name can be had by everybody.
+        """
+        return self.mode is TlsMode.VERIFY or (self.mode is TlsMode.VERIFY_CA and self.ca_file is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
@@ -50,6 +58,10 @@ class ServerAddress:
     connect_timeout_s: float = 5.0
     # Shown in the server's own list of sessions, so that its operator knows whose they are.
     application_name: str = "callgate"
+
+    def is_private(self, *, is_encrypted: bool) -> bool:
+        """Whether the password itself may be told on a line to there."""
+        return self.socket is not None or (is_encrypted and self.tls.proves_server)
 
     @property
     def shown(self) -> str:

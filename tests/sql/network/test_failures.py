@@ -67,6 +67,47 @@ async def test_a_column_of_an_alias_is_understood(either):
         assert "Did you mean: total?" in error.hint
 
 
+JOIN = "FROM shop_of_errors.orders AS o JOIN shop_of_errors.customers c ON o.id = c.id"
+BOTH = ("shop_of_errors.orders", "shop_of_errors.customers")
+
+
+async def test_a_column_of_a_join_is_looked_for_in_its_own_table(either):
+    async with either() as source:
+        shop(source)
+        error = await error_of(source, f"SELECT c.totl {JOIN}", *BOTH)
+        assert "total" not in error.hint
+        assert "customers has the columns id" in error.hint
+        assert "orders" not in error.hint
+        assert "customers" in error.hint.partition("Tip:")[2]
+
+
+async def test_a_bare_column_of_a_join_is_named_with_its_table(either):
+    async with either() as source:
+        shop(source)
+        error = await error_of(source, f"SELECT totl {JOIN}", *BOTH)
+        assert "Did you mean: o.total?" in error.hint
+        assert "orders" in error.hint.partition("Tip:")[2]
+
+
+async def test_where_no_column_is_near_all_are_named(either):
+    async with either() as source:
+        shop(source)
+        error = await error_of(source, "SELECT zzzzz FROM shop_of_errors.orders", "shop_of_errors.orders")
+        assert "shop_of_errors.orders has the columns id, total." in error.hint
+        error = await error_of(source, f"SELECT zzzzz {JOIN}", *BOTH)
+        assert "shop_of_errors.orders has the columns id, total." in error.hint
+        assert "shop_of_errors.customers has the columns id." in error.hint
+
+
+async def test_of_many_columns_the_first_are_named_and_the_others_counted(either):
+    async with either() as source:
+        shop(source)
+        source.table("shop_of_errors.wide", ", ".join(f"c{number} int" for number in range(60)))
+        error = await error_of(source, "SELECT zzzzz FROM shop_of_errors.wide", "shop_of_errors.wide")
+        assert "shop_of_errors.wide has the columns c0, c1," in error.hint
+        assert "and 40 more." in error.hint
+
+
 async def test_an_unknown_database_is_answered_with_the_nearest(maria):
     async with maria() as source:
         shop(source)

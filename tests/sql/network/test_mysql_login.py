@@ -18,8 +18,8 @@ OK = b"\x00\x00\x00\x02\x00\x00\x00"
 CAPABILITIES = 0x1 | 0x200 | 0x8000 | 0x80000 | 0x200000 | 0x1000000
 
 
-def greeting(plugin: str) -> bytes:
-    low, high = CAPABILITIES & 0xFFFF, CAPABILITIES >> 16
+def greeting(plugin: str, capabilities: int = CAPABILITIES) -> bytes:
+    low, high = capabilities & 0xFFFF, capabilities >> 16
     return (
         b"\x0a8.0.36\0" + (7).to_bytes(4, "little") + SEED[:8] + b"\0" + low.to_bytes(2, "little")
         + b"\xff\x02\x00" + high.to_bytes(2, "little") + b"\x15" + b"\0" * 10 + SEED[8:] + b"\0"

@@ -103,3 +103,37 @@ async def test_routines_that_run_as_somebody_else_are_a_warning(either, least):
         )
     async with either(user=account) as source:
         assert "definer" in warnings_of(await source.driver.posture()).lower()
+
+
+async def test_what_reaches_out_of_a_read_only_session_is_a_warning(post):
+    async with post() as source:
+        source.server.run(
+            "SET client_min_messages = error; CREATE EXTENSION dblink; CREATE EXTENSION postgres_fdw;"
+            "DROP SCHEMA IF EXISTS reaching CASCADE; CREATE SCHEMA reaching;"
+            "CREATE VIEW reaching.far AS SELECT * FROM dblink('dbname=x', 'SELECT 1') AS t(a int);"
+            "CREATE VIEW reaching.near AS SELECT 1 AS a"
+        )
+        try:
+            warnings = warnings_of(await source.driver.posture())
+        finally:
+            source.server.run(
+                "DROP SCHEMA reaching CASCADE; DROP EXTENSION dblink; DROP EXTENSION postgres_fdw"
+            )
+    assert "superuser" in warnings
+    assert "The extension dblink is installed" in warnings
+    assert "The extension postgres_fdw is installed" in warnings
+    assert "The view reaching.far reaches out" in warnings
+    assert "reaching.near" not in warnings
+
+
+async def test_views_that_run_as_their_definer_are_told(maria):
+    async with maria() as source:
+        source.server.run(
+            "CREATE DATABASE IF NOT EXISTS looked_at;"
+            "CREATE OR REPLACE SQL SECURITY DEFINER VIEW looked_at.v AS SELECT 1 AS a"
+        )
+        try:
+            findings = (await source.driver.posture()).findings
+        finally:
+            source.server.run("DROP VIEW looked_at.v")
+    assert any("run as their definer" in finding.text for finding in findings)

@@ -34,6 +34,10 @@ DUCKDB = Dialect(
         system_schemas=word_set("information_schema pg_catalog system.main temp.main"),
         system_prefixes=("duckdb_", "pg_", "sqlite_", "pragma_"),
         bare_prefixes=("duckdb_", "pg_", "sqlite_", "pragma_"),
+        sized_functions=functions.SIZED,
+        format_functions=functions.FORMATS,
+        series_functions=functions.SERIES,
+        calls_methods=True,
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(

@@ -20,13 +20,16 @@ from callgate.sql.duckdb.failures import (
     FATAL,
     explain_failure,
     is_out_of_memory,
+    missing_column,
     missing_table,
     process_gone,
+    unknown_column,
     unknown_table,
 )
 from callgate.sql.duckdb.frames import OPENING, STOPPED, Done, Failed, Report, Rows, Setup, StatementOrder
 from callgate.sql.duckdb.lane import Lane
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.near_columns import ReadTable, tables_of_column
 from callgate.sql.policy import Limits, Policy
 from callgate.sql.posture import Posture
 from callgate.sql.workers.file_calls import FileCalls, FileWords
@@ -43,6 +46,11 @@ _DEFINITIONS = frozenset({"CREATE", "ALTER"})
 _TABLE_NAMES = (
     "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
 )
+# Of a table as it was written: plain, with its schema, or with its database too.
+_COLUMN_NAMES = """SELECT column_name FROM duckdb_columns() WHERE lower($1) IN
+    (lower(table_name), lower(schema_name || '.' || table_name),
+     lower(database_name || '.' || schema_name || '.' || table_name),
+     lower(database_name || '.' || table_name)) ORDER BY column_index"""
 _MAX_NAMES = 1_000
 _SESSION_SQL = """SELECT name, value FROM duckdb_settings() WHERE name IN
     ('access_mode', 'enable_external_access', 'lock_configuration', 'memory_limit', 'threads')
@@ -112,6 +120,7 @@ class DuckdbDriver:
                         codes.SOURCE_UNAVAILABLE,
                         f"no process could be started for DuckDB ({error.strerror}).",
                         hint="The machine may have too many of them. Tell the operator.",
+                        operator_hint="The machine may have too many of them, or too little memory.",
                     ) from error
             return self._process
 
@@ -142,7 +151,9 @@ class DuckdbDriver:
             # large queries that together never used more than 0.8. A new process starts with 0.1.
             lane.retire_process()
         if (wanted := missing_table(failed)) is not None:
-            told: CallgateError = unknown_table(wanted, self._table_names(lane))
+            told: CallgateError = unknown_table(wanted, self._names(lane, _TABLE_NAMES))
+        elif (wanted := missing_column(failed)) is not None:
+            told = unknown_column(wanted, failed, self._columns(lane, wanted, statements[failed.done]))
         else:
             told = explain_failure(failed, statements[failed.done].text, self._policy)
         if len(statements) > 1:
@@ -150,8 +161,12 @@ class DuckdbDriver:
             told.message += f" ({place})"
         return told
 
-    def _table_names(self, lane: Lane) -> list[str]:
-        order = StatementOrder(_TABLE_NAMES, (), _MAX_NAMES, 100_000, 1_000)
+    def _columns(self, lane: Lane, wanted: str, failed: Statement) -> list[tuple[ReadTable, list[str]]]:
+        tables = tables_of_column(wanted, failed, self._policy.dialect)
+        return [(table, self._names(lane, _COLUMN_NAMES, table.written)) for table in tables]
+
+    def _names(self, lane: Lane, sql: str, *parameters: str) -> list[str]:
+        order = StatementOrder(sql, parameters, _MAX_NAMES, 100_000, 1_000)
         try:
             report = lane.run((order,), lambda: False)
         except (EngineGone, EngineRetired):

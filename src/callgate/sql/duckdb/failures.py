@@ -6,11 +6,13 @@ from callgate.model import error_codes as codes
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.model.near_miss import near_names
 from callgate.sql.duckdb.frames import REFUSED, Failed
+from callgate.sql.near_columns import ReadTable, column_advice
 from callgate.sql.policy import Policy, quote_name
 
 _NO_TABLE = re.compile(r"(?:Table|View) with name \"?(.+?)\"? does not exist", re.DOTALL)
 _NO_COLUMN = re.compile(
-    r"Referenced column \"(.+?)\" (?:was )?not found|does not have a column (?:with name|named) \"(.+?)\""
+    r"Referenced column \"(.+?)\" (?:was )?not found"
+    r"|(?:Table|Values list) \"(?P<table>.+?)\" does not have a column (?:with name|named) \"(?P<name>.+?)\""
     r"|Referenced update column (\S+) not found|Column with name \"?(.+?)\"? does not exist",
     re.DOTALL,
 )
@@ -39,6 +41,7 @@ _TIPS = {
     "NotImplementedException": "DuckDB cannot do that yet. Write it another way.",
 }
 _DOWN = frozenset({"IOException", "Error"})
+_MOST_GUESSES = 5
 # After one of these DuckDB refuses every further statement: the process must be replaced.
 FATAL = frozenset({"FatalException", "InternalException"})
 
@@ -75,6 +78,7 @@ def explain_failure(failed: Failed, text: str, policy: Policy) -> CallgateError:
             codes.SOURCE_UNAVAILABLE,
             f"the database file cannot be used ({_sentence(message)}).",
             hint="Tell the operator.",
+            operator_hint="See whether DuckDB's own client opens the file, and whether the disk is full.",
         )
     return _about_the_statement(failed, text)
 
@@ -119,6 +123,27 @@ def missing_table(failed: Failed) -> str | None:
     return match.group(1) if match else None
 
 
+def missing_column(failed: Failed) -> str | None:
+    """Which column was not found, with its table's name if the statement gave one."""
+    match = _NO_COLUMN.search(failed.message) if failed.kind != "ParserException" else None
+    if match is None:
+        return None
+    if match["table"] is not None:
+        return f"{match['table']}.{match['name']}"
+    return next(group for group in match.groups() if group)
+
+
+def unknown_column(wanted: str, failed: Failed, found: list[tuple[ReadTable, list[str]]]) -> SourceError:
+    """`found` are the columns of the statement's tables; without any DuckDB's own guess is told."""
+    advice, table_name = column_advice(wanted, found)
+    return SourceError(
+        codes.SOURCE_UNKNOWN_COLUMN,
+        f"Column '{wanted}' does not exist.",
+        hint=(advice or _did_you_mean(_candidates(failed.message)[:_MOST_GUESSES]))
+        + f"Tip: list the columns with DESCRIBE {table_name or 'table_name'}",
+    )
+
+
 def _about_the_statement(failed: Failed, text: str) -> SourceError:
     message = failed.message
     if failed.kind == "ParserException":
@@ -135,9 +160,6 @@ def _about_the_statement(failed: Failed, text: str) -> SourceError:
             f"Schema '{next(group for group in match.groups() if group)}' does not exist.",
             hint="Tip: list the schemas with SHOW SCHEMAS, all tables with SHOW ALL TABLES",
         )
-    if match := _NO_COLUMN.search(message):
-        wanted = next(group for group in match.groups() if group)
-        return _unknown_column(wanted, message)
     if match := _NO_FUNCTION.search(message):
         return SourceError(
             codes.SOURCE_FAILED,
@@ -148,16 +170,6 @@ def _about_the_statement(failed: Failed, text: str) -> SourceError:
         _CODES.get(failed.kind, codes.SOURCE_FAILED),
         f"DuckDB error: {_sentence(message)}.",
         hint=_TIPS.get(failed.kind, ""),
-    )
-
-
-def _unknown_column(wanted: str, message: str) -> SourceError:
-    candidates = _candidates(message)
-    near = near_names(wanted, candidates) or candidates[:5]
-    return SourceError(
-        codes.SOURCE_UNKNOWN_COLUMN,
-        f"Column '{wanted}' does not exist.",
-        hint=_did_you_mean(near) + "Tip: list the columns with DESCRIBE table_name",
     )
 
 

@@ -8,6 +8,9 @@ getvariable, duckdb_settings) or makes callers wait (sleep_ms, pg_sleep); aggreg
 of bytes; and what only the engine itself calls (__internal_…, collate_…).
 """
 
+from types import MappingProxyType
+
+from callgate.sql.dialect import FormatStyle, Sized
 from callgate.sql.tokens import word_set
 
 LIST = word_set(
@@ -136,6 +139,24 @@ TABLES = word_set(
     pragma_table_info pragma_version range test_all_types unnest
     """
 )
+
+# Make as much as they are told (`guard.sizes`). Without that, lpad, rpad, printf, format and bitstring hold
+# the process until it is killed; repeat does so over many rows, whose texts DuckDB's memory limit does not
+# count. Lists it counts, and gives up at once. bar, to_base, equi_width_bins and the aggregates that keep n
+# values have bounds of their own.
+SIZED = MappingProxyType(
+    {
+        "repeat": Sized(1, multiplies=True),
+        "lpad": Sized(1),
+        "rpad": Sized(1),
+        "bitstring": Sized(1),
+        "list_resize": Sized(1, multiplies=True),
+        "array_resize": Sized(1, multiplies=True),
+        "reservoir_quantile": Sized(2, is_optional=True),
+    }
+)
+FORMATS = MappingProxyType({"printf": FormatStyle.PRINTF, "format": FormatStyle.BRACES})
+SERIES = word_set("generate_series range")
 
 # Reach outside the database, run text as SQL or change its state. No operator's list makes them harmless.
 FORBIDDEN = word_set(

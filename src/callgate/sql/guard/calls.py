@@ -10,6 +10,7 @@ from callgate.model.verdict import Deny
 from callgate.sql.dialect import Tokens
 from callgate.sql.guard import refusals
 from callgate.sql.guard.needles import check_needles
+from callgate.sql.guard.sizes import check_sizes
 from callgate.sql.guard.verbs import skip_group
 from callgate.sql.policy import Policy
 from callgate.sql.tokens import Kind
@@ -40,7 +41,7 @@ def check_calls(tokens: Tokens, verb: str, policy: Policy) -> Deny | None:
             and not _may_precede(tokens, at, verb, policy)
         ):
             return refusals.function(policy.dialect.grammar.called(tokens, at), policy)
-    return check_needles(tokens, policy)
+    return check_needles(tokens, policy) or check_sizes(tokens, policy)
 
 
 def _may_precede(tokens: Tokens, at: int, verb: str, policy: Policy) -> bool:

@@ -87,6 +87,25 @@ def needle(name: str) -> Deny:
     )
 
 
+def size(name: str, most: int, policy: Policy) -> Deny:
+    bounding = "min" if policy.dialect.name == "sqlite" else "least"
+    return Deny(
+        codes.REFUSED_FUNCTION,
+        "size",
+        f"how much {name}() makes must be a number up to {most:,} that is written out or bounded here.",
+        f"Write the number, or bound it: {bounding}(n, 100). A format is written out in 'single quotes'.",
+    )
+
+
+def sizes_together(most: int) -> Deny:
+    return Deny(
+        codes.REFUSED_FUNCTION,
+        "size",
+        f"functions that feed one another would make more than {most:,} times what they are given.",
+        "Use smaller counts, or fewer of these functions inside one another.",
+    )
+
+
 def hidden_table(name: str, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,

@@ -41,15 +41,25 @@ _READABLE_IN_MYSQL = word_set(
     time_zone_leap_second time_zone_name time_zone_transition time_zone_transition_type
     """
 )
-# Other sessions' statements and variables, with the values in them.
+# Statements that other sessions have run, and their variables, with the values in them; the server's log and
+# where its keys are. sys shows the same once more. What runs just now may be seen (SHOW PROCESSLIST), as far
+# as the account may see it.
+_HISTORY_IN_SYS = word_set(
+    """
+    processlist session statement_analysis statements_with_errors_or_warnings statements_with_full_table_scans
+    statements_with_runtimes_in_95th_percentile statements_with_sorting statements_with_temp_tables
+    innodb_lock_waits schema_table_lock_waits
+    """
+)
 _HIDDEN = word_set(
     """
     performance_schema.events_statements_current performance_schema.events_statements_history
-    performance_schema.events_statements_history_long performance_schema.keyring_keys
-    performance_schema.prepared_statements_instances performance_schema.user_variables_by_thread
-    information_schema.user_variables
+    performance_schema.events_statements_history_long performance_schema.events_statements_summary_by_digest
+    performance_schema.events_statements_summary_by_program performance_schema.prepared_statements_instances
+    performance_schema.user_variables_by_thread performance_schema.error_log performance_schema.keyring_keys
+    performance_schema.keyring_component_status information_schema.user_variables
     """
-)
+) | {f"sys.{prefix}{name}" for prefix in ("", "x$") for name in _HISTORY_IN_SYS}
 _TABLES = "SHOW TABLES FROM database_name"
 
 MYSQL = Dialect(

@@ -14,7 +14,7 @@ from callgate.sql.network.driver import NetworkDriver
 from callgate.sql.network.pinning import pin_or_close
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.network.unreachable import unreachable, unwilling
+from callgate.sql.network.unreachable import password_wanted, unreachable, unwilling
 from callgate.sql.policy import Policy
 from callgate.sql.posture import Posture
 from callgate.sql.settings import ServerAddress
@@ -54,8 +54,7 @@ class MySqlEngine:
             what = f"the server wants the login method {error}, which is not spoken here."
             hint = "Give the account mysql_native_password or caching_sha2_password."
         elif isinstance(error, NeedsPrivacy):
-            what = "the server wants the password itself, and the connection is not encrypted."
-            hint = "Use TLS (leave ssl=off out of the DSN) or a Unix socket."
+            what, hint = password_wanted("an account with mysql_native_password")
         elif isinstance(error, NoTls):
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."

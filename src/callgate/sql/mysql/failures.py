@@ -9,6 +9,7 @@ from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.near_columns import ReadTable, column_advice, tables_of_column
 from callgate.sql.network.driver import read_only_error, timeout_error
 from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
@@ -43,7 +44,7 @@ async def explain_failure(
     if code in _UNKNOWN_TABLE:
         return await _unknown_table(fault, ask)
     if code in _UNKNOWN_COLUMN:
-        return await _unknown_column(fault, statement, ask)
+        return await _unknown_column(fault, statement, policy, ask)
     if code in _UNKNOWN_DATABASE:
         return await _unknown_database(fault, ask)
     if code in _DENIED_CODES:
@@ -119,25 +120,24 @@ async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-async def _unknown_column(fault: ServerFault, statement: Statement, ask: Ask) -> SourceError:
+async def _unknown_column(fault: ServerFault, statement: Statement, policy: Policy, ask: Ask) -> SourceError:
     """Unknown column 'o.totl' in 'SELECT'"""
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
-    names: list[str] = []
-    for table in statement.tables[:5]:
-        database, _, name = table.rpartition(".")
-        names += first_column(
-            await ask(
-                "SELECT column_name FROM information_schema.columns"
-                " WHERE table_schema = coalesce(?, database()) AND table_name = ?",
-                (database or None, name),
-            )
+    found: list[tuple[ReadTable, list[str]]] = []
+    for table in tables_of_column(wanted, statement, policy.dialect):
+        database, _, name = table.written.rpartition(".")
+        columns = await ask(
+            "SELECT column_name FROM information_schema.columns"
+            " WHERE table_schema = coalesce(?, database()) AND table_name = ? ORDER BY ordinal_position",
+            (database or None, name),
         )
-    example = statement.tables[0] if statement.tables else "database.table"
+        found.append((table, first_column(columns)))
+    advice, table_name = column_advice(wanted, found)
     return _told(
         codes.SOURCE_UNKNOWN_COLUMN,
         f"Column '{wanted}' does not exist.",
-        f"{did_you_mean(wanted.rpartition('.')[2], names)}Tip: Use DESCRIBE {example} to see its columns.",
+        f"{advice}Tip: Use DESCRIBE {table_name or 'database.table'} to see its columns.",
     )
 
 

@@ -1,7 +1,8 @@
 """Proving who we are to a MySQL or MariaDB server. Pure: challenges in, responses out.
 
 A password leaves the machine in the clear in one case only: `caching_sha2_password` and
-`mysql_clear_password` ask for it, and the connection is encrypted or a Unix socket.
+`mysql_clear_password` ask for it, and the line is private: a Unix socket, or TLS with a server whose
+certificate was verified. Encryption alone would tell it to whoever answers.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ class UnknownPlugin(Exception):  # noqa: N818 - the opener words the error
 
 
 class NeedsPrivacy(Exception):  # noqa: N818 - the opener words the error
-    """The server wants the password itself, and the line is open."""
+    """The server wants the password itself, and nobody knows who that server is."""
 
 
 def respond(plugin: str, password: str, seed: bytes, *, is_private: bool) -> bytes:

@@ -5,6 +5,7 @@ Reads SHOW GRANTS, which every account may ask about itself. Counterpart: `sql.p
 
 import re
 
+from callgate.sql.driver import Cell
 from callgate.sql.network.server import Ask
 from callgate.sql.policy import Policy
 from callgate.sql.posture import Finding, Posture, Severity
@@ -55,6 +56,17 @@ _DEFINERS = (
 )
 
 
+# Engines whose tables lie elsewhere: on another server, in a file, behind a program.
+_REMOTE = (
+    "SELECT engine, count(*) FROM information_schema.tables WHERE engine IN"
+    " ('FEDERATED', 'CONNECT', 'SPIDER', 'S3', 'MaxScale') GROUP BY engine ORDER BY engine"
+)
+_DEFINER_VIEWS = (
+    "SELECT count(*) FROM information_schema.views WHERE security_type = 'DEFINER'"
+    " AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"
+)
+
+
 async def examine(ask: Ask, policy: Policy) -> Posture:
     rows = await ask(_SETTINGS, ())
     account, _, modes, read_only, local_infile, autocommit, charset, file_folder = rows[0]
@@ -62,6 +74,7 @@ async def examine(ask: Ask, policy: Policy) -> Posture:
     definers = int(str((await ask(_DEFINERS, ()))[0][0]))
     is_replica = str(read_only) not in ("0", "OFF", "")
     findings = [*_grant_findings(grants, policy), *_routine_findings(definers, grants)]
+    findings += _reach_findings(await ask(_REMOTE, ()), int(str((await ask(_DEFINER_VIEWS, ()))[0][0])))
     if "FILE" in _rights(grants) and file_folder == "":
         findings.append(
             Finding(Severity.WARNING, "secure_file_priv is empty: FILE reaches every folder of the server.")
@@ -122,6 +135,27 @@ def _routine_findings(definers: int, grants: list[str]) -> list[Finding]:
             "Stored functions are refused unless allow_functions names them; REVOKE EXECUTE makes sure.",
         )
     ]
+
+
+def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[Finding]:
+    findings = [
+        Finding(
+            Severity.WARNING,
+            f"{count} tables are of the engine {engine}: they lie elsewhere, and SHOW CREATE TABLE may show"
+            " the password they are reached by.",
+            "REVOKE SELECT on them, or keep the password in CREATE SERVER.",
+        )
+        for engine, count in remote
+    ]
+    if definer_views:
+        findings.append(
+            Finding(
+                Severity.NOTE,
+                f"{definer_views} views run as their definer, the stored functions inside them included.",
+                "SQL SECURITY INVOKER makes a view run with the reader's own rights.",
+            )
+        )
+    return findings
 
 
 def _is_everything(grant: str) -> bool:

@@ -141,7 +141,7 @@ class MySqlWire:
         """From our login packet to the server's OK, through what it asks in between."""
         password = address.password or ""
         plugin, seed = who.auth_plugin, self.greeting.seed
-        is_private = address.socket is not None or self._is_encrypted
+        is_private = address.is_private(is_encrypted=self._is_encrypted)
         while True:
             data = await self.packet()
             if data[0] == _OK:

@@ -294,4 +294,5 @@ def timeout_error(timeout_s: float, policy: Policy) -> SourceError:
         "- Add WHERE clauses to filter data more specifically\n"
         "- Use indexes on filtered columns (see EXPLAIN)\n"
         f"- {raise_it}",
+        operator_hint="See whether the server is overloaded, or raise timeout_s for this source.",
     )

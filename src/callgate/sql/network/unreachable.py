@@ -28,6 +28,15 @@ def unwilling(address: ServerAddress, what: str, hint: str) -> OpenFailed:
     return OpenFailed(told, f"{address.shown}: {what} {hint}")
 
 
+def password_wanted(otherwise: str) -> tuple[str, str]:
+    """What the operator is told, and can do. `otherwise`: a login that shows no password."""
+    hint = (
+        "Connect over its Unix socket (?socket=/path), or have its certificate verified (ssl=verify, or "
+        f"ssl=verify-ca&ssl_ca=/path/ca.pem for a certificate of its own); or use {otherwise}."
+    )
+    return "the server wants the password itself, and nothing proves which server that is.", hint
+
+
 def not_let_in(address: ServerAddress, told: str, what: str, hint: str) -> OpenFailed:
     """The server answered, and would not let us in."""
     error = SourceError(codes.SOURCE_UNAVAILABLE, told, hint=_RETRIED)

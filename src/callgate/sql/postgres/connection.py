@@ -9,12 +9,14 @@ Counterpart: `result` reads rows, `session` says what is pinned.
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from callgate.sql.driver import Cell, Column, StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.network.server import ServerFault, StatementFailed
 from callgate.sql.policy import Limits, Policy
 from callgate.sql.postgres import messages
+from callgate.sql.postgres.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.postgres.result import Rows, read_result, skip_to_ready
 from callgate.sql.postgres.session import (
     BEGIN_READ_ONLY,
@@ -44,15 +46,23 @@ def _group(sql: str) -> bytes:
 _FIRST_QUERY = messages.question("SELECT 1 WHERE false", described=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What all connections of a source know of its database; it grows."""
+
+    type_names: dict[int, str]
+    own_functions: OwnFunctions
+
+
 class PostgresConnection:
     def __init__(
-        self, wire: PostgresWire, address: ServerAddress, policy: Policy, type_names: dict[int, str]
+        self, wire: PostgresWire, address: ServerAddress, policy: Policy, learned: "Learned"
     ) -> None:
-        """`type_names` is shared by all connections of a source, and grows."""
         self._wire = wire
         self._address = address
         self._policy = policy
-        self._type_names = type_names
+        self._type_names = learned.type_names
+        self._own_functions = learned.own_functions
         self._version = "PostgreSQL"
         self._begin = b"" if policy.may_write else messages.question(BEGIN_READ_ONLY, described=False)
         self._restore = _group(ROLLBACK) + _group(DISCARD_ALL)
@@ -74,9 +84,11 @@ class PostgresConnection:
         self._version = f"PostgreSQL {number}"
         if not self._type_names:
             await self._learn_types(_TYPES_SQL)
+        await self._own_functions.learn(self._ask)
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
+        await self._refuse_own_functions(statements)
         answers: list[tuple[Rows, float]] = []
         failed: StatementFailed | None = None
         is_restoring = False
@@ -117,6 +129,17 @@ class PostgresConnection:
             self._statement_result(statement, rows, elapsed_ms)
             for statement, (rows, elapsed_ms) in zip(statements, answers, strict=True)
         )
+
+    async def _refuse_own_functions(self, statements: Sequence[Statement]) -> None:
+        """Before anything is sent. Our own questions have limits of their own, and call nothing."""
+        if any(statement.limits is not None for statement in statements):
+            return
+        await self._own_functions.learn(self._ask)
+        for number, statement in enumerate(statements):
+            name = self._own_functions.called_by(statement, self._policy.dialect)
+            if name is not None:
+                self._is_clean = True
+                raise StatementFailed(ServerFault(CALLS_OWN_FUNCTION, "", name), number)
 
     async def ping(self) -> None:
         self._wire.send(messages.SYNC)

@@ -11,7 +11,8 @@ from callgate.sql.tokens import word_set
 
 _DEFINITION_KEYWORDS = word_set("check default exclude include key unique with")
 
-# Passwords and their hashes, connection strings, the server's files, samples of every column. The rest of
+# Passwords and their hashes, connection strings, the server's files, samples of every column; and all
+# settings at once, for which of them may be shown is decided by name (`settings_names`). The rest of
 # pg_catalog may be read: pg_stats and pg_stat_activity show no more than the database user may see, and are
 # what people look at when a query is slow.
 _HIDDEN = word_set(
@@ -19,7 +20,9 @@ _HIDDEN = word_set(
     pg_authid pg_shadow pg_user_mapping pg_user_mappings user_mapping_options _pg_user_mappings
     pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_statistic
     pg_statistic_ext_data pg_subscription pg_stat_wal_receiver pg_db_role_setting pg_config
-    pg_shmem_allocations pg_backend_memory_contexts
+    pg_shmem_allocations pg_backend_memory_contexts pg_settings pg_foreign_server pg_foreign_table
+    pg_foreign_data_wrapper foreign_server_options foreign_table_options foreign_data_wrapper_options
+    _pg_foreign_servers _pg_foreign_tables _pg_foreign_table_columns _pg_foreign_data_wrappers
     """
 )
 
@@ -48,6 +51,8 @@ POSTGRES = Dialect(
         system_schemas=frozenset({"pg_catalog", "information_schema", "pg_toast"}),
         system_prefixes=("pg_",),
         bare_prefixes=("pg_",),
+        sized_functions=functions.SIZED,
+        format_functions=functions.FORMATS,
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(
@@ -55,7 +60,8 @@ POSTGRES = Dialect(
         never="DROP, TRUNCATE, COPY, DO, CALL, SET, GRANT, VACUUM, functions that are not built in",
         read_hint="Use SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN or SHOW.",
         explain_hint=EXPLAIN_HINT,
-        hidden_hint="Read ordinary tables and views; information_schema.tables lists them.",
+        hidden_hint="Read ordinary tables and views; information_schema.tables lists them. "
+        "A setting is shown by SHOW name.",
         list_tables_sql=_TABLES,
         describe_table_sql=_COLUMNS,
         examples=(

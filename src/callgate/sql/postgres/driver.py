@@ -8,10 +8,11 @@ from callgate.sql.network.driver import NetworkDriver
 from callgate.sql.network.pinning import pin_or_close
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.network.unreachable import unreachable, unwilling
+from callgate.sql.network.unreachable import password_wanted, unreachable, unwilling
 from callgate.sql.policy import Policy
-from callgate.sql.postgres.connection import PostgresConnection
+from callgate.sql.postgres.connection import Learned, PostgresConnection
 from callgate.sql.postgres.failures import explain_failure, explain_login
+from callgate.sql.postgres.own_functions import OwnFunctions
 from callgate.sql.postgres.posture import examine
 from callgate.sql.postgres.scram import ScramFailed
 from callgate.sql.postgres.session import PinFailed, startup_parameters
@@ -26,12 +27,12 @@ class PostgresEngine:
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
-        self._type_names: dict[int, str] = {}
+        self._learned = Learned({}, OwnFunctions(policy.allow_functions))
 
     async def open(self) -> PostgresConnection:
         try:
             wire = await connect(self._address, startup_parameters(self._address, self._policy))
-            connection = PostgresConnection(wire, self._address, self._policy, self._type_names)
+            connection = PostgresConnection(wire, self._address, self._policy, self._learned)
             await pin_or_close(connection, self._address.connect_timeout_s)
         except ServerError as error:
             raise explain_login(error.fault, self._address) from None
@@ -55,8 +56,7 @@ class PostgresEngine:
             what = "the server wants a login method that is not spoken here."
             hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
         elif isinstance(error, NeedsPrivacy):
-            what = "the server wants the password itself, and the connection is not encrypted."
-            hint = "Use TLS (leave ssl=off out of the DSN) or scram-sha-256."
+            what, hint = password_wanted("scram-sha-256 in its pg_hba.conf")
         elif isinstance(error, NoTls):
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."

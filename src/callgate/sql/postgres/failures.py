@@ -9,13 +9,15 @@ import re
 
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
-from callgate.model.errors import CallgateError, SourceError
+from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.near_columns import ReadTable, column_advice, tables_of_column
 from callgate.sql.network.driver import read_only_error, timeout_error
 from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
 from callgate.sql.network.unreachable import not_let_in
 from callgate.sql.policy import Policy
+from callgate.sql.postgres.own_functions import CALLS_OWN_FUNCTION
 from callgate.sql.settings import ServerAddress
 from callgate.sql.tokens import line_and_column
 
@@ -35,10 +37,12 @@ async def explain_failure(
     fault: ServerFault, statement: Statement, policy: Policy, ask: Ask
 ) -> CallgateError:
     state = fault.sqlstate
+    if fault.code == CALLS_OWN_FUNCTION:
+        return _own_function(fault.message)
     if state == _UNKNOWN_TABLE:
         return await _unknown_table(fault, ask)
     if state == _UNKNOWN_COLUMN:
-        return await _unknown_column(fault, statement, ask)
+        return await _unknown_column(fault, statement, policy, ask)
     if state in (_UNKNOWN_SCHEMA, _UNKNOWN_DATABASE):
         return await _unknown_schema(fault, ask)
     if state == _DENIED_STATE:
@@ -99,6 +103,15 @@ def _other(fault: ServerFault, statement: Statement) -> SourceError:
     return _told(codes.SOURCE_FAILED, f"PostgreSQL error ({state}){where}: {fault.message}", fault.hint)
 
 
+def _own_function(name: str) -> RefusedError:
+    return RefusedError(
+        codes.REFUSED_FUNCTION,
+        f".{name[:60]} calls the function {name[:60]}() of this database, unless it is a column of a table.",
+        hint="Ask for a column by its table's name or alias. "
+        f'Should the function be called, ask the operator to add allow_functions = ["{name[:60]}"].',
+    )
+
+
 async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
     """relation "shop.ordrs" does not exist"""
     match = _QUOTED.search(fault.message)
@@ -121,27 +134,26 @@ async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-async def _unknown_column(fault: ServerFault, statement: Statement, ask: Ask) -> SourceError:
+async def _unknown_column(fault: ServerFault, statement: Statement, policy: Policy, ask: Ask) -> SourceError:
     """column o.totl does not exist; PostgreSQL adds a guess of its own as the hint"""
     match = _COLUMN.search(fault.message)
     wanted = match.group(1) if match else fault.message
-    names: list[str] = []
-    for table in statement.tables[:5]:
-        schema, _, name = table.rpartition(".")
-        names += first_column(
-            await ask(
-                "SELECT column_name FROM information_schema.columns"
-                " WHERE ($1::text IS NULL OR table_schema = $1) AND table_name = $2",
-                (schema or None, name),
-            )
+    found: list[tuple[ReadTable, list[str]]] = []
+    for table in tables_of_column(wanted, statement, policy.dialect):
+        schema, _, name = table.written.rpartition(".")
+        columns = await ask(
+            "SELECT column_name FROM information_schema.columns"
+            " WHERE ($1::text IS NULL OR table_schema = $1) AND table_name = $2 ORDER BY ordinal_position",
+            (schema or None, name),
         )
-    near = did_you_mean(wanted.rpartition(".")[2], names)
-    example = (statement.tables[0] if statement.tables else "table_name").rpartition(".")[2]
-    columns = f"information_schema.columns WHERE table_name = '{example}'"
+        found.append((table, first_column(columns)))
+    advice, table_name = column_advice(wanted, found)
+    example = (table_name or "table_name").rpartition(".")[2]
+    listing = f"information_schema.columns WHERE table_name = '{example}'"
     return _told(
         codes.SOURCE_UNKNOWN_COLUMN,
         f"Column '{wanted}' does not exist{_place(fault, statement)}.",
-        f"{near}Tip: See its columns with SELECT column_name, data_type FROM {columns}",
+        f"{advice}Tip: See its columns with SELECT column_name, data_type FROM {listing}",
     )
 
 

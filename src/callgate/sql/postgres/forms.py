@@ -7,13 +7,11 @@ from callgate.sql.postgres.casts import check_casts
 from callgate.sql.postgres.checks import check_tokens
 from callgate.sql.postgres.functions import ALLOWED
 from callgate.sql.postgres.reading import NAMES, Reading, word_at
-from callgate.sql.postgres.settings_names import secret_fault
+from callgate.sql.postgres.settings_names import all_settings_fault, secret_fault
 from callgate.sql.tokens import Kind
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN SELECT …, or EXPLAIN (ANALYZE, BUFFERS) SELECT … to run it as well."
-_SHOW_HINT = (
-    "SHOW name, SHOW ALL. To list the tables: SELECT table_schema, table_name FROM information_schema.tables"
-)
+_SHOW_HINT = "SHOW name. To list the tables: SELECT table_schema, table_name FROM information_schema.tables"
 _DEFINITION_HINT = "CREATE TABLE, CREATE INDEX, CREATE VIEW and ALTER TABLE … ADD or RENAME are."
 
 _QUERIES = frozenset({"select", "with", "values", "table", "("})
@@ -38,7 +36,7 @@ TRANSACTION = TransactionPhrases(
     ),
 )
 
-_SHOW_WORDS = ("SHOW TIME ZONE", "SHOW TRANSACTION ISOLATION LEVEL", "SHOW SESSION AUTHORIZATION", "SHOW ALL")
+_SHOW_WORDS = ("SHOW TIME ZONE", "SHOW TRANSACTION ISOLATION LEVEL", "SHOW SESSION AUTHORIZATION")
 # What people of other engines ask for.
 _FOREIGN_SHOWS = frozenset(
     {"tables", "databases", "schemas", "columns", "create", "index", "indexes", "grants"}
@@ -97,6 +95,8 @@ def _explain_options(tokens: Tokens) -> tuple[int, bool] | None:
 def show(tokens: Tokens) -> FormMatch | Fault:
     if match_phrase(_SHOW_WORDS, tokens) is not None:
         return FormMatch()
+    if match_phrase(("SHOW ALL",), tokens) is not None:
+        return all_settings_fault()
     names = tokens[1::2]
     if not names or len(names) > 2 or any(token.kind not in NAMES for token in names):
         return Fault("show", "this SHOW could not be understood.", _SHOW_HINT)

@@ -6,6 +6,9 @@ engine at hand against these lists. Left off on purpose, beyond `refused_functio
 operators, index methods, input and output (`int4pl`, `btint4cmp`, `textin`), for nobody writes them.
 """
 
+from types import MappingProxyType
+
+from callgate.sql.dialect import FormatStyle, Sized
 from callgate.sql.tokens import word_set
 
 TEXT = word_set(
@@ -200,6 +203,18 @@ EXTENSION_TYPES = word_set(
     query_int seg sparsevec vector
     """
 )
+
+# Make as much as they are told (`guard.sizes`). The server's own limit is 1 GB a value; generate_series()
+# gives rows, one after the other.
+SIZED = MappingProxyType(
+    {
+        "repeat": Sized(1, multiplies=True),
+        "lpad": Sized(1),
+        "rpad": Sized(1),
+        "array_fill": Sized(1, multiplies=True, of_array=True),
+    }
+)
+FORMATS = MappingProxyType({"format": FormatStyle.PRINTF})
 
 ALLOWED = (
     TEXT

@@ -37,10 +37,29 @@ _DEFINERS = (
     "SELECT count(*) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
     f" WHERE p.prosecdef AND {_USER_SCHEMAS} AND has_function_privilege(p.oid, 'EXECUTE')"
 )
-_REACHING = (
-    "SELECT extname FROM pg_catalog.pg_extension WHERE extname IN"
-    " ('dblink', 'postgres_fdw', 'file_fdw', 'adminpack', 'plpython3u', 'plperlu', 'http', 'pg_cron')"
+# Their functions and tables reach other servers, files and programs, which no read-only transaction holds.
+_REACHING_NAMES = (
+    "extname IN ('dblink', 'postgres_fdw', 'file_fdw', 'mysql_fdw', 'oracle_fdw', 'tds_fdw', 'mongo_fdw',"
+    " 'multicorn', 'redis_fdw', 'jdbc_fdw', 'odbc_fdw', 'sqlite_fdw', 'parquet_fdw', 'http', 'pgsql_http',"
+    " 'pg_net', 'pg_cron', 'pg_background', 'adminpack', 'aws_s3', 'aws_lambda', 'plsh', 'plr')"
 )
+_REACHING = f"SELECT extname FROM pg_catalog.pg_extension WHERE {_REACHING_NAMES} ORDER BY 1"
+_UNTRUSTED = (
+    "SELECT lanname FROM pg_catalog.pg_language WHERE NOT lanpltrusted AND lanispl"
+    " UNION SELECT extname FROM pg_catalog.pg_extension WHERE extname IN ('plpython3u', 'plperlu', 'pltclu')"
+    " ORDER BY 1"
+)
+# Views that call functions of such extensions, directly.
+_REACHING_VIEWS = (
+    "SELECT DISTINCT n.nspname || '.' || v.relname FROM pg_catalog.pg_extension e"
+    " JOIN pg_catalog.pg_depend m ON m.refclassid = 'pg_catalog.pg_extension'::regclass"
+    " AND m.refobjid = e.oid AND m.deptype = 'e' AND m.classid = 'pg_catalog.pg_proc'::regclass"
+    " JOIN pg_catalog.pg_depend d ON d.refclassid = m.classid AND d.refobjid = m.objid"
+    " AND d.classid = 'pg_catalog.pg_rewrite'::regclass"
+    " JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid JOIN pg_catalog.pg_class v ON v.oid = r.ev_class"
+    f" JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace WHERE {_REACHING_NAMES} ORDER BY 1 LIMIT 5"
+)
+_FOREIGN_TABLES = "SELECT count(*) FROM pg_catalog.pg_foreign_table"
 _POWERS = (
     (3, "CREATEROLE", "may create roles"),
     (4, "CREATEDB", "may create databases"),
@@ -125,10 +144,33 @@ async def _reach_findings(ask: Ask) -> list[Finding]:
         )
     findings += [
         Finding(
-            Severity.NOTE,
-            f"The extension {name} is installed: it can reach other servers, files or programs.",
-            "Its functions are refused here; drop it if nobody needs it.",
+            Severity.WARNING,
+            f"The extension {name} is installed: what reaches other servers, files or programs is not held"
+            " by a read-only session.",
+            "Its functions are refused here, but views and functions of yours may call them. Drop it if"
+            " nobody needs it, or REVOKE EXECUTE on its functions.",
         )
         for (name,) in await ask(_REACHING, ())
     ]
+    findings += [
+        Finding(
+            Severity.WARNING,
+            f"The language {name} is installed: its functions may do anything on the database server.",
+            "They are refused here, but views may call them. Drop it if nobody needs it.",
+        )
+        for (name,) in await ask(_UNTRUSTED, ())
+    ]
+    findings += [
+        Finding(
+            Severity.WARNING,
+            f"The view {name} reaches out through such an extension: reading it may write elsewhere.",
+            "REVOKE SELECT on it from this role.",
+        )
+        for (name,) in await ask(_REACHING_VIEWS, ())
+    ]
+    foreign = int(str((await ask(_FOREIGN_TABLES, ()))[0][0]))
+    if foreign:
+        findings.append(
+            Finding(Severity.NOTE, f"{foreign} foreign tables are read with rights of their user mappings.")
+        )
     return findings

@@ -1,7 +1,7 @@
 """Which settings may be shown: all but those that hold secrets or say where files and machines are. Pure.
 
-`SHOW ALL` and pg_settings show only what the database user may see anyway: a password in `primary_conninfo`
-takes a superuser or pg_read_all_settings, and posture warns about those.
+One by one, by `SHOW name` and `current_setting('name')`: what shows all of them at once (SHOW ALL,
+pg_settings) would show these too, and is refused.
 """
 
 import re
@@ -40,6 +40,11 @@ def secret_fault(name: str) -> Fault | None:
         _HINT,
         is_forbidden=True,
     )
+
+
+def all_settings_fault() -> Fault:
+    reason = "SHOW ALL shows settings that may hold secrets too."
+    return Fault("secret_setting", reason, _HINT, is_forbidden=True)
 
 
 def _unclear() -> Fault:

@@ -40,7 +40,7 @@ class UnknownMethod(Exception):  # noqa: N818 - the opener words the error
 
 
 class NeedsPrivacy(Exception):  # noqa: N818 - the opener words the error
-    """The server wants the password itself, and the line is open."""
+    """The server wants the password itself, and nobody knows who that server is."""
 
 
 class PostgresWire:
@@ -165,9 +165,8 @@ async def _open(address: ServerAddress) -> tuple[ByteStream, bool]:
     stream = await open_stream(address)
     try:
         mode = TlsMode.OFF if address.socket is not None else address.tls.mode
-        if mode is TlsMode.OFF:
-            return stream, address.socket is not None
-        return stream, await _secure(stream, address)
+        is_encrypted = mode is not TlsMode.OFF and await _secure(stream, address)
+        return stream, address.is_private(is_encrypted=is_encrypted)
     except BaseException:
         stream.close()
         raise

@@ -54,6 +54,8 @@ SQLITE = Dialect(
         system_prefixes=("sqlite_",),
         bare_prefixes=("sqlite_",),
         needle_functions=functions.WITH_NEEDLE,
+        sized_functions=functions.SIZED,
+        format_functions=functions.FORMATS,
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(

@@ -11,6 +11,7 @@ from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.model.near_miss import near_names
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.near_columns import column_advice, tables_of_column
 from callgate.sql.policy import Policy, quote_name
 from callgate.sql.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
 from callgate.sql.tokens import line_and_column
@@ -69,6 +70,7 @@ def explain_failure(
             codes.SOURCE_UNAVAILABLE,
             f"the database file cannot be used ({message}).",
             hint="Tell the operator.",
+            operator_hint="See whether the file is whole (PRAGMA integrity_check) and can be read.",
         )
     if match := _NO_TABLE.search(message):
         return _unknown_table(match.group(1), connection, policy)
@@ -134,17 +136,17 @@ def _unknown_table(wanted: str, connection: sqlite3.Connection, policy: Policy) 
 def _unknown_column(
     wanted: str, statement: Statement, connection: sqlite3.Connection, policy: Policy
 ) -> SourceError:
-    tables = [table.rpartition(".")[2] for table in statement.tables]
-    names: list[str] = []
-    for table in tables:
-        names += _names(connection, "SELECT name FROM pragma_table_info(?)", table)
-    example = tables[0] if tables else "table_name"
+    found = [
+        (table, _names(connection, "SELECT name FROM pragma_table_info(?)", table.written.rpartition(".")[2]))
+        for table in tables_of_column(wanted, statement, policy.dialect)
+    ]
+    advice, table_name = column_advice(wanted, found)
+    example = (table_name or "table_name").rpartition(".")[2]
     describing = policy.dialect.wording.describe_table_sql.format(table=quote_name(example))
-    tip = f"Tip: list the columns with {describing}"
     return _source(
         codes.SOURCE_UNKNOWN_COLUMN,
         f"Column '{wanted}' does not exist.",
-        _nearest(wanted.rpartition(".")[2], names, None) + tip,
+        f"{advice}Tip: list the columns with {describing}",
     )
 
 

@@ -5,10 +5,15 @@ shell's), sqlite_log (writes to the host's log), optimize, fts5,
 rtreenode and friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_*.
 """
 
+from types import MappingProxyType
+
+from callgate.sql.dialect import FormatStyle, Sized
 from callgate.sql.tokens import word_set
 
-# Make as many bytes as they are told: `grammar` reads the number.
-SIZED = word_set("randomblob zeroblob")
+# Make as much as they are told: `guard.sizes` reads the number. printf and format give NULL for a width that
+# is too large, but count up to the precision of %c, however large, without a look at the interrupt.
+SIZED = MappingProxyType({"randomblob": Sized(0), "zeroblob": Sized(0)})
+FORMATS = MappingProxyType({"printf": FormatStyle.PRINTF, "format": FormatStyle.PRINTF})
 
 SCALAR = word_set(
     """
@@ -49,7 +54,7 @@ FULL_TEXT = word_set("bm25 highlight snippet")
 # Run code, touch files or hand out pointers. No operator's list makes them harmless.
 FORBIDDEN = word_set("load_extension fts3_tokenizer readfile writefile edit sqlite_log")
 
-ALLOWED = SIZED | SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
+ALLOWED = frozenset(SIZED) | SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | FULL_TEXT
 
 # Time grows with the product of the first two arguments, uninterruptibly (json_patch: 12 s on two texts of
 # 256 KiB, 2 ms with a short patch).

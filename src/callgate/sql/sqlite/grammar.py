@@ -8,7 +8,6 @@ from callgate.sql.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Tokens
 from callgate.sql.phrases import TransactionPhrases, match_phrase
 from callgate.sql.policy import quote_name
 from callgate.sql.sqlite import pragmas
-from callgate.sql.sqlite.functions import SIZED
 from callgate.sql.tokens import Kind, Token, fold
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN QUERY PLAN SELECT …"
@@ -24,8 +23,6 @@ _DEFINABLE = Definable(
     allowed="CREATE TABLE, CREATE INDEX, CREATE VIEW and ALTER TABLE … ADD or RENAME",
     own_tool="SQLite's own command line",
 )
-# A random name has 16 bytes (`hex(randomblob(16))`); more than this is memory for nothing.
-_MOST_BYTES = 1024
 
 
 def explain(tokens: Tokens) -> FormMatch | Fault:
@@ -34,26 +31,6 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
     if found is None:
         return Fault("explain", "EXPLAIN of nothing is not allowed.", EXPLAIN_HINT)
     return FormMatch(reads=(found.statement,))
-
-
-def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
-    for at, token in enumerate(tokens[:-1]):
-        if token.name in SIZED and tokens[at + 1].is_operator("(") and not _is_small(tokens, at + 2):
-            return Fault(
-                "function",
-                f"{token.name}() is allowed with a written-out number up to {_MOST_BYTES} only.",
-                f"Write {token.name}(16), or leave it out.",
-                is_forbidden=True,
-            )
-    return None
-
-
-def _is_small(tokens: Tokens, at: int) -> bool:
-    """One decimal number and the closing parenthesis."""
-    if len(tokens) < at + 2 or tokens[at].kind is not Kind.NUMBER or not tokens[at + 1].is_operator(")"):
-        return False
-    size = tokens[at].text
-    return len(size) <= len(str(_MOST_BYTES)) and size.isdecimal() and int(size) <= _MOST_BYTES
 
 
 def canonical(tokens: Tokens, verb: Token) -> str:
@@ -116,5 +93,4 @@ GRAMMAR = Grammar(
     canonical=canonical,
     transaction=_TRANSACTION.step,
     definition=_DEFINABLE.check,
-    check_tokens=check_tokens,
 )

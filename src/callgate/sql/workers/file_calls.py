@@ -57,7 +57,7 @@ class FileCalls(Generic[Connection]):
             ) from None
         except SourceError as error:
             if error.code is codes.SOURCE_UNAVAILABLE:
-                self._last_failure = f"{error.message} {error.hint}".strip()
+                self._last_failure = f"{error.message} {error.operator_hint}".strip()
             # The operator sees the whole path (`trouble`); a caller has no use for our folders.
             error.message = error.message.replace(str(self._path), self._path.name)
             raise
@@ -85,4 +85,5 @@ class FileCalls(Generic[Connection]):
             "- Add WHERE clauses to filter data more specifically\n"
             f"- {self._words.faster}\n"
             "- The operator can raise timeout_s for this source",
+            operator_hint=f"See whether it is overloaded, or raise timeout_s. {self._words.faster}.",
         )

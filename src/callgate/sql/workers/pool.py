@@ -5,8 +5,9 @@ Rules
 2. Time-out and cancellation interrupt the engine. The caller is told by the watchdog's flag (`Stopped`).
 3. A cancelled caller does not wait for the worker; the worker comes back to the pool by itself.
 4. Some work cannot be interrupted (one long call of a built-in function). A worker that does not come back
-   within GRACE_S is abandoned and replaced, at most `size` times at once: beyond that callers wait, and the
-   first of them is served as soon as an abandoned worker comes back.
+   within GRACE_S is abandoned and replaced, so that even a pool of one goes on. MOST_ABANDONED at once, for
+   each is a thread at work: beyond that callers wait, and the first of them is served as soon as an
+   abandoned worker comes back.
 
 Lives on one event loop.
 """
@@ -25,6 +26,9 @@ Answer = TypeVar("Answer")
 
 # An interrupted statement ends within milliseconds; a second is patience for a loaded machine.
 GRACE_S = 1.0
+# Of one pool. The guard lets no statement through that is known to need this; sixteen threads are a machine's
+# cores, and no more than two pools of the default size.
+MOST_ABANDONED = 16
 
 
 class PoolBusy(Exception):  # noqa: N818 - the caller words the error
@@ -110,7 +114,7 @@ class Pool(Generic[Connection]):
                 self._waiting.remove(waiter)
 
     def _may_open(self) -> bool:
-        return self._opened < self._size and self._opened + len(self._abandoned) < 2 * self._size
+        return self._opened < self._size and len(self._abandoned) < MOST_ABANDONED
 
     def _open_worker(self) -> Worker[Connection]:
         self._opened += 1

@@ -1,0 +1,184 @@
+"""How much a call makes must be small, and written out or bounded here. Pure.
+
+`repeat('x', 2000000000)`, `lpad`, `printf('%.*c', …)` and functions that build lists make as much as a number
+tells them, within one call that looks at no interrupt: the worker is gone for minutes, and memory with it.
+Sizes multiply where one such call feeds another, in the same expression or through a subquery. A recursive
+query can still double a text as often as it likes: that is left to the engine's own limits.
+"""
+
+from callgate.model.verdict import Deny
+from callgate.sql.dialect import FormatStyle, Sized, Tokens
+from callgate.sql.guard import refusals
+from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
+from callgate.sql.guard.format_widths import Widths, brace_widths, printf_widths
+from callgate.sql.guard.verbs import skip_group
+from callgate.sql.policy import Policy
+from callgate.sql.tokens import Kind
+
+# A cell shows 8,192 bytes of a value, and nobody reads a line of 10,000 characters.
+MAX_COUNT = 10_000
+# Of calls that feed one another: 100 KB a value, 200 MB in the 2,048 rows that DuckDB works on at once.
+MAX_TOGETHER = 100_000
+
+_QUERIES = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE"})
+# Clauses of a query, and whether a call there stands for a table.
+_CLAUSES = {
+    **dict.fromkeys(("FROM", "JOIN", "LATERAL", "INTO"), True),
+    **dict.fromkeys(("SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "ON", "QUALIFY", "LIMIT"), False),
+}
+# Put one argument in many places of another.
+_MULTIPLYING = frozenset(
+    {"replace", "regexp_replace", "array_to_string", "list_transform", "array_transform"}
+    | {"list_apply", "array_apply", "apply", "translate"}
+)
+
+
+class _TooMuch(Exception):  # noqa: N818 - ends the search
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def check_sizes(tokens: Tokens, policy: Policy) -> Deny | None:
+    vocabulary = policy.dialect.vocabulary
+    watched = (
+        vocabulary.sized_functions.keys() | vocabulary.format_functions.keys() | vocabulary.series_functions
+    )
+    if not any(token.name in watched for token in tokens):
+        return None
+    try:
+        together = _Search(policy).made(tokens)
+    except _TooMuch as found:
+        return refusals.size(found.name, MAX_COUNT, policy)
+    return refusals.sizes_together(MAX_TOGETHER) if together > MAX_TOGETHER else None
+
+
+class _Search:
+    def __init__(self, policy: Policy) -> None:
+        self._vocabulary = policy.dialect.vocabulary
+
+    def made(self, tokens: Tokens) -> float:
+        """By how much a value can grow here at most."""
+        largest = of_queries = 1.0
+        clause = False
+        at = 0
+        while at < len(tokens):
+            clause = _CLAUSES.get(tokens[at].word, clause)
+            opening = at + 1 if at + 1 < len(tokens) and tokens[at + 1].is_operator("(") else at
+            end = skip_group(tokens, opening)
+            if end == opening or (opening > at and tokens[at].kind is Kind.OPERATOR):
+                at += 1
+                continue
+            inside = tokens[opening + 1 : end - 1]
+            if inside and inside[0].word in _QUERIES:
+                of_queries *= self.made(inside)
+            elif opening > at and tokens[at].name:
+                largest = max(largest, self._call(tokens, at, is_table=clause))
+            else:
+                largest = max(largest, self.made(inside))
+            at = end
+        return largest * of_queries
+
+    def _call(self, tokens: Tokens, at: int, *, is_table: bool) -> float:
+        vocabulary = self._vocabulary
+        name = tokens[at].name
+        arguments = arguments_of(tokens, at + 1)
+        # `x.repeat(5)`: what stands before the dot is the first argument.
+        is_method = vocabulary.calls_methods and at > 0 and tokens[at - 1].is_operator(".")
+        before = 1 if is_method else 0
+        grown = [self.made(argument) for argument in arguments]
+        inside = max(grown, default=1.0)
+        if (sized := vocabulary.sized_functions.get(name)) is not None:
+            count = self._count(name, sized, arguments, before)
+            return count * inside if sized.multiplies else max(count, inside)
+        style = vocabulary.format_functions.get(name)
+        is_series = name in vocabulary.series_functions and not is_table
+        if is_method and (style is not None or is_series):
+            raise _TooMuch(name)  # its format or its start stands somewhere before
+        if style is not None:
+            return max(self._format(name, style, arguments), inside)
+        if is_series:
+            return max(self._series(name, arguments), inside)
+        if name in _MULTIPLYING:
+            product = 1.0
+            for factor in grown:
+                product *= factor
+            return product
+        return inside
+
+    def _count(self, name: str, sized: Sized, arguments: list[Tokens], before: int) -> float:
+        place = sized.place - before
+        if not 0 <= place < len(arguments):
+            if place >= 0 and sized.is_optional:
+                return 1.0
+            raise _TooMuch(name)
+        count = _array_size(arguments[place]) if sized.of_array else bound_of(arguments[place])
+        if sized.multiplies and count.lengths and not _is_text(arguments[0]):
+            raise _TooMuch(name)  # repeat(x, length(x)): the square of what is there
+        return _small(name, count)
+
+    def _format(self, name: str, style: FormatStyle, arguments: list[Tokens]) -> float:
+        text = _written_text(arguments[0]) if arguments else ""
+        widths: Widths | None = None
+        if text is not None:
+            widths = brace_widths(text) if style is FormatStyle.BRACES else printf_widths(text)
+        if widths is None or widths.written > MAX_COUNT:
+            raise _TooMuch(name)
+        largest = float(widths.written)
+        for place in widths.arguments:
+            bound = bound_of(arguments[place + 1]) if place + 1 < len(arguments) else Bound(0, 0)
+            # A negative width is one to the other side.
+            mirrored = Bound(high=-bound.low if bound.low is not None else None)
+            largest = max(largest, _small(name, bound), _small(name, mirrored))
+        return largest
+
+    def _series(self, name: str, arguments: list[Tokens]) -> float:
+        """From … to …, in steps. Days and hours are left to the engine's memory limit, which counts lists."""
+        if any(token.word == "INTERVAL" for argument in arguments for token in argument):
+            return 1.0
+        bounds = [bound_of(argument) for argument in arguments]
+        start = bounds[0].low if len(bounds) > 1 else 0.0
+        stop = bounds[1 if len(bounds) > 1 else 0].high if bounds else None
+        if start is None or stop is None:
+            raise _TooMuch(name)
+        return _small(name, Bound(high=abs(stop - start)))
+
+
+def _small(name: str, count: Bound) -> float:
+    if count.high is None or count.high > MAX_COUNT or count.lengths > 1:
+        raise _TooMuch(name)
+    return max(count.high, 1.0)
+
+
+def _array_size(tokens: Tokens) -> Bound:
+    """`ARRAY[3, 4]`: twelve elements."""
+    if len(tokens) < 3 or tokens[0].word != "ARRAY" or not tokens[1].is_operator("["):
+        return Bound()
+    size = Bound(1, 1)
+    for token in tokens[2:-1]:
+        if token.kind is Kind.NUMBER and size.high is not None:
+            number = bound_of((token,)).high
+            size = Bound(high=None if number is None else size.high * number)
+        elif not token.is_operator(","):
+            return Bound()
+    return size
+
+
+def _is_text(tokens: Tokens) -> bool:
+    return len(tokens) == 1 and tokens[0].kind is Kind.STRING
+
+
+def _written_text(tokens: Tokens) -> str | None:
+    """`'%d' || ' of ' || '%d'`; None when part of it is not written out."""
+    parts = tokens[::2]
+    joined = all(token.is_operator("||") for token in tokens[1::2])
+    if not joined or len(tokens) % 2 == 0 or not all(token.kind is Kind.STRING for token in parts):
+        return None
+    texts = [_plain_text(token.text) for token in parts]
+    return None if None in texts else "".join(filter(None, texts))
+
+
+def _plain_text(text: str) -> str | None:
+    """Of 'a text' without escapes; E'…' and a text in two parts, '2000' '000000', are none."""
+    inside = text[1:-1].replace("''", "")
+    return inside if text[0] == "'" and "'" not in inside else None
