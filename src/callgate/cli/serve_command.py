@@ -66,7 +66,15 @@ def _announce(serving: Serving) -> None:
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
         console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
-    console.print(f"  claude mcp add --transport http callgate {serving.url}/mcp", markup=False)
+    console.print(f"  {_claude_line(serving)}", markup=False)
+
+
+def _claude_line(serving: Serving) -> str:
+    """As a shell takes it. The token is the shell's to read: it is in nothing that we write."""
+    line = f"claude mcp add --transport http callgate {serving.url}/mcp"
+    if serving.loaded.config.server.tokens:
+        line += ' --header "Authorization: Bearer ${CALLGATE_TOKEN:?is not set to your token}"'
+    return line
 
 
 def _program() -> str:
@@ -85,8 +93,6 @@ def _warnings(serving: Serving) -> list[str]:
             f"A gateway (pid {serving.other.pid}, {serving.other.url}) already runs on this state folder: "
             "it keeps the record, and calls made here are in it too"
         )
-    if serving.loaded.config.tools:
-        warnings.append("[[tools]] are not served by this version yet")
     return warnings
 
 
