@@ -35,14 +35,20 @@ def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> No
     try:
         result = run_loop(_call(tool, pairs, through))
     except ServerFault as fault:
-        data = cast(_Json, fault.data or {})
-        code = data.get("code")
+        hint, code = hint_and_code(fault.data)
         if as_json:
-            print_json({"error": {"code": code, "message": fault.message, "hint": data.get("hint")}})
+            print_json({"error": {"code": code, "message": fault.message, "hint": hint}})
         else:
-            say_error(fault.message, data.get("hint") or "", code)
+            say_error(fault.message, hint or "", code)
         sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
     show_result(result, as_json)
+
+
+def hint_and_code(data: object) -> tuple[str | None, str | None]:
+    """Of an error's data, which is ours or any server's: there it can be anything."""
+    members = cast(_Json, data) if isinstance(data, dict) else {}
+    hint, code = members.get("hint"), members.get("code")
+    return (hint if isinstance(hint, str) else None, code if isinstance(code, str) else None)
 
 
 async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
