@@ -121,3 +121,18 @@ async def test_a_gateway_with_tokens_is_asked_with_the_configured_one(tmp_path: 
         done = await run_callgate(tmp_path, "sessions", "--json", "--config", str(config))
     assert told["code"] == "refused.unauthenticated"
     assert json.loads(done.stdout)["total"] == 0
+
+
+@RUNNING
+async def test_a_piece_of_an_id_will_do(tmp_path: Path, running: bool) -> None:
+    async with recorded(tmp_path, running, "SELECT 1", "SELECT 2"):
+        listed = json.loads((await run_callgate(tmp_path, "calls", "--json")).stdout)["tool_calls"]
+        newest, oldest = listed
+        replayed = await run_callgate(tmp_path, "replay", oldest["id"][-8:])
+        found = await run_callgate(tmp_path, "calls", "--session", oldest["session_id"][-8:], "--json")
+        several = await run_callgate(tmp_path, "replay", oldest["id"][:4])
+    assert (replayed.exit_code, "| 1 |" in replayed.stdout) == (0, True)
+    assert oldest["id"] in {call["id"] for call in json.loads(found.stdout)["tool_calls"]}
+    assert several.exit_code == 2
+    assert "caller.ambiguous_id" in several.stderr
+    assert newest["id"] in several.stderr

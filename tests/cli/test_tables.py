@@ -1,15 +1,11 @@
 """Tables fit the terminal they are shown on, and what must be whole stays whole."""
 
-import fcntl
 import os
-import pty
-import struct
-import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
+from cli.terminal_stage import run_on_terminal
 
 CALL_ID = "01a1de73-eceb-7b0a-9782-fc382dacf764"
 PROGRAM = f"""
@@ -21,29 +17,13 @@ print_table(columns, [["08:30:00", "server__" + "long_" * 20, "\\x1b[31mSELECT\\
 
 
 def shown_on(width: int, folder: Path) -> list[str]:
-    reader, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
     environment.pop("COLUMNS", None)
     program = folder / "show.py"
     program.write_text(PROGRAM)
-    # rich asks stdin, stdout and stderr in turn how wide they are
-    subprocess.run(
-        [sys.executable, str(program)], stdin=terminal, stdout=terminal, stderr=terminal, check=True,
-        env=environment,
-    )  # fmt: skip
-    os.close(terminal)
-    told = b""
-    while True:
-        try:
-            piece = os.read(reader, 65536)
-        except OSError:  # Linux says it so when nobody has the terminal open any more
-            break
-        if not piece:
-            break
-        told += piece
-    os.close(reader)
-    return [line.replace("\x1b[2m", "").replace("\x1b[0m", "") for line in told.decode().splitlines()]
+    shown = run_on_terminal([sys.executable, str(program)], environment, folder, width=width)
+    assert shown.exit_code == 0
+    return [line.replace("\x1b[2m", "").replace("\x1b[0m", "") for line in shown.text.splitlines()]
 
 
 @pytest.mark.parametrize(("width", "columns"), [(60, 3), (80, 4), (160, 4)])

@@ -34,6 +34,17 @@ def test_the_mysql_variables_make_one_source(load_text):
     }
 
 
+def test_the_password_has_two_names_and_the_longer_one_wins():
+    short = sources_of({"MYSQL_HOST": "db", "MYSQL_PASS": "a/b@c"})
+    assert short.specs["mysql"].dsn.password.get_secret_value() == "a/b@c"
+    both = sources_of({"MYSQL_HOST": "db", "MYSQL_PASS": "short", "MYSQL_PASSWORD": "long"})
+    assert both.specs["mysql"].dsn.password.get_secret_value() == "long"
+    (warning,) = both.warnings
+    assert warning.key_path == "MYSQL_PASS"
+    assert "short" not in str(warning)
+    assert sources_of({"MYSQL_HOST": "db", "MYSQL_PASS": "x", "MYSQL_PASSWORD": "x"}).warnings == []
+
+
 def test_a_host_is_enough_and_nothing_is_written():
     source = sources_of({"MYSQL_HOST": "::1"}).specs["mysql"]
     assert (source.mode, source.timeout_s, source.pool_size, source.dsn.params) == ("read_only", 30, 8, {})

@@ -36,6 +36,32 @@ async def test_a_busy_explicit_port_exits_4_and_says_what_to_do(tmp_path: Path) 
     assert "setup.port" in done.stderr
 
 
+async def test_a_port_that_callgate_has_is_told_with_its_process(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path) as gateway:
+        url = gateway.announced["url"]
+        done = await run_callgate(tmp_path, "serve", "-p", url.rpartition(":")[2])
+        assert done.exit_code == 4
+        assert (
+            f"Callgate already runs at {url} (pid {gateway.process.pid}, state folder {tmp_path})"
+            in done.stderr
+        )
+        assert f"kill {gateway.process.pid}" in done.stderr
+
+
+@pytest.mark.parametrize("token", ["", "x7-a-long-enough-token-2b8c31"])
+async def test_a_port_that_callgate_has_with_another_state_folder_is_told(tmp_path: Path, token: str) -> None:
+    if token:
+        (tmp_path / "callgate.toml").write_text(f'version = 1\n[server]\ntokens = ["{token}"]\n')
+    other = tmp_path / "other"
+    other.mkdir()
+    async with running_gateway(tmp_path) as gateway:
+        url = gateway.announced["url"]
+        done = await run_callgate(other, "serve", "-p", url.rpartition(":")[2])
+    assert done.exit_code == 4
+    assert f"Callgate already runs at {url}, on another state folder than {other}" in done.stderr
+    assert "--port" in done.stderr
+
+
 async def test_the_default_port_moves_to_the_next_free_one_and_says_so(tmp_path: Path) -> None:
     flags = ("--state-dir", str(tmp_path))
     async with running_gateway(tmp_path, *flags) as first, running_gateway(tmp_path, *flags) as second:

@@ -10,10 +10,12 @@ from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
 from callgate.api.operation import Asked, Operation
-from callgate.api.queries import ExportQuery, filter_of
-from callgate.api.record_api import required
+from callgate.api.queries import ExportQuery
+from callgate.api.required_record import required
 from callgate.api.shapes import QueryAnswer
+from callgate.api.short_ids import find_filter
 from callgate.api.told_rows import cell
+from callgate.model.error_codes import CALLER_AMBIGUOUS_ID
 from callgate.ports.record_reader import Query, RecordReader
 
 _MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
@@ -47,6 +49,7 @@ class AnalysisApi:
                 bytes,
                 ExportQuery,
                 media=tuple(_MEDIA.values()),
+                errors=(CALLER_AMBIGUOUS_ID,),
             ),
         ]
 
@@ -60,7 +63,8 @@ class AnalysisApi:
 
     async def export(self, asked: Asked[ExportQuery, None]) -> Response:
         query = asked.query
-        chunks = required(self._record).export(query.format, filter_of(query))
+        which = await find_filter(self._record, query)
+        chunks = required(self._record).export(query.format, which)
         # What goes wrong goes wrong before the first chunk, and can still be said.
         first = await anext(chunks, b"")
         name = f"callgate-{datetime.now(UTC):%Y%m%d-%H%M%S}.{query.format}"

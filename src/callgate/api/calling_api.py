@@ -7,10 +7,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 import callgate
 from callgate.api.operation import Asked, Operation
-from callgate.api.record_api import find_call
 from callgate.api.shapes import CallAnswer, Json
+from callgate.api.short_ids import find_call
 from callgate.api.told_rows import recorded_arguments
-from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
+from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
 from callgate.model.errors import CallerError
 from callgate.ports.caller import Caller, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
@@ -49,7 +49,7 @@ class CallingApi:
                 self.replay,
                 CallAnswer,
                 takes=ReplayBody,
-                errors=(CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE),
+                errors=(CALLER_NOT_FOUND, CALLER_AMBIGUOUS_ID, CALLER_NOT_REPLAYABLE),
             ),
         ]
 

@@ -8,11 +8,11 @@ from callgate.api.queries import (
     PageQuery,
     SessionsQuery,
     TimelineQuery,
-    filter_of,
     given,
     sessions_of,
 )
 from callgate.api.replay import replay_of
+from callgate.api.required_record import required
 from callgate.api.shapes import (
     ExchangeList,
     SessionList,
@@ -21,9 +21,9 @@ from callgate.api.shapes import (
     ToolCallList,
     WholeExchange,
 )
+from callgate.api.short_ids import find_call, find_exchange, find_filter, find_session
 from callgate.api.told_rows import exchange_of, lane_event_of, session_of, whole_exchange_of
-from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_UNKNOWN_SESSION, SETUP_RECORD_OFF
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_UNKNOWN_SESSION
 from callgate.ports.record_reader import TOOL_CALL, TOOL_CALLS, Page, RecordReader, Row
 from callgate.ports.status import Status
 
@@ -35,8 +35,9 @@ class RecordApi:
         self._status = status
 
     def operations(self) -> list[Operation]:
-        v1, unknown = "/api/v1", (CALLER_NOT_FOUND,)
-        no_session = (CALLER_UNKNOWN_SESSION,)
+        v1, unknown = "/api/v1", (CALLER_NOT_FOUND, CALLER_AMBIGUOUS_ID)
+        no_session = (CALLER_UNKNOWN_SESSION, CALLER_AMBIGUOUS_ID)
+        several = (CALLER_AMBIGUOUS_ID,)
         return [
             Operation(
                 f"{v1}/sessions", "listSessions", "Sessions", self.sessions, SessionList, SessionsQuery
@@ -74,6 +75,7 @@ class RecordApi:
                 self.tool_calls,
                 ToolCallList,
                 ExchangesQuery,
+                errors=several,
             ),
             Operation(
                 f"{v1}/tool-calls/{{call_id}}",
@@ -90,6 +92,7 @@ class RecordApi:
                 self.exchanges,
                 ExchangeList,
                 ExchangesQuery,
+                errors=several,
             ),
             Operation(
                 f"{v1}/exchanges/{{exchange_id}}",
@@ -109,17 +112,16 @@ class RecordApi:
         return SessionList([session_of(row) for row in page.rows], page.total, page.next_cursor)
 
     async def session(self, asked: Asked[None, None]) -> SessionShape:
-        return session_of(await self._session(asked.path["session_id"]))
+        return session_of(await find_session(self._record, asked.path["session_id"]))
 
     async def session_calls(self, asked: Asked[PageQuery, None]) -> ToolCallList:
-        session_id = asked.path["session_id"]
-        await self._session(session_id)
-        which = replace(TOOL_CALLS, only={**TOOL_CALLS.only, "session_id": (session_id,)})
+        session = await find_session(self._record, asked.path["session_id"])
+        which = replace(TOOL_CALLS, only={**TOOL_CALLS.only, "session_id": (session["session_id"],)})
         query = asked.query
         return _calls(await required(self._record).events(which, query.limit, given(query.cursor)))
 
     async def timeline(self, asked: Asked[TimelineQuery, None]) -> SessionTimeline:
-        session = session_of(await self._session(asked.path["session_id"]))
+        session = session_of(await find_session(self._record, asked.path["session_id"]))
         page = await required(self._record).lanes(session.session_id, asked.query.limit)
         return SessionTimeline(
             session, [lane_event_of(row, session.created_at) for row in page.rows], page.total
@@ -127,9 +129,9 @@ class RecordApi:
 
     async def tool_calls(self, asked: Asked[ExchangesQuery, None]) -> ToolCallList:
         query = asked.query
-        which = filter_of(query)
         if query.method and TOOL_CALL not in query.method:  # a tool call has no other
             return ToolCallList([], 0, None)
+        which = await find_filter(self._record, query)
         which = replace(which, only={**which.only, **TOOL_CALLS.only})
         return _calls(
             await required(self._record).events(which, query.limit, given(query.cursor), query.order)
@@ -140,41 +142,16 @@ class RecordApi:
 
     async def exchanges(self, asked: Asked[ExchangesQuery, None]) -> ExchangeList:
         query = asked.query
-        page = await required(self._record).events(
-            filter_of(query), query.limit, given(query.cursor), query.order
-        )
+        which = await find_filter(self._record, query)
+        page = await required(self._record).events(which, query.limit, given(query.cursor), query.order)
         return ExchangeList([exchange_of(row) for row in page.rows], page.total, page.next_cursor)
 
     async def exchange(self, asked: Asked[None, None]) -> WholeExchange:
-        row = await required(self._record).event(asked.path["exchange_id"])
-        if row is None:
-            raise CallerError(CALLER_NOT_FOUND, "The record has no exchange of that id")
-        return await self._whole(row)
+        return await self._whole(await find_exchange(self._record, asked.path["exchange_id"]))
 
     async def _whole(self, row: Row) -> WholeExchange:
         return whole_exchange_of(row, replay_of(row, await self._status.tools()))
 
-    async def _session(self, session_id: str) -> Row:
-        row = await required(self._record).session(session_id)
-        if row is None:
-            raise CallerError(CALLER_UNKNOWN_SESSION, "The record has no session of that id")
-        return row
-
 
 def _calls(page: Page) -> ToolCallList:
     return ToolCallList([exchange_of(row) for row in page.rows], page.total, page.next_cursor)
-
-
-async def find_call(record: RecordReader | None, call_id: str) -> Row:
-    row = await required(record).event(call_id)
-    if row is None or row["method"] != TOOL_CALL:
-        raise CallerError(CALLER_NOT_FOUND, "The record has no tool call of that id")
-    return row
-
-
-def required(record: RecordReader | None) -> RecordReader:
-    if record is None:
-        raise SetupError(
-            SETUP_RECORD_OFF, "Calls are not recorded here", hint="Set [record] enabled = true to keep them"
-        )
-    return record

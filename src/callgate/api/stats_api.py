@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from callgate.api.operation import Asked, Operation, bad_params
-from callgate.api.queries import StatsQuery, filter_of, given
-from callgate.api.record_api import required
+from callgate.api.queries import StatsQuery, given
+from callgate.api.required_record import required
+from callgate.api.short_ids import find_filter
+from callgate.model.error_codes import CALLER_AMBIGUOUS_ID
 from callgate.ports.record_reader import Buckets, RecordReader, Share, Sums
 
 _DEFAULT_STRETCH = timedelta(days=1)
@@ -85,11 +87,12 @@ class StatsApi:
                 self.stats,
                 StatsShape,
                 StatsQuery,
+                errors=(CALLER_AMBIGUOUS_ID,),
             )
         ]
 
     async def stats(self, asked: Asked[StatsQuery, None]) -> StatsShape:
-        which = filter_of(asked.query)
+        which = await find_filter(self._record, asked.query)
         until = which.until or datetime.now(UTC).replace(tzinfo=None)
         since = which.since or max(until, datetime.min + _DEFAULT_STRETCH) - _DEFAULT_STRETCH  # noqa: DTZ901
         width_s = given(asked.query.bucket_s)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from callgate.app.build import Gateway, build_gateway, redact_all
+from callgate.app.busy_port import explained
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.state_log import StateLog
 from callgate.config.listen_address import ListenAddress
@@ -92,4 +93,7 @@ async def _listen(gateway: Gateway, config: Config) -> int:
             return await gateway.listener.start(listen.host, port)
         except SetupError:
             continue
-    return await gateway.listener.start(listen.host, ports[-1])
+    try:
+        return await gateway.listener.start(listen.host, ports[-1])
+    except SetupError as error:
+        raise await explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error

@@ -9,7 +9,7 @@ from typing import Any, cast
 from callgate.app.local_client import local_client
 from callgate.app.loop import run_loop
 from callgate.cli.log import log_to_stderr
-from callgate.cli.terminal import Exit, print_json, print_text, say_error
+from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
 from callgate.client import Server, ServerFault, connect
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
@@ -35,25 +35,38 @@ def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> No
     try:
         result = run_loop(_call(tool, pairs, through))
     except ServerFault as fault:
-        data = cast(_Json, fault.data or {})
-        code = data.get("code")
+        hint, code = hint_and_code(fault.data)
         if as_json:
-            print_json({"error": {"code": code, "message": fault.message, "hint": data.get("hint")}})
+            print_json({"error": {"code": code, "message": fault.message, "hint": hint}})
         else:
-            say_error(fault.message, data.get("hint") or "", code)
+            say_error(fault.message, hint or "", code)
         sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
     show_result(result, as_json)
 
 
+def hint_and_code(data: object) -> tuple[str | None, str | None]:
+    """Of an error's data, which is ours or any server's: there it can be anything."""
+    members = cast(_Json, data) if isinstance(data, dict) else {}
+    hint, code = members.get("hint"), members.get("code")
+    return (hint if isinstance(hint, str) else None, code if isinstance(code, str) else None)
+
+
 async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
+    progress = ProgressLine()
     async with _server(through) as server:
         tools = {entry["name"]: entry for entry in await server.list_tools()}
         if tool not in tools:
             raise _unknown_tool(tool, list(tools))
         arguments = read_arguments(pairs, tools[tool].get("inputSchema", {}))
-        return await server.call_tool(
-            tool, arguments, timeout_s=through.timeout_s, on_progress=_show_progress
-        )
+        try:
+            return await server.call_tool(
+                tool,
+                arguments,
+                timeout_s=through.timeout_s,
+                on_progress=lambda told: progress.show(_progress_text(told)),
+            )
+        finally:
+            progress.clear()
 
 
 def _server(through: Through) -> AbstractAsyncContextManager[Server]:
@@ -64,11 +77,9 @@ def _server(through: Through) -> AbstractAsyncContextManager[Server]:
     return connect(target if is_target else f"stdio:{target}", client_name="callgate-cli")
 
 
-def _show_progress(progress: _Json) -> None:
-    """One line that is written over; nothing where nobody watches."""
-    if sys.stderr.isatty():
-        total = f"/{progress['total']}" if "total" in progress else ""
-        sys.stderr.write(f"\r{progress.get('progress')}{total} {progress.get('message', '')}\x1b[K")
+def _progress_text(progress: _Json) -> str:
+    total = f"/{progress['total']}" if "total" in progress else ""
+    return f"{progress.get('progress')}{total} {progress.get('message', '')}"
 
 
 def _unknown_tool(tool: str, known: list[str]) -> CallerError:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from callgate.cli.options import ConfigOption, JsonOption
-from callgate.cli.terminal import print_json, print_text
+from callgate.cli.terminal import print_json, print_line, print_text
 
 if TYPE_CHECKING:
     from callgate.config.load import Loaded
@@ -34,8 +34,8 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         print_json({"ok": True, "file": loaded.origin and str(loaded.origin), "warnings": warnings})
         return
     for warning in warnings:
-        print_text(f"warning: {warning}")
-    print_text(f"{loaded.origin or 'No file, all defaults'}: ok")
+        print_line(f"warning: {warning}")
+    print_line(f"{loaded.origin or 'No file, all defaults'}: ok")
 
 
 @config_app.command()
@@ -75,4 +75,4 @@ def path(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         print_json(places)
         return
     for name, place in places.items():
-        print_text(f"{name:8}{place or '(none: all defaults)'}")
+        print_line(f"{name:8}{place or '(none: all defaults)'}")

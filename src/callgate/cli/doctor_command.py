@@ -12,7 +12,7 @@ from callgate.app.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
 from callgate.app.setup_problems import setup_problems
 from callgate.cli.log import log_to_stderr
-from callgate.cli.terminal import Exit, print_json, print_text
+from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
 from callgate.config.flags import Flags
 from callgate.config.load import Loaded, load_config
 from callgate.config.problem import ConfigProblems, Problem
@@ -46,7 +46,8 @@ def _show_problems(found: ConfigProblems, as_json: bool) -> None:
     if as_json:
         print_json({"ok": False, "config": {"problems": [_problem(one) for one in found.problems]}})
         return
-    print_text(f"✗ configuration: {found.message}\n  {found.hint}")
+    print_text(f"✗ configuration: {indented(found.message)}")
+    print_line(f"  {found.hint}")
 
 
 def _problem(problem: Problem) -> dict[str, str]:
@@ -66,11 +67,11 @@ def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
 
 
 def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
-    print_text(f"✓ configuration: {loaded.origin or 'no file, all defaults'}")
+    print_line(f"✓ configuration: {loaded.origin or 'no file, all defaults'}")
     for warning in loaded.warnings:
-        print_text(f"  ! {warning}")
+        print_line(f"  ! {warning}")
     if not diagnoses:
-        print_text("· no source and no server is configured: the read-only demo shop would be served")
+        print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:
         _show_one(one)
 
@@ -79,12 +80,12 @@ def _show_one(one: Diagnosis) -> None:
     kind = "source" if one.kind == "sql" else "server"
     about = ", ".join(filter(None, (one.version, one.mode, one.account, one.role)))
     state = f"reachable ({about})" if one.reachable and about else "reachable" if one.reachable else "down"
-    print_text(f"{'✓' if one.reachable else '✗'} {kind} {one.name}: {state}")
+    print_line(f"{'✓' if one.reachable else '✗'} {kind} {one.name}: {state}")
     if one.address:
-        print_text(f"  {one.address}")
+        print_line(f"  {one.address}")
     if one.settings:
-        print_text("  " + ", ".join(f"{name} = {value}" for name, value in one.settings))
+        print_line("  " + ", ".join(f"{name} = {value}" for name, value in one.settings))
     for finding in one.findings:
-        print_text(f"  {_MARKS[finding.severity]} {finding.text}")
+        print_line(f"  {_MARKS[finding.severity]} {finding.text}")
         if finding.advice:
-            print_text(f"    {finding.advice}")
+            print_line(f"    {finding.advice}")

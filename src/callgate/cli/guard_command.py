@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from callgate.cli.terminal import Exit, print_json, print_text
+from callgate.cli.terminal import Exit, print_json, print_line
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
@@ -157,8 +157,9 @@ def _show(judgement: Judgement) -> None:
     verdict = judgement.verdict
     tables = f" on {', '.join(judgement.tables)}" if judgement.tables else ""
     if not isinstance(verdict, Deny):
-        print_text(f"allowed: {judgement.statement_type}{tables}")
+        print_line(f"allowed: {judgement.statement_type}{tables}")
         return
-    what = f"{judgement.statement_type}{tables}"
-    print_text(f"blocked: {what}\n  rule    {verdict.rule} ({verdict.code.code})")
-    print_text(f"  why     {verdict.reason}\n  instead {verdict.hint}")
+    print_line(f"blocked: {judgement.statement_type}{tables}")
+    print_line(f"  rule    {verdict.rule} ({verdict.code.code})")
+    print_line(f"  why     {verdict.reason}")
+    print_line(f"  instead {verdict.hint}")

@@ -20,7 +20,8 @@ from callgate.cli.options import (
     QuietOption,
     StateOption,
 )
-from callgate.cli.terminal import Exit, exit_code_of, report, say_error
+from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
+from callgate.cli.usage import command_of, usage_error
 
 app = typer.Typer(
     name="callgate",
@@ -180,10 +181,16 @@ def main() -> None:
     """The program. Errors of ours end here, each with its exit code; bugs keep their traceback."""
     from callgate.model.errors import CallgateError
 
+    guard_output()
+    as_json = "--json" in sys.argv[1:]
     try:
-        app()
+        sys.exit(command_of(app)(standalone_mode=False))  # what typer.Exit said, else None
+    except typer.TyperException as problem:
+        if (error := usage_error(problem)) is not None:
+            report(error, as_json)
+        sys.exit(Exit.USAGE)
     except CallgateError as error:
-        report(error, as_json="--json" in sys.argv[1:])
+        report(error, as_json)
         sys.exit(exit_code_of(error))
     except OSError as problem:  # the machine's word: a folder that is a file, a closed stdout, a full disk
         where = f": {problem.filename}" if problem.filename else ""

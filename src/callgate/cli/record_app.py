@@ -8,7 +8,9 @@ import typer
 from callgate.cli.options import ConfigOption, JsonOption, StateOption
 
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, at most.")]
-_Session = Annotated[str | None, typer.Option("--session", "-s", help="Of this session only.")]
+_Session = Annotated[
+    str | None, typer.Option("--session", "-s", help="Of this session only: its id, or its beginning or end.")
+]
 _Server = Annotated[str | None, typer.Option("--server", help="Of this server or source only.")]
 _Tool = Annotated[str | None, typer.Option("--tool", "-t", help="Of this tool only, as <server>__<tool>.")]
 _Outcome = Annotated[
@@ -112,7 +114,9 @@ def export(
 
 
 def replay(
-    call_id: Annotated[str, typer.Argument(help="The id of a recorded call, see `callgate calls`.")],
+    call_id: Annotated[
+        str, typer.Argument(help="The id of a recorded call (`callgate calls`), or its beginning or end.")
+    ],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="In place of recorded ones: key=value or key:=JSON.")
     ] = None,

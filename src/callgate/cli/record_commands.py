@@ -12,7 +12,7 @@ from typing import Any
 
 from callgate.app.loop import run_loop
 from callgate.app.record_access import calling_api, record_api
-from callgate.cli.call_command import read_arguments, show_result
+from callgate.cli.call_command import hint_and_code, read_arguments, show_result
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import Column, milliseconds, moment, print_table
 from callgate.cli.terminal import Exit, print_json, say_error, stderr
@@ -133,13 +133,12 @@ def run_replay(flags: Flags, call_id: str, pairs: list[str], as_json: bool) -> N
         show_result(answer["result"], as_json)
         return
     fault: _Json = answer["error"]
-    data: _Json = fault.get("data") or {}
+    hint, code = hint_and_code(fault.get("data"))
     if as_json:
         print_json({"error": fault})
     else:
-        say_error(fault["message"], data.get("hint", ""), data.get("code"))
-    code = ALL.get(data.get("code", ""))
-    sys.exit(code.exit_code if code is not None else Exit.ERROR)
+        say_error(fault["message"], hint or "", code)
+    sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
 
 
 def read_moment(text: str | None, option: str) -> str | None:

@@ -1,6 +1,5 @@
 """`callgate serve`: run the gateway and tell the person at the terminal what it does."""
 
-import json
 import os
 import shutil
 import signal
@@ -12,11 +11,12 @@ from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
 from callgate.cli.log import LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
-from callgate.cli.terminal import Exit, stderr
+from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.config.paths import record_folder
 from callgate.model.health import State
+from callgate.model.terminal_text import one_safe_line
 
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
@@ -51,22 +51,30 @@ def _announce(serving: Serving) -> None:
     console.print(f"  web page      [bold]{serving.url}/[/]")
     console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
     origin = serving.loaded.origin
-    console.print(f"  config        {origin or 'none found: all defaults'}", markup=False)
+    console.print(f"  config        {one_safe_line(str(origin or 'none found: all defaults'))}", markup=False)
     if config.is_empty:
         console.print("  serving       the read-only demo shop, since no source and no server is configured")
     record = record_folder(config) if config.record.enabled else "off"
-    console.print(f"  record        {record}", markup=False)
+    console.print(f"  record        {one_safe_line(str(record))}", markup=False)
     for entry in serving.health:
         mark = "[green]●[/]" if entry.state is State.UP else "[red]●[/]"
-        console.print(f"  {mark} {entry.name}", end="  ")
-        console.print(entry.detail, markup=False)
+        console.print(f"  {mark}", end=" ")
+        console.print(one_safe_line(f"{entry.name}  {entry.detail}"), markup=False)
     for warning in _warnings(serving):
         console.print("[yellow]Warning:[/]", end=" ")
-        console.print(warning, markup=False)
+        console.print(one_safe_line(warning), markup=False)
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
         console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
-    console.print(f"  claude mcp add --transport http callgate {serving.url}/mcp", markup=False)
+    console.print(f"  {_claude_line(serving)}", markup=False)
+
+
+def _claude_line(serving: Serving) -> str:
+    """As a shell takes it. The token is the shell's to read: it is in nothing that we write."""
+    line = f"claude mcp add --transport http callgate {serving.url}/mcp"
+    if serving.loaded.config.server.tokens:
+        line += ' --header "Authorization: Bearer ${CALLGATE_TOKEN:?is not set to your token}"'
+    return line
 
 
 def _program() -> str:
@@ -85,8 +93,6 @@ def _warnings(serving: Serving) -> list[str]:
             f"A gateway (pid {serving.other.pid}, {serving.other.url}) already runs on this state folder: "
             "it keeps the record, and calls made here are in it too"
         )
-    if serving.loaded.config.tools:
-        warnings.append("[[tools]] are not served by this version yet")
     return warnings
 
 
@@ -102,6 +108,4 @@ def _announce_json(serving: Serving) -> None:
         ],
         "warnings": _warnings(serving),
     }
-    # One line, at once: a program waits for it to know that we listen.
-    sys.stdout.write(json.dumps(body) + "\n")
-    sys.stdout.flush()
+    print_json_line(body)

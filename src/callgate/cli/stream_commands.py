@@ -1,21 +1,23 @@
 """`callgate tail` and `callgate export`: what does not come in one piece."""
 
+import codecs
 import json
 import sys
 from contextlib import aclosing
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 from callgate.app.loop import run_loop
 from callgate.app.record_access import live_api, not_running, record_api
 from callgate.cli.log import log_to_stderr
 from callgate.cli.record_commands import CallFilter
 from callgate.cli.tables import milliseconds, moment
-from callgate.cli.terminal import stderr
+from callgate.cli.terminal import print_json_line, stderr, stdout
 from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
+from callgate.model.terminal_text import one_safe_line
 from callgate.wire.sse import SseDecoder
 
 _Json = dict[str, Any]
@@ -51,18 +53,33 @@ def _show_event(event: _Json, server: str | None, tool: str | None, as_json: boo
     ):
         return
     if as_json:
-        sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
+        print_json_line(data)
         return
-    from rich.console import Console
     from rich.text import Text
 
     said = (data["sql"] or data["arguments"] or "")[:_ARGUMENTS_CHARS]
     line = Text(moment(data["timestamp"]) + " ")
     line.append(f"{data['outcome']:10}", style=_STYLES.get(data["outcome"], ""))
-    line.append(f" {milliseconds(data['duration_ms']):>7} ms  {data['tool']}  ")
-    line.append("".join(c if c.isprintable() else " " for c in said), style="dim")
-    Console(highlight=False).print(line, soft_wrap=not sys.stdout.isatty(), no_wrap=True, overflow="ellipsis")
+    line.append(f" {milliseconds(data['duration_ms']):>7} ms  {one_safe_line(data['tool'])}  ")
+    line.append(one_safe_line(said), style="dim")
+    stdout().print(line, soft_wrap=not sys.stdout.isatty(), no_wrap=True, overflow="ellipsis")
+
+
+class _Shown:
+    """Stands for a file, and shows its text on the terminal. A pipe gets the bytes as they are."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, data: bytes) -> None:
+        sys.stdout.write(self._decoder.decode(data))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes, /) -> object: ...
 
 
 def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path | None) -> None:
@@ -71,7 +88,7 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
             CALLER_BAD_PARAMS, "Parquet is nothing for a terminal", hint="Name a file with --output"
         )
 
-    async def copy(file: IO[bytes]) -> None:
+    async def copy(file: _Sink) -> None:
         from rich.progress import (
             DownloadColumn,
             Progress,
@@ -91,8 +108,9 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
 
     log_to_stderr()
     if output is None:
-        run_loop(copy(sys.stdout.buffer))
-        sys.stdout.buffer.flush()
+        file = _Shown() if sys.stdout.isatty() else sys.stdout.buffer
+        run_loop(copy(file))
+        file.flush()
         return
     draft = output.with_name(output.name + ".part")  # whole, or not there
     try:

@@ -2,9 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from callgate.cli.terminal import stdout
+from callgate.model.terminal_text import one_safe_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +19,16 @@ class Column:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
+    columns = [replace(column, title=one_safe_line(column.title)) for column in columns]
     texts = [[_text(value) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for row in ([column.title for column in columns], *texts):
-            sys.stdout.write("\t".join(_flat(text) for text in row) + "\n")
+            sys.stdout.write("\t".join(row) + "\n")
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = stdout()
     columns, texts = _that_fit(columns, texts, console.width)
     taken = sum(_width(column, at, texts) for at, column in enumerate(columns) if not column.shrinks)
     shrinking = sum(column.shrinks for column in columns)
@@ -33,7 +36,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Non
     table = Table(box=None, pad_edge=False, header_style="dim")
     for at, column in enumerate(columns):
         table.add_column(
-            column.title,
+            Text(column.title),  # not markup
             justify="right" if column.is_number else "left",
             no_wrap=True,
             overflow="ellipsis",
@@ -41,7 +44,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Non
             max_width=max(room, 1) if column.shrinks else None,
         )
     for row in texts:
-        table.add_row(*(Text(_flat(text), style=_STYLES.get(text, "")) for text in row))
+        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
     console.print(table)
 
 
@@ -90,9 +93,4 @@ def milliseconds(value: float | None) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _flat(text: str) -> str:
-    """One line, and nothing that moves the cursor or colours the terminal: it is a stranger's text."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return "" if value is None else one_safe_line(str(value))

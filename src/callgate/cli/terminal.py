@@ -1,13 +1,21 @@
-"""Where words go: answers to stdout, everything said to the person to stderr; and the third error mapping."""
+"""Where words go: answers to stdout, everything said to the person to stderr; and the third error mapping.
 
+Everything goes through `guard_output`, which puts `model.terminal_text` before both streams: nothing that
+anybody writes to them (a command, logging, a traceback) can act on the terminal. Colours come from
+`safe_console`, which makes the text safe and leaves the colours.
+"""
+
+import io
 import json
+import shutil
 import sys
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from callgate.model.terminal_text import one_safe_line, safe_for_terminal
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from callgate.cli.safe_console import SafeConsole
     from callgate.model.errors import CallgateError
 
 
@@ -25,10 +33,59 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def stderr() -> "Console":
-    from rich.console import Console
+def guard_output() -> None:
+    """Before anything is written. Not only on a terminal: what is piped ends up on one often enough."""
+    sys.stdout = _guarded(sys.stdout)
+    sys.stderr = _guarded(sys.stderr)
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+def _guarded(stream: Any) -> Any:
+    """Not of a stream that was closed before we started (None), or that somebody put in place of Python's."""
+    return _GuardedOutput(stream) if type(stream) is io.TextIOWrapper else stream
+
+
+class _GuardedOutput(io.TextIOWrapper):
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        super().__init__(
+            cast("IO[bytes]", stream.buffer),
+            encoding=stream.encoding,
+            errors="backslashreplace",  # a locale without ✓ is no reason to fail
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+
+    def write(self, s: str, /) -> int:
+        super().write(safe_for_terminal(s))
+        return len(s)
+
+    def write_unguarded(self, text: str) -> int:
+        return super().write(text)
+
+    @property
+    def rich_proxied_file(self) -> "_Unguarded":
+        """rich looks for it, and writes its colours there."""
+        return _Unguarded(self)
+
+
+class _Unguarded:
+    def __init__(self, output: _GuardedOutput) -> None:
+        self._output = output
+        self.write = output.write_unguarded
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._output, name)
+
+
+def stderr() -> "SafeConsole":
+    from callgate.cli.safe_console import SafeConsole
+
+    return SafeConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout() -> "SafeConsole":
+    from callgate.cli.safe_console import SafeConsole
+
+    return SafeConsole(highlight=False)
 
 
 def exit_code_of(error: "CallgateError") -> int:
@@ -50,16 +107,55 @@ def report(error: "CallgateError", as_json: bool) -> None:
 def say_error(message: str, hint: str, code: str | None) -> None:
     console = stderr()
     console.print("[bold red]Error:[/]", end=" ")
-    console.print(message, markup=False)
+    console.print(indented(message), markup=False)
     if hint:
-        console.print(f"  {hint}", markup=False)
+        console.print(f"  {indented(hint)}", markup=False)
     if code:
-        console.print(f"  ({code})", style="dim", markup=False)
+        console.print(f"  ({one_safe_line(code)})", style="dim", markup=False)
+
+
+def indented(text: str) -> str:
+    """A message of several lines, none of which can look like the beginning of another message."""
+    return "\n".join(line if line.startswith("  ") else f"  {line}" for line in text.splitlines())[2:]
 
 
 def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def print_json_line(value: Any) -> None:
+    """One line, at once: a program waits for it."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
 def print_text(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def print_line(text: str) -> None:
+    """A line of ours with words of strangers in it."""
+    print_text(one_safe_line(text))
+
+
+class ProgressLine:
+    """One line on stderr that is written over, and taken away at the end; nothing where nobody watches."""
+
+    def __init__(self) -> None:
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        if sys.stderr.isatty():
+            room = shutil.get_terminal_size().columns - 1  # a full line would begin a new one
+            self._write(one_safe_line(text)[:room])
+            self._is_shown = True
+
+    def clear(self) -> None:
+        if self._is_shown:
+            self._write("")
+            self._is_shown = False
+
+    def _write(self, text: str) -> None:
+        stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+        stream.write(f"\r{text}\x1b[K")
+        stream.flush()

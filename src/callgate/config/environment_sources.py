@@ -20,6 +20,7 @@ MYSQL_VARIABLES = (
     "MYSQL_PORT",
     "MYSQL_USER",
     "MYSQL_PASSWORD",
+    "MYSQL_PASS",
     "MYSQL_DATABASE",
     "MYSQL_ALLOW_WRITE",
     "MYSQL_QUERY_TIMEOUT",
@@ -51,6 +52,7 @@ def sources_of(environ: Mapping[str, str]) -> EnvironmentSources:
         found.named_by["mysql"] = "MYSQL_HOST"
         dsn = _mysql_dsn(variables)
         limits = _mysql_limits(variables)
+        found.warnings += _two_passwords(variables)
         if not found.problems:
             found.specs["mysql"] = SourceFromEnvironment(id="mysql", dsn=dsn, **limits)
     name = next((name for name in URL_VARIABLES if variables.text(name)), None)
@@ -79,7 +81,8 @@ def _add_url(found: EnvironmentSources, name: str, variables: "_Variables") -> N
 
 
 def _mysql_dsn(variables: "_Variables") -> Dsn:
-    password = variables.text("MYSQL_PASSWORD")
+    # Other MySQL servers for MCP read the short name.
+    password = variables.text("MYSQL_PASSWORD") or variables.text("MYSQL_PASS")
     params = {
         param: text
         for param, name in (
@@ -110,6 +113,13 @@ def _mysql_dsn(variables: "_Variables") -> Dsn:
         database=variables.text("MYSQL_DATABASE"),
         params=params,
     )
+
+
+def _two_passwords(variables: "_Variables") -> list[Problem]:
+    short = variables.text("MYSQL_PASS")
+    if short is None or variables.text("MYSQL_PASSWORD") in (None, short):
+        return []
+    return [Problem("MYSQL_PASS", "MYSQL_PASSWORD is set to another password, it is ignored", "Unset one.")]
 
 
 def _mysql_limits(variables: "_Variables") -> dict[str, Any]:

@@ -105,6 +105,13 @@ CALLER_WRONG_HTTP_METHOD = _code(
     "caller.wrong_http_method", "This address does not take that HTTP method", rpc=INVALID_REQUEST, http=405
 )
 CALLER_NOT_FOUND = _code("caller.not_found", "Nothing lives at this address", rpc=INVALID_REQUEST, http=404)
+CALLER_AMBIGUOUS_ID = _code(
+    "caller.ambiguous_id",
+    "A piece of an id leads to more than one row of the record",
+    rpc=INVALID_PARAMS,
+    http=409,
+    exit_code=2,
+)
 CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INVALID_REQUEST, http=409)
 CALLER_REQUEST_STATE = _code(
     "caller.request_state",

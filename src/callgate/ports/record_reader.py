@@ -185,6 +185,10 @@ class RecordReader(Protocol):
 
     async def session(self, session_id: str) -> Row | None: ...
 
+    async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
+        """Those that begin or end so, the newest first."""
+        ...
+
     async def events(
         self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
     ) -> Page:
@@ -197,6 +201,10 @@ class RecordReader(Protocol):
     async def event(self, event_id: str) -> Row | None:
         """With both bodies, `seen_to_write` as above, its legs as `hops`, and in short what the server said
         and asked meanwhile as `said`, with the first 2 KB of its params and of the answer."""
+        ...
+
+    async def event_ids(self, piece: str, limit: int, method: str | None = None) -> Sequence[str]:
+        """Those that begin or end so, of any method or of this one, the newest first."""
         ...
 
     async def lanes(self, session_id: str, limit: int) -> Page:

@@ -46,6 +46,11 @@ SELECT list_last({pick}(ts, {limit}) FILTER ({on_page})), count(*) FROM rpc_even
 PICKS: Mapping[Order, str] = {"newest": "max", "oldest": "min"}
 WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
 ONE_EVENT = "SELECT * REPLACE (id::VARCHAR AS id) FROM rpc_events WHERE id = TRY_CAST($1 AS UUID)"
+IDS = """
+SELECT id::VARCHAR FROM rpc_events
+WHERE (starts_with(id::VARCHAR, $1) OR suffix(id::VARCHAR, $1)) AND ($3::VARCHAR IS NULL OR method = $3)
+ORDER BY rpc_events.id DESC LIMIT $2
+"""
 HOPS = """
 SELECT * EXCLUDE (event_id) FROM rpc_event_upstreams WHERE event_id = TRY_CAST($1 AS UUID)
 ORDER BY started_ms NULLS LAST

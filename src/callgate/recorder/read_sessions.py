@@ -8,6 +8,10 @@ from callgate.ports.record_reader import SESSION_CURSOR, Row, SessionFilter
 from callgate.recorder.read_events import Where, cursor_of, read_cursor
 
 ONE_SESSION = "SELECT * FROM sessions WHERE session_id = $1"
+IDS = """
+SELECT session_id FROM sessions WHERE starts_with(session_id, $1) OR suffix(session_id, $1)
+ORDER BY created_at DESC, session_id DESC LIMIT $2
+"""
 _TEXTS = ("session_id", "client_name", "client_version", "workspace", "principal")
 
 

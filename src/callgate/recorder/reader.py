@@ -90,6 +90,9 @@ class Reader:
             lambda cursor: _first(cursor.execute(read_sessions.ONE_SESSION, [session_id]))
         )
 
+    async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
+        return await self._read(lambda cursor: _column(cursor, read_sessions.IDS, [piece, limit]))
+
     async def events(
         self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
     ) -> Page:
@@ -120,6 +123,9 @@ class Reader:
             return read_events.with_hops(row, rows_of(cursor.execute(read_events.HOPS, [event_id])))
 
         return await self._read(read)
+
+    async def event_ids(self, piece: str, limit: int, method: str | None = None) -> Sequence[str]:
+        return await self._read(lambda cursor: _column(cursor, read_events.IDS, [piece, limit, method]))
 
     async def lanes(self, session_id: str, limit: int) -> Page:
         def read(cursor: duckdb.DuckDBPyConnection) -> Page:
@@ -270,6 +276,11 @@ class _Reading:
 def _first(answered: duckdb.DuckDBPyConnection) -> Row | None:
     rows = rows_of(answered)
     return rows[0] if rows else None
+
+
+def _column(cursor: duckdb.DuckDBPyConnection, sql: str, params: list[Any]) -> list[str]:
+    rows: list[Any] = cursor.execute(sql, params).fetchall()
+    return [row[0] for row in rows]
 
 
 def _number(answered: duckdb.DuckDBPyConnection) -> int:

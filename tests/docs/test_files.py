@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # Where checkouts of many people live: naming such a folder gives nothing away.
 COMMON_FOLDERS = {"/", "/home", "/root", "/tmp", "/var/tmp", "/opt", "/srv", "/mnt", "/usr/src", "/workspace"}

@@ -1,0 +1,68 @@
+"""A terminal that nobody sits at: a program runs on it, and everything written to it is kept."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PATIENCE_S = 120.0  # a hang detector
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    exit_code: int
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.replace("\r\n", "\n").split("\n")
+
+
+def run_on_terminal(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    width: int = 200,
+    until: str | None = None,
+) -> Shown:
+    """Until it ends, or (`until`) until that was shown: then it is interrupted."""
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    # rich asks stdin, stdout and stderr in turn how wide they are
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env={"TERM": "xterm", **environment},
+        cwd=folder,
+    )  # fmt: skip
+    os.close(terminal)
+    try:
+        told = _read(reader, process, until)
+        return Shown(process.wait(_PATIENCE_S), told.decode())
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reader)
+
+
+def _read(reader: int, process: subprocess.Popen[bytes], until: str | None) -> bytes:
+    told, ends_at = b"", time.monotonic() + _PATIENCE_S
+    while select.select([reader], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+        try:
+            piece = os.read(reader, 65536)
+        except OSError:  # Linux says it so when nobody has the terminal open any more
+            return told
+        if not piece:
+            return told
+        told += piece
+        if until is not None and until.encode() in told:
+            process.send_signal(signal.SIGINT)
+            until = None
+    raise AssertionError(f"it neither ended nor showed {until!r}: {told!r}")

@@ -1,0 +1,59 @@
+"""What `serve` says once it listens is true, and works when it is typed."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from cli.terminal_stage import run_on_terminal
+from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+
+TOKEN = "a-token-that-nobody-may-see-0123456789"
+TOOLS = '[[tools]]\nname = "orders"\nsource = "shop"\ndescription = "All"\nsql = "SELECT 1 AS n"\n'
+
+
+def announced(folder: Path, **extra: str) -> str:
+    command = [*CALLGATE, "serve", "--port", "0"]
+    environment = clean_environment(folder, TERM="dumb", **extra)
+    shown = run_on_terminal(command, environment, folder, until="claude mcp add")
+    assert shown.exit_code == 130
+    return shown.text
+
+
+async def test_nothing_is_said_against_tools_that_are_served(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[[sources]]\nid = "shop"\ndsn = "sqlite:///shop.db"\n{TOOLS}'
+    )
+    (tmp_path / "shop.db").touch()
+    async with running_gateway(tmp_path) as gateway:
+        assert gateway.announced["warnings"] == []
+        called = await run_callgate(tmp_path, "call", "shop__orders")
+        assert (called.exit_code, "| n |" in called.stdout) == (0, True)
+
+
+def test_the_line_for_claude_has_no_header_where_no_token_is_needed(tmp_path: Path) -> None:
+    line = claude_line(announced(tmp_path))
+    assert line.endswith("/mcp")
+
+
+def test_the_line_for_claude_carries_the_token_of_the_shell(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text('version = 1\n[server]\ntokens = ["${CALLGATE_TOKEN}"]\n')
+    shown = announced(tmp_path, CALLGATE_TOKEN=TOKEN)
+    assert TOKEN not in shown
+    # As a shell reads it, with a program of that name that tells its arguments.
+    tell = 'claude() { python3 -c "import json, sys; print(json.dumps(sys.argv[1:]))" "$@"; }'
+    script = f"{tell}\n{claude_line(shown)}"
+    told = subprocess.run(
+        ["bash", "-c", script], env=clean_environment(tmp_path, CALLGATE_TOKEN=TOKEN), capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(told.stdout)[-2:] == ["--header", f"Authorization: Bearer {TOKEN}"]
+    unset = subprocess.run(
+        ["bash", "-c", script], env=clean_environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert (unset.returncode != 0, unset.stdout) == (True, "")
+    assert "CALLGATE_TOKEN" in unset.stderr
+
+
+def claude_line(shown: str) -> str:
+    (line,) = [line.strip() for line in shown.splitlines() if "claude mcp add" in line]
+    return line

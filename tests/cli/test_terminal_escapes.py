@@ -1,0 +1,304 @@
+"""No stranger's text acts on the terminal, whatever command shows it.
+
+Every command of the program is fed here. A new one has to say what it is fed with: see `FEEDS`.
+"""
+
+import asyncio
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+import typer
+from cli.hostile_text import ACTS, FORBIDDEN, FORGED, HOSTILE, MARK, OWN
+from cli.terminal_stage import Shown, run_on_terminal
+from end_to_end.gateway_process import CALLGATE, clean_environment
+
+from callgate.cli.main import app
+from callgate.client import ServerFault, connect
+
+SERVER = Path(__file__).with_name("hostile_server.py")
+SPELLED = " || ".join(f"chr({ord(char)})" for char in HOSTILE)  # for SQL
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A gateway with hostile servers, in a folder with a hostile name, and calls in its record."""
+
+    state: Path
+    config: Path
+    url: str
+
+    def run(self, *arguments: str, until: str | None = None) -> Shown:
+        environment = clean_environment(self.state)
+        return run_on_terminal([*CALLGATE, *arguments], environment, self.config.parent, until=until)
+
+    def call_id(self, tool: str) -> str:
+        with urlopen(f"{self.url}/api/v1/tool-calls?tool=hostile__{tool}") as answer:
+            return json.load(answer)["tool_calls"][0]["id"]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    state = tmp_path_factory.mktemp("state")
+    folder = tmp_path_factory.mktemp("config") / HOSTILE
+    folder.mkdir()
+    with sqlite3.connect(folder / "shop.db") as database:
+        database.execute("CREATE TABLE words (word TEXT)")
+        database.execute("INSERT INTO words VALUES (?)", [HOSTILE])
+    database.close()
+    config = folder / "callgate.toml"
+    config.write_text(
+        "version = 1\n[[sources]]\nid = 'shop'\ndsn = 'sqlite:///shop.db'\n"
+        f"[mcpServers.hostile]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(SERVER))}, {toml_text(HOSTILE)}]\n"
+        f"[mcpServers.dying]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(SERVER))}, '--dies']\n"
+    )
+    process = subprocess.Popen(
+        [*CALLGATE, "serve", "--json", "--port", "0"], stdout=subprocess.PIPE,
+        env=clean_environment(state), cwd=folder,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        for tool in ("talk", "break", "refuse"):
+            call_tool(url, f"hostile__{tool}")
+        yield Stage(state, config, url)
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def call_tool(url: str, tool: str) -> None:
+    async def call() -> None:
+        async with connect(f"{url}/mcp", client_name=HOSTILE) as server:
+            with suppress(ServerFault):
+                await server.call_tool(tool, {"text": HOSTILE})
+
+    asyncio.run(call())
+
+
+def toml_text(text: str) -> str:
+    """TOML has the same escapes as JSON, and wants DEL escaped too."""
+    return json.dumps(text).replace("\x7f", "\\u007f")
+
+
+# ---- what each command is fed with; all of it is shown again with --json where the command has that
+
+
+def feed_serve(stage: Stage) -> Iterator[Shown]:
+    state = stage.state / "another"
+    yield stage.run("serve", "--port", "0", "--state-dir", str(state), until="claude mcp add")
+    yield stage.run("serve", "--json", "--port", "0", "--state-dir", str(state), until='"url"')
+    audited = stage.config.with_name("audited.toml")
+    audited.write_text(f"{stage.config.read_text()}[server]\naudit_stderr = true\n")
+    flags = ("--config", str(audited), "--state-dir", str(state))
+    ask = [*CALLGATE, "call", "shop__query", f"query=SELECT '{HOSTILE}' AS x FROM words", *flags]
+
+    def call() -> None:
+        subprocess.run(
+            ask, env=clean_environment(state), cwd=audited.parent, capture_output=True, check=False
+        )
+
+    with going_on(call):
+        yield stage.run("serve", "--port", "0", *flags, until='"queryType"')
+
+
+def feed_stdio(stage: Stage) -> Iterator[Shown]:
+    """Its stdout is the protocol; on stderr it says what is wrong."""
+    yield stage.run("stdio", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
+
+
+def feed_call(stage: Stage) -> Iterator[Shown]:
+    upstream = ("--upstream", f"{sys.executable} {SERVER}")
+    for json_too in ((), ("--json",)):
+        for tool in ("talk", "break", "refuse"):
+            yield stage.run("call", f"hostile__{tool}", *json_too)
+        yield stage.run("call", "shop__query", "query=SELECT word FROM words", *json_too)
+        yield stage.run("call", *upstream, "talk", *json_too)
+    yield stage.run("call", *upstream, "nothing like it")
+    yield stage.run("call", *upstream, f"unknown {HOSTILE}")
+
+
+def feed_guard(stage: Stage) -> Iterator[Shown]:
+    for statement in ('SELECT * FROM "{}"', "DELETE FROM `{}`"):
+        for json_too in ((), ("--json",)):
+            yield stage.run("guard", statement.format(HOSTILE), "--dialect", "sqlite", *json_too)
+    yield stage.run("guard", "SELECT 1", "--dialect", HOSTILE)
+
+
+def feed_doctor(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("doctor")
+    yield stage.run("doctor", "--json")
+
+
+def feed_sessions(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("sessions")
+    yield stage.run("sessions", "--json")
+
+
+def feed_calls(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("calls")
+    yield stage.run("calls", "--json")
+    yield stage.run("calls", "--since", HOSTILE)
+
+
+def feed_tail(stage: Stage) -> Iterator[Shown]:
+    for json_too in ((), ("--json",)):
+        with going_on(lambda: call_tool(stage.url, "hostile__talk")):
+            yield stage.run("tail", *json_too, until=MARK)
+
+
+@contextmanager
+def going_on(call: Callable[[], None]) -> Iterator[None]:
+    """Again and again: who has begun to look sees one of them."""
+    enough = threading.Event()
+
+    def call_until_enough() -> None:
+        while not enough.is_set():
+            call()
+
+    thread = threading.Thread(target=call_until_enough)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+
+
+def feed_query(stage: Stage) -> Iterator[Shown]:
+    for json_too in ((), ("--json",)):
+        yield stage.run("query", f'SELECT {SPELLED} AS "{HOSTILE}"', *json_too)
+        yield stage.run("query", f'SELECT "{HOSTILE}"', *json_too)
+
+
+def feed_export(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("export", "--format", "jsonl")
+    yield stage.run("export", "--format", "csv")
+    yield stage.run("export", "--output", str(stage.state / HOSTILE))
+
+
+def feed_replay(stage: Stage) -> Iterator[Shown]:
+    for json_too in ((), ("--json",)):
+        for tool in ("talk", "break", "refuse"):
+            yield stage.run("replay", stage.call_id(tool), *json_too)
+
+
+def feed_config_check(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("config", "check")
+    yield stage.run("config", "check", "--json")
+    broken = stage.config.with_name("broken.toml")
+    broken.write_text(f"version = 1\n[mcpServers.{toml_text(HOSTILE)}]\nurl = {toml_text(HOSTILE)}\n")
+    yield stage.run("config", "check", "--config", str(broken))
+
+
+def feed_config_show(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("config", "show")
+    yield stage.run("config", "show", "--json")
+
+
+def feed_config_schema(stage: Stage) -> Iterator[Shown]:
+    """It shows nothing of anybody's: only its usage can be wrong."""
+    yield stage.run("config", "schema", HOSTILE)
+
+
+def feed_config_path(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("config", "path")
+    yield stage.run("config", "path", "--json")
+
+
+FEEDS = {
+    ("serve",): feed_serve,
+    ("stdio",): feed_stdio,
+    ("call",): feed_call,
+    ("guard",): feed_guard,
+    ("doctor",): feed_doctor,
+    ("sessions",): feed_sessions,
+    ("calls",): feed_calls,
+    ("tail",): feed_tail,
+    ("query",): feed_query,
+    ("export",): feed_export,
+    ("replay",): feed_replay,
+    ("config", "check"): feed_config_check,
+    ("config", "show"): feed_config_show,
+    ("config", "schema"): feed_config_schema,
+    ("config", "path"): feed_config_path,
+}
+# What a tool said is shown with its lines, an export is somebody's rows: a line of theirs may look like ours.
+OWN_LINES = {("call",), ("replay",), ("export",)}
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+def test_every_command_is_fed() -> None:
+    assert set(FEEDS) == set(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("command", FEEDS, ids=" ".join)
+def test_nothing_that_a_command_shows_acts_on_the_terminal(stage: Stage, command: tuple[str, ...]) -> None:
+    for shown in FEEDS[command](stage):
+        assert_harmless(shown)
+        if command not in OWN_LINES:
+            assert [line for line in shown.lines if line.startswith(FORGED)] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("--{}",), ("call", "x", "--{}"), ("config", "{}"), ("{}",)],
+    ids=" ".join,
+)
+def test_what_was_typed_wrongly_is_shown_and_does_not_act(stage: Stage, command: tuple[str, ...]) -> None:
+    shown = stage.run(*(part.format(HOSTILE) for part in command))
+    assert shown.exit_code == 2
+    assert_harmless(shown)
+
+
+def assert_harmless(shown: Shown) -> None:
+    assert MARK in shown.text  # the feed got through, so that this test can fail
+    rest = re.sub("|".join(OWN), "", shown.text)
+    assert FORBIDDEN.isdisjoint(rest), sorted(map(ascii, FORBIDDEN.intersection(rest)))
+
+
+def test_json_on_a_terminal_is_whole(stage: Stage) -> None:
+    shown = stage.run("call", "hostile__talk", "--json").text
+    said = json.loads(shown.rpartition("\x1b[K")[2])  # behind the progress, which was taken away
+    assert said["content"][0]["text"] == f"said {HOSTILE}"
+
+
+def test_what_is_piped_is_as_safe_and_json_as_whole(stage: Stage) -> None:
+    """It ends up on a terminal often enough: | head, | tee, a log of CI."""
+    for json_too in ((), ("--json",)):
+        done = subprocess.run(
+            [*CALLGATE, "call", "hostile__talk", *json_too], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, env=clean_environment(stage.state), cwd=stage.config.parent,
+            check=True,
+        )  # fmt: skip
+        assert FORBIDDEN.isdisjoint(done.stdout)
+        assert FORGED in done.stdout
+    assert json.loads(done.stdout)["content"][0]["text"] == f"said {HOSTILE}"
+
+
+def test_an_export_to_a_file_or_a_pipe_is_exact(stage: Stage) -> None:
+    done = subprocess.run(
+        [*CALLGATE, "export", "--format", "csv", "--tool", "hostile__talk"], stdin=subprocess.DEVNULL,
+        capture_output=True, env=clean_environment(stage.state), cwd=stage.config.parent, check=True,
+    )  # fmt: skip
+    assert ACTS[-1].encode() in done.stdout
