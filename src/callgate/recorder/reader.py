@@ -253,7 +253,7 @@ class _Reading:
         self._is_given_up = False
 
     def run(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
-        with self._store.cursor() as cursor:
+        with self._store.reading() as cursor:
             self._cursor = cursor
             if self._is_given_up:
                 raise duckdb.InterruptException("nobody waits for it")
