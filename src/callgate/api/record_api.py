@@ -1,6 +1,7 @@
 """Sessions, tool calls and exchanges: the record, page by page. Newest first."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 from callgate.api.operation import Asked, Operation
 from callgate.api.queries import (
@@ -26,6 +27,8 @@ from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_UNKNOWN_SESSION,
 from callgate.model.errors import CallerError, SetupError
 from callgate.ports.record_reader import TOOL_CALL, TOOL_CALLS, Page, RecordReader, Row
 from callgate.ports.status import Status
+
+_Part = TypeVar("_Part")
 
 
 class RecordApi:
@@ -172,7 +175,8 @@ async def find_call(record: RecordReader | None, call_id: str) -> Row:
     return row
 
 
-def required(record: RecordReader | None) -> RecordReader:
+def required(record: _Part | None) -> _Part:
+    """What there is only where calls are recorded."""
     if record is None:
         raise SetupError(
             SETUP_RECORD_OFF, "Calls are not recorded here", hint="Set [record] enabled = true to keep them"

@@ -131,6 +131,9 @@ CALLER_NOT_REPLAYABLE = _code(
 CALLER_TOO_MANY_READERS = _code(
     "caller.too_many_readers", "Too many readers listen to the events already", rpc=-31429, http=429
 )
+CALLER_TOO_MANY_READS = _code(
+    "caller.too_many_reads", "Too many reads of the record run already", rpc=-31429, http=429
+)
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
 # --- we will not

@@ -5,7 +5,6 @@ cursor of its own, in a thread of its own: a slow one stops neither the relay no
 """
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,8 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_RECORD_ELSEWHERE
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.errors import SetupError
 from callgate.ports.record_reader import (
     Backlog,
     EventFilter,
@@ -23,21 +21,18 @@ from callgate.ports.record_reader import (
     Extent,
     Order,
     Page,
-    Query,
     Row,
     SeenWrite,
     SessionFilter,
     SourceRequest,
     Stats,
-    Table,
 )
 from callgate.recorder import read_events, read_sessions, read_stats, read_writes
 from callgate.recorder.answered_rows import rows_of
 from callgate.recorder.day_files import days_in, passing_file
-from callgate.recorder.judge_query import judge_query
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.store import Store
-from callgate.recorder.trouble import store_unreadable
+from callgate.recorder.trouble import record_elsewhere, store_unreadable
 
 _Found = TypeVar("_Found")
 
@@ -153,25 +148,6 @@ class Reader:
             lambda cursor: read_writes.by_tool(read_writes.writes_between(cursor, since, until))
         )
 
-    async def query(self, query: Query) -> Table:
-        def read(cursor: duckdb.DuckDBPyConnection) -> Table:
-            judge_query(cursor, query.sql)
-            timer = threading.Timer(query.timeout_s, cursor.interrupt)
-            timer.start()
-            try:
-                answered = cursor.execute(query.sql)
-                rows: list[Any] = answered.fetchmany(query.max_rows + 1)
-            except duckdb.InterruptException as problem:
-                raise _bad_query(f"The query took longer than {query.timeout_s:g} s") from problem
-            except duckdb.Error as problem:
-                raise _bad_query(str(problem).partition("\n")[0]) from problem
-            finally:
-                timer.cancel()
-            columns = [column[0] for column in answered.description or ()]
-            return Table(columns, rows[: query.max_rows], len(rows) > query.max_rows)
-
-        return await self._read(read)
-
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         """Through a file beside the days, which is the one place DuckDB may write to."""
         found = read_events.where(which)
@@ -218,11 +194,7 @@ class Reader:
     async def _read_flushed(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
         store = self._recorder.keeper.store
         if store is None:
-            raise SetupError(
-                SETUP_RECORD_ELSEWHERE,
-                "Another process holds the record's store",
-                hint="Ask the gateway that was started first on this state folder",
-            )
+            raise record_elsewhere()
         reading = _Reading(store)
         try:
             return await asyncio.to_thread(reading.run, read)
@@ -275,10 +247,6 @@ def _first(answered: duckdb.DuckDBPyConnection) -> Row | None:
 def _number(answered: duckdb.DuckDBPyConnection) -> int:
     found = answered.fetchone()
     return int(found[0]) if found is not None else 0
-
-
-def _bad_query(message: str) -> CallerError:
-    return CallerError(CALLER_BAD_PARAMS, message[:500])
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:

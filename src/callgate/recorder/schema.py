@@ -101,6 +101,8 @@ TABLES = {
     "watermarks": {"segment": "VARCHAR", "byte_offset": "BIGINT"},
     "schema_versions": {"version": "INTEGER", "applied_at": "TIMESTAMP"},
 }
+# What the record's readers know them as.
+VIEWS = frozenset({"rpc_events", "sessions", "rpc_event_upstreams", "gaps"})
 
 
 def bring_up_to_date(connection: duckdb.DuckDBPyConnection, database: str) -> None:
@@ -151,7 +153,7 @@ def _union(databases: list[str], table: str) -> str:
 
 
 def view_statements(databases: list[str]) -> list[str]:
-    """All days as one, the newest first in `databases`: it alone has open exchanges (see `sweep.move_open`)."""
+    """All days as one, the newest first in `databases`: it alone has open exchanges (`sweep.move_open`)."""
     opened = f"SELECT {', '.join(EVENT_COLUMNS)} FROM {databases[0]}.rpc_open"  # noqa: S608
     return [
         f"CREATE OR REPLACE VIEW rpc_events AS {_union(databases, 'rpc_events')} UNION ALL {opened}",

@@ -12,7 +12,7 @@ file up, and only the watermark knows what was written.
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -85,7 +85,7 @@ class Store:
         return self._connection.cursor()
 
     @contextmanager
-    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def reading(self) -> Generator[duckdb.DuckDBPyConnection]:
         """A cursor of one's own, in any thread."""
         with self._gate:
             self._readers += 1
