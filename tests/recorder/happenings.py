@@ -41,6 +41,7 @@ class Record:
     async def close(self) -> None:
         await self.queries.close()
         self.snapshots.close()
+        self.reader.close()
         await self.recorder.close()
 
     async def source_requests(self, source_id: str | None = None) -> list[SourceRequest]:

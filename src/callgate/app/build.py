@@ -13,6 +13,7 @@ from callgate.app.audit import AuditedSink
 from callgate.app.caller import RelayCaller
 from callgate.app.descriptors import Descriptors, raise_limit
 from callgate.app.private_memory import keep_memory_private
+from callgate.app.running import check_state_folder
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
@@ -86,6 +87,7 @@ class Record:
     async def close(self) -> None:
         await self.queries.close()
         self.snapshots.close()
+        self.reader.close()
         await self.recorder.close()
 
 
@@ -254,6 +256,7 @@ def make_state_folder(config: Config) -> Path:
     folder = state_folder(config)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_state_folder(folder)
     except OSError as problem:
         raise SetupError(
             SETUP_STATE_FOLDER,

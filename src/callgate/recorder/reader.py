@@ -1,12 +1,11 @@
 """Reads the record; implements `ports.RecordReader`.
 
 A read drains what is pending first, so that a settled call is visible to every read at once. Each read has a
-cursor of its own, in a thread of its own: a slow one stops neither the relay nor the store.
+cursor of its own, in a thread of its own (`read_threads`): a slow one stops neither the relay nor the store.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,8 +29,9 @@ from callgate.ports.record_reader import (
 from callgate.recorder import read_events, read_sessions, read_stats, read_writes
 from callgate.recorder.answered_rows import rows_of
 from callgate.recorder.day_files import days_in, passing_file
+from callgate.recorder.export_events import export_events
+from callgate.recorder.read_threads import Kind, Read, ReadThreads
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.store import Store
 from callgate.recorder.trouble import record_elsewhere, store_unreadable
 
 _Found = TypeVar("_Found")
@@ -47,17 +47,13 @@ _EXTENT = """
 SELECT (SELECT count(*) FROM rpc_events), (SELECT count(*) FROM sessions),
     count(*), coalesce(sum(count), 0)::BIGINT FROM gaps
 """
-_EXPORT_OPTIONS = {
-    "jsonl": "FORMAT json",
-    "csv": "FORMAT csv, HEADER",
-    "parquet": "FORMAT parquet, COMPRESSION zstd",
-}
 _CHUNK_BYTES = 256 * 1024
 
 
 class Reader:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._threads = ReadThreads()
 
     async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
         def read(cursor: duckdb.DuckDBPyConnection) -> list[SourceRequest]:
@@ -103,7 +99,7 @@ class Reader:
             read_writes.mark_writes(connection, rows)
             return Page(rows, total, read_events.cursor_after(rows[-1]) if has_more else None)
 
-        return await self._read(read)
+        return await self._read(read, Kind.PAGE if which.text is None else Kind.SCAN)
 
     async def event(self, event_id: str) -> Row | None:
         def read(cursor: duckdb.DuckDBPyConnection) -> Row | None:
@@ -140,7 +136,7 @@ class Reader:
             wanted = read_stats.stats_query(which, width, rows)
             return read_stats.told_stats(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
 
-        return await self._read(read)
+        return await self._read(read, Kind.SCAN)
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
         until = datetime.now(UTC).replace(tzinfo=None)
@@ -149,20 +145,9 @@ class Reader:
         )
 
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
-        """Through a file beside the days, which is the one place DuckDB may write to."""
-        found = read_events.where(which)
         path = passing_file(self._recorder.keeper.days_folder, "export")
-        spelled = str(path.resolve()).replace("'", "''")
-
-        def write(cursor: duckdb.DuckDBPyConnection) -> None:
-            cursor.execute(
-                "COPY (SELECT * REPLACE (id::VARCHAR AS id) FROM rpc_events"  # noqa: S608
-                f" WHERE {found.sql} ORDER BY ts, id) TO '{spelled}' ({_EXPORT_OPTIONS[kind]})",
-                found.params,
-            )
-
         try:
-            await self._read(write)
+            await self._read(lambda cursor: export_events(cursor, path, kind, which), Kind.EXPORT)
             async for chunk in _chunks(path):
                 yield chunk
         finally:
@@ -183,24 +168,23 @@ class Reader:
     def backlog(self) -> Backlog:
         return self._recorder.backlog()
 
-    async def with_cursor(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    async def with_cursor(self, read: Read[_Found]) -> _Found:
         """For the other readers of this room."""
-        return await self._read(read)
+        return await self._read(read, Kind.SCAN)
 
-    async def _read(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    def close(self) -> None:
+        self._threads.close()
+
+    async def _read(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
         await self._flush()
-        return await self._read_flushed(read)
+        return await self._read_flushed(read, kind)
 
-    async def _read_flushed(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    async def _read_flushed(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
         store = self._recorder.keeper.store
         if store is None:
             raise record_elsewhere()
-        reading = _Reading(store)
         try:
-            return await asyncio.to_thread(reading.run, read)
-        except asyncio.CancelledError:
-            reading.give_up()
-            raise
+            return await self._threads.run(store, read, kind)
         except duckdb.Error as problem:
             raise store_unreadable(self._recorder.keeper.days_folder, problem) from problem
 
@@ -213,30 +197,6 @@ class Reader:
             lambda reached, error: loop.call_soon_threadsafe(_resolve, flushed, reached, error)
         )
         return await flushed
-
-
-class _Reading:
-    """One read in its thread. It ends when nobody waits for it any more: a search through every body takes
-    long, and there are few threads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._cursor: duckdb.DuckDBPyConnection | None = None
-        self._is_given_up = False
-
-    def run(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
-        with self._store.reading() as cursor:
-            self._cursor = cursor
-            if self._is_given_up:
-                raise duckdb.InterruptException("nobody waits for it")
-            return read(cursor)
-
-    def give_up(self) -> None:
-        """From another thread."""
-        self._is_given_up = True
-        if self._cursor is not None:
-            with suppress(duckdb.Error):  # it may be closed already
-                self._cursor.interrupt()
 
 
 def _first(answered: duckdb.DuckDBPyConnection) -> Row | None:

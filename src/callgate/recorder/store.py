@@ -97,6 +97,10 @@ class Store:
             with self._gate:
                 self._readers -= 1
 
+    @property
+    def has_readers(self) -> bool:
+        return bool(self._readers)
+
     def seal(self) -> None:
         """Opens for reading only what gets no more rows. Not while anybody reads, because DuckDB lets go of a
         file with its last reader; it is tried again in the next round."""
