@@ -21,6 +21,10 @@ class JudgeThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="callgate-judge")
         self._parser_is_loaded = False
 
+    def load_parser(self) -> None:
+        """In the background, before the first statement comes."""
+        self._thread.submit(self._judge, "SELECT 1")
+
     async def judged(self, sql: str) -> Judgement:
         if self._parser_is_loaded and len(sql) <= _JUDGED_ON_LOOP_CHARS:
             return self._judge(sql)

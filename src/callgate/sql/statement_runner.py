@@ -39,7 +39,7 @@ class StatementRunner:
 
     def load_parser(self) -> None:
         """In the background, before the first statement comes."""
-        self._judge_thread.submit(self._judge, "SELECT 1")
+        self._judge.load_parser()
 
     async def judged(self, sql: str) -> Judgement:
         return await self._judge.judged(sql)
