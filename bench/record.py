@@ -21,7 +21,6 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
-from callgate.ports.record_reader import Query
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
@@ -117,18 +116,18 @@ async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
         settings = RecorderSettings(Path(name) / "record", keeps_store=True, waits_for_journal=False)
         recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
         reader = Reader(recorder)
-        await reader.query(Query("SELECT 1"))  # the store is open
+        await reader.extent()  # the store is open
         before, begun = cpu_us(), time.monotonic()
         for start in range(0, len(calls), 500):
             for call in calls[start : start + 500]:
                 recorder.emit(call)
             while recorder.waiting_bytes > 16 * 1024 * 1024:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.001)
-        table = await reader.query(Query("SELECT count(*) FROM rpc_events"))
+        extent = await reader.extent()
         took_s, after = time.monotonic() - begun, cpu_us()
         size = sum(day.size_bytes for day in recorder.keeper.store.days) if recorder.keeper.store else 0
         await recorder.close()
-    assert table.rows[0][0] == len(calls), table.rows
+    assert extent.events == len(calls), extent
     used = {name: (after[name] - before.get(name, 0)) / len(calls) for name in after}
     spent = ", ".join(f"{name} {us:.1f}" for name, us in used.items() if us >= 0.1)
     print(

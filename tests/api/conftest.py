@@ -26,7 +26,8 @@ class Stage:
         self.emit = self.meter.emit
         self.api = HttpApi(
             ApiParts(
-                self.server, self.caller, self.record.reader, self.record.recorder.feed, self.meter,
+                self.server, self.caller, self.record.reader, self.record.queries,
+                self.record.recorder.feed, self.meter,
                 redact=lambda text: text.replace("hunter2", "***"),
             )
         )  # fmt: skip

@@ -61,3 +61,13 @@ async def test_an_export_holds_the_same_rows_in_every_format(
     with duckdb.connect() as connection:
         assert connection.sql(f"SELECT sql FROM '{file}'").fetchall() == [("SELECT 1",), ("SELECT 2",)]
     assert answered.headers["content-disposition"].endswith('.parquet"')
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+async def test_a_spreadsheet_runs_no_cell_of_an_export(stage: Stage, text: str) -> None:
+    stage.emit(settled(stage.session, sql=text, error=text))
+    body = (await stage.ask("/api/v1/export?format=csv")).body.decode()
+    (row,) = csv.DictReader(io.StringIO(body, newline=""))
+    assert (row["sql"], row["error"]) == (f"'{text}", f"'{text}")
+    (line,) = (await stage.ask("/api/v1/export?format=jsonl")).body.splitlines()
+    assert json.loads(line)["sql"] == text  # only where somebody would run it

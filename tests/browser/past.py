@@ -16,7 +16,6 @@ from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
-from callgate.ports.record_reader import Query
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
@@ -102,6 +101,6 @@ async def write_past(state: Path, past: Iterable[tuple[PastSession, Iterable[Pas
             if was.ended_s is not None:
                 session.ended_at = was.ended_s
                 recorder.emit(SessionClosed(session))
-        await Reader(recorder).query(Query("SELECT count(*) FROM rpc_events"))  # all of it is in the store
+        await Reader(recorder).extent()  # all of it is in the store
     finally:
         await recorder.close()

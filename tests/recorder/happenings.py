@@ -18,6 +18,8 @@ from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact import Redactor
 from callgate.recorder.rows import Group
+from callgate.recorder.snapshots import Snapshots
+from callgate.sql.record.queries import Queries
 
 NOW_S = 1_780_000_000.0
 
@@ -31,9 +33,16 @@ class Record:
             RowBuilder(Redactor(), max_body_bytes=256 * 1024),
         )
         self.reader = Reader(self.recorder)
+        self.snapshots = Snapshots(self.recorder)
+        self.queries = Queries(self.snapshots)
         self.emit = self.recorder.emit
-        self.close = self.recorder.close
         self.problem = self.reader.problem
+
+    async def close(self) -> None:
+        await self.queries.close()
+        self.snapshots.close()
+        self.reader.close()
+        await self.recorder.close()
 
     async def source_requests(self, source_id: str | None = None) -> list[SourceRequest]:
         return await self.reader.source_requests(source_id)

@@ -10,7 +10,8 @@ from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
 from callgate.model.events import Aside
 from callgate.model.exchange import EndedBy, Outcome, Settlement
 from callgate.model.identity import new_exchange_id
-from callgate.ports.record_reader import EventFilter, Query
+from callgate.ports.record_queries import Query
+from callgate.ports.record_reader import EventFilter
 from callgate.recorder.asides import AT_THE_DOOR, OF_A_SERVER, Asides
 
 CODE = "refused.unauthenticated"
@@ -28,7 +29,7 @@ def said(server: str = "mail", **changed: Any) -> Aside:
 
 
 async def ask(record: Record, sql: str) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in (await record.reader.query(Query(sql))).rows]
+    return [tuple(row) for row in (await record.queries.query(Query(sql))).rows]
 
 
 async def test_a_refusal_is_a_row_without_a_session_and_makes_none(open_recorder: Open) -> None:

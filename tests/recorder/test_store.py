@@ -1,6 +1,9 @@
 """The store: days are files, and all of them are one record."""
 
+import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -211,3 +214,79 @@ def test_what_is_too_old_or_too_much_goes_oldest_first(
 def test_nothing_reaches_out_of_the_record(reopen: Reopen, sql: str) -> None:
     with pytest.raises(duckdb.Error):
         reopen(MONDAY).cursor().execute(sql)
+
+
+# ---- files that are no longer written to
+
+
+def opened_elsewhere(store: Store, tmp_path: Path) -> dict[str, int]:
+    """How many events another process counts in each file that it is given."""
+    files = {name: str(path) for name, path in store.files_for_others().items()}
+    counting = """
+import duckdb, json, sys
+connection = duckdb.connect(":memory:")
+counts = {}
+for name, path in json.loads(sys.argv[1]).items():
+    connection.execute(f"ATTACH '{path}' AS {name} (READ_ONLY)")
+    counts[name] = connection.execute(f"SELECT count(*) FROM {name}.rpc_events").fetchone()[0]
+print(json.dumps(counts))
+"""
+    asked = subprocess.run(
+        [sys.executable, "-c", counting, json.dumps(files)], check=True, capture_output=True, text=True
+    )
+    return json.loads(asked.stdout)
+
+
+def test_another_process_reads_every_file_while_we_write(reopen: Reopen, tmp_path: Path) -> None:
+    store = reopen(MONDAY)
+    write(store, EVENTS, event(1))
+    store.turn_to(TUESDAY)
+    write(store, EVENTS, event(2), event(3))
+    assert opened_elsewhere(store, tmp_path) == {'"2026-05-05"': 2, '"2026-05-04"': 1}
+    write(store, EVENTS, event(4))  # the file is still ours
+    assert opened_elsewhere(store, tmp_path) == {'"2026-05-05"': 3, '"2026-05-04"': 1}
+
+
+def test_a_copy_leaves_duckdbs_lock_on_the_file(reopen: Reopen, tmp_path: Path) -> None:
+    store = reopen(MONDAY)
+    write(store, EVENTS, event(1))
+    store.files_for_others()
+    opening = f"import duckdb; duckdb.connect({str(store.path)!r})"
+    refused = subprocess.run([sys.executable, "-c", opening], capture_output=True, text=True, check=False)
+    assert "Conflicting lock" in refused.stderr
+
+
+def test_a_file_is_sealed_once_nobody_reads_it(reopen: Reopen, tmp_path: Path) -> None:
+    store = reopen(MONDAY)
+    write(store, EVENTS, event(1))
+    with store.reading() as cursor:
+        cursor.execute("SELECT * FROM rpc_events")
+        store.turn_to(TUESDAY)
+        monday = store.days[1]
+        assert store.files_for_others()[monday.name] != monday.path  # a copy
+        assert cursor.fetchall()
+    store.seal()
+    assert store.files_for_others()[monday.name] == monday.path
+    assert ask(store, "SELECT count(*) FROM rpc_events") == [(1,)]
+
+
+def test_a_session_whose_writer_died_on_a_later_day_ends(reopen: Reopen) -> None:
+    store = reopen(MONDAY)
+    write(store, SESSIONS, SessionRow("s-1", 1, 5, client_name="probe", writer="dead"))
+    write(store, SESSIONS, SessionRow("s-2", 1, 7, ended_at=7, writer="dead"))
+    store.turn_to(TUESDAY)
+    store.sweep([])
+    told = "SELECT session_id, client_name, epoch_us(ended_at) FROM sessions ORDER BY 1"
+    assert ask(store, told) == [("s-1", "probe", 5), ("s-2", None, 7)]
+    assert ask(store, f"SELECT count(*) FROM {store.days[0].name}.sessions") == [(1,)]
+
+
+def test_an_old_file_without_one_of_our_columns_takes_no_other_with_it(
+    reopen: Reopen, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = reopen(MONDAY)
+    write(store, EVENTS, event(1))
+    store.cursor().execute(f"ALTER TABLE {store.days[0].name}.rpc_events DROP COLUMN sql")
+    store = reopen(TUESDAY)
+    assert ask(store, "SELECT count(*) FROM rpc_events") == [(0,)]
+    assert "2026-05-04.duckdb cannot be read" in caplog.text

@@ -14,22 +14,23 @@ from callgate.api.queries import ExportQuery
 from callgate.api.required_record import required
 from callgate.api.shapes import QueryAnswer
 from callgate.api.short_ids import find_filter
-from callgate.api.told_rows import cell
-from callgate.model.error_codes import CALLER_AMBIGUOUS_ID
-from callgate.ports.record_reader import Query, RecordReader
+from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_TOO_MANY_READS
+from callgate.ports.record_queries import Query, RecordQueries
+from callgate.ports.record_reader import RecordReader
 
 _MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
-    sql: Annotated[str, Meta(min_length=1, max_length=100_000, description="One SELECT.")]
+    sql: Annotated[str, Meta(min_length=1, max_length=10_000, description="One SELECT.")]
     max_rows: Annotated[int, Meta(ge=1, le=10_000)] = 1000
     timeout_s: Annotated[float, Meta(ge=0.1, le=60)] = 10.0
 
 
 class AnalysisApi:
-    def __init__(self, record: RecordReader | None) -> None:
+    def __init__(self, record: RecordReader | None, queries: RecordQueries | None) -> None:
         self._record = record
+        self._queries = queries
 
     def operations(self) -> list[Operation]:
         return [
@@ -40,6 +41,7 @@ class AnalysisApi:
                 self.query,
                 QueryAnswer,
                 takes=QueryBody,
+                errors=(CALLER_TOO_MANY_READS,),
             ),
             Operation(
                 "/api/v1/export",
@@ -56,9 +58,9 @@ class AnalysisApi:
     async def query(self, asked: Asked[None, QueryBody]) -> QueryAnswer:
         body = asked.body
         begun = time.monotonic()
-        table = await required(self._record).query(Query(body.sql, body.max_rows, body.timeout_s))
-        rows = [[cell(value) for value in row] for row in table.rows]
+        table = await required(self._queries).query(Query(body.sql, body.max_rows, body.timeout_s))
         elapsed_ms = round((time.monotonic() - begun) * 1000, 3)
+        rows = list(map(list, table.rows))
         return QueryAnswer(list(table.columns), rows, len(rows), table.truncated, elapsed_ms)
 
     async def export(self, asked: Asked[ExportQuery, None]) -> Response:

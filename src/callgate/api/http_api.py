@@ -29,17 +29,19 @@ from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.stats_api import StatsApi
 from callgate.api.told_tools import ToolTeller
-from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_WRONG_HTTP_METHOD
+from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State
 from callgate.ports.caller import Caller
 from callgate.ports.http_app import HttpApp
+from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
+_RETRY_AFTER_S = "5"  # by then most reads are over
 _HEALTH = "/healthz"  # open to everyone: probes have no token
 
 
@@ -50,6 +52,7 @@ class ApiParts:
     status: Status
     caller: Caller
     record: RecordReader | None = None  # None: nothing is recorded
+    queries: RecordQueries | None = None  # None: as above
     feed: RowFeed | None = None
     meter: CallMeter | None = None
     sources: Sequence[SourceFacts] = ()
@@ -74,7 +77,7 @@ class HttpApi:
             DbhubApi(parts.record, parts.status, parts.sources),
             RecordApi(parts.record, parts.status),
             StatsApi(parts.record),
-            AnalysisApi(parts.record),
+            AnalysisApi(parts.record, parts.queries),
             ServersApi(
                 ServersParts(
                     parts.status, ToolTeller(parts.count_tokens), parts.record, parts.sources, parts.redact
@@ -157,7 +160,8 @@ class HttpApi:
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, CallgateError)
     status, body = problem_of(error)
-    return Response(body, status, media_type=PROBLEM_TYPE)
+    headers = {"retry-after": _RETRY_AFTER_S} if error.code is CALLER_TOO_MANY_READS else None
+    return Response(body, status, headers, media_type=PROBLEM_TYPE)
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:

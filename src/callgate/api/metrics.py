@@ -13,7 +13,7 @@ from callgate.model.events import Aside, Event, ExchangeSettled
 from callgate.model.exchange import Outcome
 from callgate.model.health import State
 from callgate.ports.event_sink import EventSink
-from callgate.ports.record_reader import Query, RecordReader
+from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import Status
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -122,10 +122,9 @@ async def _gap_events(record: RecordReader) -> int | None:
     if record.problem() is not None:
         return None
     try:
-        found = await record.query(Query("SELECT coalesce(sum(count), 0)::BIGINT FROM gaps"))
+        return (await record.extent()).gap_events
     except CallgateError:
         return None
-    return int(found.rows[0][0])
 
 
 def _head(name: str, kind: str, about: str) -> list[str]:

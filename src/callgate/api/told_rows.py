@@ -26,7 +26,6 @@ from callgate.ports.record_reader import Row
 MASK = "***"  # what the recorder leaves of a secret
 _ARGUMENTS_CHARS = 2048
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MAX_JSON_INT = 2**53  # beyond it JavaScript rounds
 
 # The record's names beside the API's, where they differ.
 _RENAMED = {"timestamp": "ts", "server": "server_name", "tool": "tool_name"}
@@ -112,23 +111,6 @@ def moment(value: datetime | int | None) -> datetime | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     return _EPOCH + timedelta(microseconds=value)
-
-
-def cell(value: Any) -> Any:
-    """A value of a query's answer as JSON has it, nothing rounded."""
-    if value is None or isinstance(value, (bool, str, float)):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= _MAX_JSON_INT else str(value)
-    if isinstance(value, datetime):
-        return value.isoformat() + ("Z" if value.tzinfo is None else "")
-    if isinstance(value, (bytes, bytearray)):
-        return value.hex()
-    if isinstance(value, (list, tuple)):
-        return [cell(item) for item in cast(list[Any], value)]
-    if isinstance(value, dict):
-        return {str(key): cell(item) for key, item in cast(dict[Any, Any], value).items()}
-    return str(value)  # dates, times, intervals, decimals, UUIDs
 
 
 def _members(row: Row) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from callgate.app.audit import AuditedSink
 from callgate.app.caller import RelayCaller
 from callgate.app.descriptors import Descriptors, raise_limit
 from callgate.app.private_memory import keep_memory_private
+from callgate.app.running import check_state_folder
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
@@ -36,11 +37,13 @@ from callgate.recorder.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact import Redactor
 from callgate.recorder.retention import Retention
+from callgate.recorder.snapshots import Snapshots
 from callgate.recorder.tokens import TokenCounter
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 from callgate.sql.demo import make_demo_shop
 from callgate.sql.open_source import open_source
+from callgate.sql.record.queries import Queries
 from callgate.sql.record.source import RecordSource
 from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
@@ -73,10 +76,26 @@ class Outward:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """The recorder, and who reads what it keeps."""
+
+    recorder: Recorder
+    reader: Reader
+    snapshots: Snapshots
+    queries: Queries
+
+    async def close(self) -> None:
+        await self.queries.close()
+        self.snapshots.close()
+        self.reader.close()
+        await self.recorder.close()
+
+
+@dataclass(frozen=True, slots=True)
 class Gateway:
     relay: Relay
     sink: EventSink  # where what happens is told
-    recorder: Recorder | None
+    record: Record | None
     audit: AuditedSink | None
     exporter: ExportingSink | None
     api: HttpApi
@@ -101,8 +120,8 @@ class Gateway:
         for sink in (self.exporter, self.audit):
             if sink is not None:
                 await asyncio.to_thread(sink.close)
-        if self.recorder is not None:
-            await self.recorder.close()
+        if self.record is not None:
+            await self.record.close()
 
 
 async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
@@ -125,11 +144,12 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
     redact = redact_all(config)
     offers_record = config.record.offer
-    recorder = None
+    record = None
     if config.record.enabled:
-        recorder = make_recorder(config, keeps_store or offers_record, background)
-    if recorder is not None and offers_record:
-        upstreams.append(RecordSource(Excerpts(Reader(recorder), recorder.keeper.days_folder)))
+        record = make_record(config, keeps_store or offers_record, background)
+    recorder = record.recorder if record is not None else None
+    if record is not None and offers_record:
+        upstreams.append(RecordSource(Excerpts(record.reader, record.recorder.keeper.days_folder)))
     meter = CallMeter(recorder or _Unrecorded())
     audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, redact, background)
@@ -149,7 +169,8 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
         ApiParts(
             relay,
             RelayCaller(relay),
-            record=Reader(recorder) if recorder is not None else None,
+            record=record.reader if record is not None else None,
+            queries=record.queries if record is not None else None,
             feed=recorder.feed if recorder is not None else None,
             meter=meter,
             sources=source_facts(config),
@@ -172,7 +193,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     )
     listener = Listener(relay, mounted, _gate_rules(config.server), limits, sink)
     local_socket = LocalSocket(relay, sink)
-    return Gateway(relay, sink, recorder, audit, exporter, api, listener, local_socket, outward, sql_servers)
+    return Gateway(relay, sink, record, audit, exporter, api, listener, local_socket, outward, sql_servers)
 
 
 def _pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
@@ -212,7 +233,13 @@ def server_redactors(config: Config) -> dict[str, Redactor]:
     }
 
 
-def make_recorder(config: Config, keeps_store: bool, background: Background | None = None) -> Recorder:
+def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
+    recorder = _make_recorder(config, keeps_store, background)
+    snapshots = Snapshots(recorder)
+    return Record(recorder, Reader(recorder), snapshots, Queries(snapshots))
+
+
+def _make_recorder(config: Config, keeps_store: bool, background: Background | None) -> Recorder:
     record = config.record
     settings = RecorderSettings(
         record_folder(config),
@@ -229,6 +256,7 @@ def make_state_folder(config: Config) -> Path:
     folder = state_folder(config)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_state_folder(folder)
     except OSError as problem:
         raise SetupError(
             SETUP_STATE_FOLDER,

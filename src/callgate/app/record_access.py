@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.app.api_client import ApiClient, AppLine, HttpLine
-from callgate.app.build import build_gateway, make_recorder
+from callgate.app.build import build_gateway, make_record
 from callgate.app.running import find_running
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -16,7 +17,6 @@ from callgate.model.errors import SetupError
 from callgate.model.health import Health
 from callgate.model.offers import Offer
 from callgate.ports.caller import CalledTool, ToolCall
-from callgate.recorder.reader import Reader
 from callgate.upstreams.http_client import HttpClient
 
 
@@ -27,14 +27,16 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
         if running is not None:
             yield running
             return
-    recorder = make_recorder(loaded.config, keeps_store=True) if loaded.config.record.enabled else None
+    record = make_record(loaded.config, keeps_store=True) if loaded.config.record.enabled else None
     nobody = _Nobody()
-    record = Reader(recorder) if recorder is not None else None
+    parts = ApiParts(nobody, nobody)
+    if record is not None:
+        parts = replace(parts, record=record.reader, queries=record.queries)
     try:
-        yield ApiClient(AppLine(HttpApi(ApiParts(nobody, nobody, record)).app()))
+        yield ApiClient(AppLine(HttpApi(parts).app()))
     finally:
-        if recorder is not None:
-            await recorder.close()
+        if record is not None:
+            await record.close()
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 import callgate
+from callgate.config.private_folder import check_private_folder
 from callgate.config.show import fingerprint
 from callgate.config.specs import Config
 
@@ -46,9 +47,16 @@ def describe_self(config: Config, url: str, socket_path: Path) -> Running:
     return Running(os.getpid(), url, str(socket_path), fingerprint(config), callgate.__version__)
 
 
+def check_state_folder(folder: Path) -> None:
+    """Raises SetupError and OSError."""
+    check_private_folder(folder, "The state folder", "CALLGATE_STATE_DIR or [server] state_dir")
+
+
 def find_running(state_folder: Path) -> Running | None:
-    """The gateway of this state folder, if one is running."""
+    """The gateway of this state folder, if one is running. Raises SetupError when others could have written
+    its address: our token would be theirs."""
     try:
+        check_state_folder(state_folder)
         running = msgspec.json.decode((state_folder / _FILE).read_bytes(), type=Running)
     except (OSError, msgspec.DecodeError):
         return None

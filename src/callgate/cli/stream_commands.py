@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from callgate.app.loop import run_loop
 from callgate.app.record_access import live_api, not_running, record_api
 from callgate.cli.log import log_to_stderr
+from callgate.cli.private_file import private_file
 from callgate.cli.record_commands import CallFilter
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import print_json_line, stderr, stdout
@@ -112,11 +113,6 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
         run_loop(copy(file))
         file.flush()
         return
-    draft = output.with_name(output.name + ".part")  # whole, or not there
-    try:
-        with draft.open("wb") as file:
-            run_loop(copy(file))
-        draft.replace(output)
-    finally:
-        draft.unlink(missing_ok=True)
+    with private_file(output) as file:
+        run_loop(copy(file))
     stderr().print(f"{output}: {output.stat().st_size:,} bytes", style="dim", markup=False)

@@ -147,6 +147,9 @@ CALLER_TRANSFER_CODING = _code(
     rpc=INVALID_REQUEST,
     http=501,
 )
+CALLER_TOO_MANY_READS = _code(
+    "caller.too_many_reads", "Too many reads of the record run already", rpc=-31429, http=429
+)
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
 # --- we will not

@@ -78,24 +78,6 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """What a query answered."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    truncated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """SQL of a user: one SELECT over the record's views."""
-
-    sql: str
-    max_rows: int = 1000
-    timeout_s: float = 10.0
-
-
-@dataclass(frozen=True, slots=True)
 class Sums:
     """Of exchanges that clients began and that are over."""
 
@@ -220,10 +202,6 @@ class RecordReader(Protocol):
         ...
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]: ...
-
-    async def query(self, query: Query) -> Table:
-        """Raises CallerError for anything but one SELECT over the record."""
-        ...
 
     def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         """Whole rows of `rpc_events`, oldest first."""

@@ -29,6 +29,7 @@ ROW_GROUP_ROWS = 2048
 # Measured: half the CPU of the default size, and a commit of 8,000 rows writes whole row groups, not a log.
 # DuckDB does not remember the size, and takes the version of the format only for a new file.
 ATTACH = f"ATTACH '{{path}}' AS {{name}} (ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+ATTACH_SEALED = "ATTACH '{path}' AS {name} (READ_ONLY)"
 _CREATE = f"ATTACH '{{path}}' AS made (ROW_GROUP_SIZE {ROW_GROUP_ROWS}, STORAGE_VERSION 'v1.5.0')"
 _PASSING = ".part"
 _FILE_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.(\d{1,4}))?\.duckdb")
@@ -62,6 +63,11 @@ class Day:
                 size += path.stat().st_size
         return size
 
+    @property
+    def log_path(self) -> Path:
+        """DuckDB's log (WAL), which is there while something in it is not in the file itself."""
+        return _wal(self.path)
+
     def keep_private(self) -> None:
         """DuckDB makes its files for everyone to read, and its log (WAL) again and again. (The folder keeps
         others out in between; the umask is no help, it belongs to the whole process.)"""
@@ -74,7 +80,7 @@ class Day:
             path.unlink(missing_ok=True)
 
     def _files(self) -> tuple[Path, Path]:
-        return self.path, _wal(self.path)
+        return self.path, self.log_path
 
 
 def days_in(folder: Path) -> list[Day]:

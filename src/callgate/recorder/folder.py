@@ -4,6 +4,8 @@ import logging
 import os
 from pathlib import Path
 
+from callgate.config.private_folder import check_private_folder
+
 _log = logging.getLogger(__name__)
 
 
@@ -12,7 +14,8 @@ def journals_in(folder: Path) -> Path:
 
 
 def make_record_folder(folder: Path) -> Path:
-    """Made if need be, closed to others; returns the journals' folder in it. Raises OSError."""
+    """Made if need be, closed to others; returns the journals' folder in it. Raises OSError, and SetupError
+    when others own it or may write to it."""
     journal = journals_in(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(exist_ok=True, mode=0o700)
@@ -26,5 +29,6 @@ def make_record_folder(folder: Path) -> Path:
             _log.warning(
                 "others may look into %s, which holds the record: give it a folder of its own", folder
             )
+    check_private_folder(folder, "The record's folder", "[record] path")
     journal.mkdir(exist_ok=True, mode=0o700)
     return journal

@@ -165,6 +165,7 @@ class Keeper:
         for overdue in self._retention.overdue(store.days, day):
             store.drop(overdue)
             _log.info("the record of %s is no longer kept", overdue.path.name)
+        store.seal()
 
     def _needs_store(self) -> bool:
         """An open store costs 30 MB: a gateway that nobody has called yet does without."""

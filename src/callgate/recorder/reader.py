@@ -1,21 +1,18 @@
 """Reads the record; implements `ports.RecordReader`.
 
 A read drains what is pending first, so that a settled call is visible to every read at once. Each read has a
-cursor of its own, in a thread of its own: a slow one stops neither the relay nor the store.
+cursor of its own, in a thread of its own (`read_threads`): a slow one stops neither the relay nor the store.
 """
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 
-from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_RECORD_ELSEWHERE
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.errors import SetupError
 from callgate.ports.record_reader import (
     Backlog,
     EventFilter,
@@ -23,21 +20,19 @@ from callgate.ports.record_reader import (
     Extent,
     Order,
     Page,
-    Query,
     Row,
     SeenWrite,
     SessionFilter,
     SourceRequest,
     Stats,
-    Table,
 )
 from callgate.recorder import read_events, read_sessions, read_stats, read_writes
 from callgate.recorder.answered_rows import rows_of
 from callgate.recorder.day_files import days_in, passing_file
-from callgate.recorder.judge_query import judge_query
+from callgate.recorder.export_events import export_events
+from callgate.recorder.read_threads import Kind, Read, ReadThreads
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.store import Store
-from callgate.recorder.trouble import store_unreadable
+from callgate.recorder.trouble import record_elsewhere, store_unreadable
 
 _Found = TypeVar("_Found")
 
@@ -52,17 +47,13 @@ _EXTENT = """
 SELECT (SELECT count(*) FROM rpc_events), (SELECT count(*) FROM sessions),
     count(*), coalesce(sum(count), 0)::BIGINT FROM gaps
 """
-_EXPORT_OPTIONS = {
-    "jsonl": "FORMAT json",
-    "csv": "FORMAT csv, HEADER",
-    "parquet": "FORMAT parquet, COMPRESSION zstd",
-}
 _CHUNK_BYTES = 256 * 1024
 
 
 class Reader:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._threads = ReadThreads()
 
     async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
         def read(cursor: duckdb.DuckDBPyConnection) -> list[SourceRequest]:
@@ -111,7 +102,7 @@ class Reader:
             read_writes.mark_writes(connection, rows)
             return Page(rows, total, read_events.cursor_after(rows[-1]) if has_more else None)
 
-        return await self._read(read)
+        return await self._read(read, Kind.PAGE if which.text is None else Kind.SCAN)
 
     async def event(self, event_id: str) -> Row | None:
         def read(cursor: duckdb.DuckDBPyConnection) -> Row | None:
@@ -151,7 +142,7 @@ class Reader:
             wanted = read_stats.stats_query(which, width, rows)
             return read_stats.told_stats(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
 
-        return await self._read(read)
+        return await self._read(read, Kind.SCAN)
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
         until = datetime.now(UTC).replace(tzinfo=None)
@@ -159,40 +150,10 @@ class Reader:
             lambda cursor: read_writes.by_tool(read_writes.writes_between(cursor, since, until))
         )
 
-    async def query(self, query: Query) -> Table:
-        def read(cursor: duckdb.DuckDBPyConnection) -> Table:
-            judge_query(cursor, query.sql)
-            timer = threading.Timer(query.timeout_s, cursor.interrupt)
-            timer.start()
-            try:
-                answered = cursor.execute(query.sql)
-                rows: list[Any] = answered.fetchmany(query.max_rows + 1)
-            except duckdb.InterruptException as problem:
-                raise _bad_query(f"The query took longer than {query.timeout_s:g} s") from problem
-            except duckdb.Error as problem:
-                raise _bad_query(str(problem).partition("\n")[0]) from problem
-            finally:
-                timer.cancel()
-            columns = [column[0] for column in answered.description or ()]
-            return Table(columns, rows[: query.max_rows], len(rows) > query.max_rows)
-
-        return await self._read(read)
-
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
-        """Through a file beside the days, which is the one place DuckDB may write to."""
-        found = read_events.where(which)
         path = passing_file(self._recorder.keeper.days_folder, "export")
-        spelled = str(path.resolve()).replace("'", "''")
-
-        def write(cursor: duckdb.DuckDBPyConnection) -> None:
-            cursor.execute(
-                "COPY (SELECT * REPLACE (id::VARCHAR AS id) FROM rpc_events"  # noqa: S608
-                f" WHERE {found.sql} ORDER BY ts, id) TO '{spelled}' ({_EXPORT_OPTIONS[kind]})",
-                found.params,
-            )
-
         try:
-            await self._read(write)
+            await self._read(lambda cursor: export_events(cursor, path, kind, which), Kind.EXPORT)
             async for chunk in _chunks(path):
                 yield chunk
         finally:
@@ -213,28 +174,23 @@ class Reader:
     def backlog(self) -> Backlog:
         return self._recorder.backlog()
 
-    async def with_cursor(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    async def with_cursor(self, read: Read[_Found]) -> _Found:
         """For the other readers of this room."""
-        return await self._read(read)
+        return await self._read(read, Kind.SCAN)
 
-    async def _read(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    def close(self) -> None:
+        self._threads.close()
+
+    async def _read(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
         await self._flush()
-        return await self._read_flushed(read)
+        return await self._read_flushed(read, kind)
 
-    async def _read_flushed(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
+    async def _read_flushed(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
         store = self._recorder.keeper.store
         if store is None:
-            raise SetupError(
-                SETUP_RECORD_ELSEWHERE,
-                "Another process holds the record's store",
-                hint="Ask the gateway that was started first on this state folder",
-            )
-        reading = _Reading(store)
+            raise record_elsewhere()
         try:
-            return await asyncio.to_thread(reading.run, read)
-        except asyncio.CancelledError:
-            reading.give_up()
-            raise
+            return await self._threads.run(store, read, kind)
         except duckdb.Error as problem:
             raise store_unreadable(self._recorder.keeper.days_folder, problem) from problem
 
@@ -247,30 +203,6 @@ class Reader:
             lambda reached, error: loop.call_soon_threadsafe(_resolve, flushed, reached, error)
         )
         return await flushed
-
-
-class _Reading:
-    """One read in its thread. It ends when nobody waits for it any more: a search through every body takes
-    long, and there are few threads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._cursor: duckdb.DuckDBPyConnection | None = None
-        self._is_given_up = False
-
-    def run(self, read: Callable[[duckdb.DuckDBPyConnection], _Found]) -> _Found:
-        with self._store.cursor() as cursor:
-            self._cursor = cursor
-            if self._is_given_up:
-                raise duckdb.InterruptException("nobody waits for it")
-            return read(cursor)
-
-    def give_up(self) -> None:
-        """From another thread."""
-        self._is_given_up = True
-        if self._cursor is not None:
-            with suppress(duckdb.Error):  # it may be closed already
-                self._cursor.interrupt()
 
 
 def _first(answered: duckdb.DuckDBPyConnection) -> Row | None:
@@ -286,10 +218,6 @@ def _column(cursor: duckdb.DuckDBPyConnection, sql: str, params: list[Any]) -> l
 def _number(answered: duckdb.DuckDBPyConnection) -> int:
     found = answered.fetchone()
     return int(found[0]) if found is not None else 0
-
-
-def _bad_query(message: str) -> CallerError:
-    return CallerError(CALLER_BAD_PARAMS, message[:500])
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:

@@ -1,4 +1,7 @@
-"""The record's embedded store: one DuckDB file a day, all of them attached, and views that make them one.
+"""The record's embedded store: DuckDB files, all of them attached, and views that make them one.
+
+A day has one file, or several when it is long; the newest is written to. The others are sealed: opened for
+reading only, so that another process may read them at the same time (`copies`).
 
 A row lies in the file of the day on which it was stored, so that a batch is always one transaction of one
 file (DuckDB's limit), and how far each journal segment was read is part of it: a crash in between neither
@@ -7,30 +10,48 @@ file up, and only the watermark knows what was written.
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import os
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from callgate.recorder.day_files import ATTACH, SETTINGS, Day, days_in, make_file, sql_text
-from callgate.recorder.schema import bring_up_to_date, view_statements
-from callgate.recorder.sweep import move_open, sweep
+from callgate.recorder.copy_file import copy_open_file, copy_small_file
+from callgate.recorder.day_files import (
+    ATTACH,
+    ATTACH_SEALED,
+    SETTINGS,
+    Day,
+    days_in,
+    make_file,
+    passing_file,
+    sql_text,
+)
+from callgate.recorder.schema import bring_up_to_date, check_columns, is_up_to_date, view_statements
+from callgate.recorder.sweep import carry_sessions, has_open, move_open, sweep
 from callgate.recorder.write_batch import Batch, write_rows
 
 _log = logging.getLogger(__name__)
 
 
 class Store:
-    """Used from the store's thread; `cursor` hands out separate ones for reading elsewhere."""
+    """Used from the store's thread; `reading` hands out cursors for reading elsewhere."""
 
     def __init__(self, folder: Path, day: date) -> None:
         """`day`: the one that is written to. Raises duckdb.Error and OSError."""
         self._folder = folder
         folder.mkdir(exist_ok=True, mode=0o700)
         self._days: list[Day] = []  # newest first: that is the one written to
+        # Of each file that is not sealed a descriptor to copy it by. It stays open as long as DuckDB has the
+        # file: to close any descriptor of a file takes away all locks (fcntl) that the process has on it.
+        self._copied_by: dict[Day, int] = {}
+        self._readers = 0
+        self._gate = threading.Lock()  # over the number of readers
+        self.changes = 0  # grows with everything that a reader could see
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         try:
             self._shut_in()
@@ -41,7 +62,7 @@ class Store:
                     self._attach_old(older)
             self._begin(newest)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     @property
@@ -56,9 +77,58 @@ class Store:
 
     def close(self) -> None:
         self._connection.close()
+        while self._copied_by:
+            os.close(self._copied_by.popitem()[1])
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
+        """For a moment: nobody counts it (see `reading`)."""
         return self._connection.cursor()
+
+    @contextmanager
+    def reading(self) -> Generator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own, in any thread."""
+        with self._gate:
+            self._readers += 1
+            cursor = self.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+            with self._gate:
+                self._readers -= 1
+
+    @property
+    def has_readers(self) -> bool:
+        return bool(self._readers)
+
+    def seal(self) -> None:
+        """Opens for reading only what gets no more rows. Not while anybody reads, because DuckDB lets go of a
+        file with its last reader; it is tried again in the next round."""
+        with self._gate:
+            if self._readers:
+                return
+            for day in [day for day in self._days[1:] if day in self._copied_by]:
+                self._connection.execute(f"CHECKPOINT {day.name}")  # no log stays behind
+                self._connection.execute(f"DETACH {day.name}")
+                os.close(self._copied_by.pop(day))
+                self._attach_sealed(day)
+                self.changes += 1
+
+    def files_for_others(self) -> dict[str, Path]:
+        """Each database's quoted name, the newest first, and a file that another process may read: the sealed
+        file itself, or a copy, which whoever asked removes. Nothing is written meanwhile: it is the store's
+        thread that asks."""
+        files: dict[str, Path] = {}
+        for day in self._days:
+            files[day.name] = self._copy(day) if day in self._copied_by else day.path
+        return files
+
+    def _copy(self, day: Day) -> Path:
+        copy = passing_file(self._folder, "snapshot")
+        copy_open_file(self._copied_by[day], copy)
+        with suppress(FileNotFoundError):
+            copy_small_file(day.log_path, copy.with_name(f"{copy.name}.wal"))
+        return copy
 
     def turn_to(self, day: date) -> None:
         """The next day that is written to; nothing if it is that already."""
@@ -79,8 +149,10 @@ class Store:
         return marks
 
     def forget_watermark(self, segment: str) -> None:
-        for day in self._days:
-            self._connection.execute(f"DELETE FROM {day.name}.watermarks WHERE segment = ?", [segment])  # noqa: S608
+        """In the file that is written to. What a sealed one knows of a segment that is gone does no harm: its
+        name never comes again."""
+        newest = self._days[0].name
+        self._connection.execute(f"DELETE FROM {newest}.watermarks WHERE segment = ?", [segment])  # noqa: S608
 
     def write(self, batch: Batch) -> None:
         """All of it or, with an error, nothing."""
@@ -93,15 +165,16 @@ class Store:
 
     def sweep(self, living: Iterable[str]) -> None:
         """Ends what writers that are no longer living left open."""
-        writers = list(living)
-        for day in self._days:
-            self._in_transaction(lambda day=day: sweep(self._connection, day.name, writers))
+        writers, newest = list(living), self._days[0].name
+        self._in_transaction(lambda: sweep(self._connection, newest, writers))
 
     def drop(self, day: Day) -> None:
         """Everything of that day, at once: DELETE never shrinks a DuckDB file."""
         self._days.remove(day)
         self._make_views()
         self._connection.execute(f"DETACH {day.name}")
+        if day in self._copied_by:
+            os.close(self._copied_by.pop(day))
         day.unlink()
 
     def _write(self, batch: Batch) -> None:
@@ -116,6 +189,7 @@ class Store:
         try:
             step()
             self._connection.commit()
+            self.changes += 1
         except BaseException:
             with suppress(duckdb.Error):  # it may have rolled back already; the first error is to be told
                 self._connection.rollback()
@@ -134,23 +208,45 @@ class Store:
         self._attach(day)
         self._days.insert(0, day)
         for older in self._days[1:]:
-            move_open(self._connection, older.name, day.name)
+            if older in self._copied_by:
+                move_open(self._connection, older.name, day.name)
+        if len(self._days) > 1:
+            carry_sessions(self._connection, [one.name for one in self._days])
         self._make_views()
+        self.seal()
 
     def _attach(self, day: Day) -> None:
         self._connection.execute(ATTACH.format(path=sql_text(day.path.resolve()), name=day.name))
+        self._copied_by[day] = os.open(day.path, os.O_RDONLY | os.O_CLOEXEC)
         bring_up_to_date(self._connection, day.name)
         day.keep_private()
+
+    def _attach_sealed(self, day: Day) -> None:
+        self._connection.execute(ATTACH_SEALED.format(path=sql_text(day.path.resolve()), name=day.name))
 
     def _attach_old(self, day: Day) -> None:
         """One damaged day takes no other with it."""
         try:
-            self._attach(day)
+            if day.log_path.exists() or not self._attach_as_it_is(day):
+                self._attach(day)
+            check_columns(self._connection, day.name)
         except duckdb.Error as problem:
             _log.error("the record of %s cannot be read: %s", day.path, str(problem).partition("\n")[0])
             return
         self._days.insert(0, day)
 
+    def _attach_as_it_is(self, day: Day) -> bool:
+        """False: something must still be written to it, and it is not attached."""
+        self._attach_sealed(day)
+        if is_up_to_date(self._connection, day.name) and not has_open(self._connection, day.name):
+            return True
+        self._connection.execute(f"DETACH {day.name}")
+        return False
+
     def _make_views(self) -> None:
-        for statement in view_statements([day.name for day in self._days]):
+        for statement in self.view_statements():
             self._connection.execute(statement)
+        self.changes += 1
+
+    def view_statements(self) -> list[str]:
+        return view_statements([day.name for day in self._days])

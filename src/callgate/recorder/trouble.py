@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from callgate.model.error_codes import SETUP_STATE_FOLDER
+from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 
 _log = logging.getLogger(__name__)
@@ -84,6 +84,22 @@ def store_unreadable(path: Path, problem: duckdb.Error) -> SetupError:
         SETUP_STATE_FOLDER,
         f"The record {path} cannot be read: {_first_line(problem)}",
         hint=f"If the file is damaged, move it and {path.name}.wal away and a new one is begun",
+    )
+
+
+def store_uncopied(folder: Path, problem: Exception) -> SetupError:
+    return SetupError(
+        SETUP_STATE_FOLDER,
+        f"No copy of the record can be made in {folder}: {_first_line(problem)}",
+        hint="SQL over the record reads a copy of its newest file, 64 MiB at most: make room there",
+    )
+
+
+def record_elsewhere() -> SetupError:
+    return SetupError(
+        SETUP_RECORD_ELSEWHERE,
+        "Another process holds the record's store",
+        hint="Ask the gateway that was started first on this state folder",
     )
 
 

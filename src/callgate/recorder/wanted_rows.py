@@ -4,15 +4,14 @@ Only ever too much, never too little: what is not understood wants everything. N
 be read; it keeps an excerpt from copying bodies that nobody asked for.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
 import duckdb
 import msgspec
 
-from callgate.recorder.judge_query import VIEWS, nodes_of
-from callgate.recorder.schema import TABLES
+from callgate.recorder.schema import TABLES, VIEWS
 
 BODIES = frozenset({"request_json", "response_json"})
 # A statement that names any other column may mean a whole row (`SELECT e FROM rpc_events e`).
@@ -36,7 +35,7 @@ def wanted_by(cursor: duckdb.DuckDBPyConnection, statements: Sequence[str]) -> W
         tree = _tree(cursor, sql)
         if tree is None:
             return Wanted()
-        nodes = list(nodes_of(tree))
+        nodes = list(_nodes_of(tree))
         named = {str(node["table_name"]).lower() for node in nodes if node.get("type") == "BASE_TABLE"}
         # A catalogue tells of all tables, and how many rows they have.
         tables |= named & VIEWS if named and named <= VIEWS and not _asks_catalogue(nodes) else VIEWS
@@ -81,3 +80,16 @@ def _is_narrow(node: dict[str, Any], known: Set[str]) -> bool:
         return node.get("ref_type") != "NATURAL" and not using & BODIES
     is_source = "sample" in node and "alias" in node  # what a table reference has, and nothing else
     return not is_source or kind in _PLAIN_SOURCES
+
+
+def _nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
+    """By hand and not by recursion: the tree is as deep as the caller likes."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            node = cast(dict[str, Any], value)
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(value, list):
+            waiting.extend(cast(list[Any], value))

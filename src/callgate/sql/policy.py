@@ -36,6 +36,7 @@ class Policy:
     allow_ddl: bool = False
     allow_functions: frozenset[str] = frozenset()
     require_qualified: bool = False
+    only_tables: frozenset[str] = frozenset()  # nothing else may be read; empty: any table
     schema: str | None = None
     from_environment: bool = False
     about: str = ""

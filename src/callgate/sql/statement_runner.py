@@ -1,11 +1,7 @@
 """StatementRunner: from a text to an answer, for every tool of one source: judge, run, say what it was.
 
-Owns the cache of verdicts and the thread for long texts. Must not know tools or their arguments.
+Must not know tools or their arguments.
 """
-
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,15 +12,11 @@ from callgate.model.verdict import Deny
 from callgate.sql.catalogue.like import like_exactly
 from callgate.sql.catalogue.reader import Catalogue
 from callgate.sql.driver import Driver
-from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
+from callgate.sql.judge_thread import JudgeThread
 from callgate.sql.policy import Policy
 from callgate.sql.results.answer import answer_error, answer_results
 
-# A verdict depends on text and policy alone. 256 texts of 10,000 characters at most: under 10 MB.
-_REMEMBERED_VERDICTS = 256
-# The parser takes about 5 µs a character: longer texts would hold the event loop for milliseconds.
-_JUDGED_ON_LOOP_CHARS = 500
 _MAX_CANDIDATES = 3  # enough to recognise the right one by
 _UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
 
@@ -43,21 +35,14 @@ class StatementRunner:
         self._catalogue = catalogue
         self.policy = policy
         self.driver = driver
-        self._judge = lru_cache(maxsize=_REMEMBERED_VERDICTS)(partial(judge, policy=policy))
-        # Importing the parser takes 95 ms: the first judgement always happens in this thread.
-        self._judge_thread = ThreadPoolExecutor(1, thread_name_prefix="callgate-judge")
-        self._parser_is_loaded = False
+        self._judge = JudgeThread(policy)
 
     def load_parser(self) -> None:
         """In the background, before the first statement comes."""
-        self._judge_thread.submit(self._judge, "SELECT 1")
+        self._judge.load_parser()
 
     async def judged(self, sql: str) -> Judgement:
-        if self._parser_is_loaded and len(sql) <= _JUDGED_ON_LOOP_CHARS:
-            return self._judge(sql)
-        judgement = await asyncio.get_running_loop().run_in_executor(self._judge_thread, self._judge, sql)
-        self._parser_is_loaded = True
-        return judgement
+        return await self._judge.judged(sql)
 
     async def answer(self, request: Request, hop: Hop) -> bytes:
         """The tool's raw result. A refusal or a failure is an answer too, and teaches."""
@@ -97,7 +82,7 @@ class StatementRunner:
         return f"Did you mean {' or '.join(found)}?" if found else ""
 
     def close(self) -> None:
-        self._judge_thread.shutdown(wait=True, cancel_futures=True)
+        self._judge.close()
 
     def _facts(self, request: Request) -> StatementFacts:
         judgement = request.judgement

@@ -39,7 +39,7 @@ LIMIT 100`,
     sql: `SELECT source_id, unnest(tables) AS table_name, count(*) AS statements, sum(rows) AS rows_read
 FROM rpc_events
 WHERE sql IS NOT NULL AND verdict = 'allow'
-GROUP BY ALL
+GROUP BY source_id, table_name
 ORDER BY statements DESC
 LIMIT 50`,
   },

@@ -19,6 +19,7 @@ from contextlib import suppress
 
 import duckdb
 
+from callgate.sql.duckdb.attach_files import AttachedFiles
 from callgate.sql.duckdb.check_file import MEMORY_PATH
 from callgate.sql.duckdb.frames import (
     OPENING,
@@ -67,6 +68,7 @@ class _Child:
         self._lock = threading.Lock()  # over the database, the jobs and stdout
         self._database: duckdb.DuckDBPyConnection | None = None
         self._identity: tuple[int, int] | None = None
+        self._attached = AttachedFiles()
         self._jobs: dict[int, _Job] = {}
 
     def obey(self, order: Run | Stop) -> None:
@@ -101,7 +103,7 @@ class _Child:
             return Failed(job.run.job_id, STOPPED if job.is_stopped.is_set() else kind, message, len(results))
 
         try:
-            job.connection = self._connect()
+            job.connection = self._connect(job.run)
         except (duckdb.Error, OSError, MemoryError) as error:
             return failed(OPENING, str(error))
         try:
@@ -121,14 +123,17 @@ class _Child:
                 job.connection.close()
         return Done(job.run.job_id, tuple(results))
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self, run: Run) -> duckdb.DuckDBPyConnection:
         with self._lock:
             # A file that was put in the old one's place is opened as soon as nobody reads the old one.
             if len(self._jobs) == 1 and identity_of(self._setup.path) != self._identity:
                 self._close_database()
             if self._database is None:
                 self._identity = identity_of(self._setup.path)
-                self._database = open_database(self._setup.path, read_only=self._setup.read_only)
+                setup = self._setup
+                self._database = open_database(setup.path, read_only=setup.read_only, folder=setup.folder)
+            if run.attached is not None:
+                self._attached.become(run.attached, self._database)
             return self._database.cursor()
 
     def _close_database(self) -> None:

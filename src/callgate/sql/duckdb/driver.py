@@ -10,10 +10,11 @@ import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallgateError, SourceError
-from callgate.sql.driver import Column, StatementResult
+from callgate.sql.driver import Cell, Column, StatementResult
 from callgate.sql.duckdb.check_file import check_file, explain_opening
 from callgate.sql.duckdb.engine_process import EngineGone, EngineProcess, EngineRetired
 from callgate.sql.duckdb.failures import (
@@ -194,7 +195,7 @@ def _result(statement: Statement, rows: Rows) -> StatementResult:
     return StatementResult(
         statement_type=statement.statement_type,
         columns=tuple(Column(name, kind) for name, kind in rows.columns),
-        rows=rows.rows,
+        rows=cast("tuple[tuple[Cell, ...], ...]", rows.rows),  # flat: it was not asked for `as_json`
         row_count=rows.affected if statement.is_write else len(rows.rows),
         elapsed_ms=rows.elapsed_ms,
         truncated=rows.truncated,

@@ -4,6 +4,7 @@ JSON and not MessagePack, which has no integers beyond 64 bits (a HUGEINT has 12
 """
 
 import struct
+from typing import Any
 
 import msgspec
 
@@ -20,6 +21,7 @@ class Setup(msgspec.Struct, tag="setup", frozen=True):
     read_only: bool
     statement_types: frozenset[str]  # by DuckDB's own parser; the wall behind the guard
     data_bytes: int  # of the whole process
+    folder: str = ""  # what a `Run` may attach lies in it; empty: nothing may be attached
 
 
 class StatementOrder(msgspec.Struct, frozen=True):
@@ -28,11 +30,21 @@ class StatementOrder(msgspec.Struct, frozen=True):
     max_rows: int
     character_limit: int
     cell_bytes: int
+    # Values as JSON has them (lists, objects, moments of ISO 8601), and not as DuckDB writes them.
+    as_json: bool = False
+
+
+class Attached(msgspec.Struct, frozen=True):
+    """Files that are read as one database."""
+
+    files: dict[str, str]  # a quoted name, and the file's path
+    views: tuple[str, ...]  # the statements that make them one
 
 
 class Run(msgspec.Struct, tag="run", frozen=True):
     job_id: int
     statements: tuple[StatementOrder, ...]
+    attached: Attached | None = None
 
 
 class Stop(msgspec.Struct, tag="stop", frozen=True):
@@ -41,7 +53,7 @@ class Stop(msgspec.Struct, tag="stop", frozen=True):
 
 class Rows(msgspec.Struct, frozen=True):
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Cell | list[Any] | dict[str, Any], ...], ...]  # nested only `as_json`
     affected: int
     elapsed_ms: float
     truncated: bool

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from callgate.sql.duckdb.engine_process import EngineGone, EngineProcess, Mailbox
-from callgate.sql.duckdb.frames import Report, Run, StatementOrder, Stop
+from callgate.sql.duckdb.frames import Attached, Report, Run, StatementOrder, Stop
 
 # What an interrupt does not end within this is one long call into a built-in function: only killing the
 # process ends that. Below the pool's own patience (workers.pool.GRACE_S), so that the worker comes back.
@@ -26,7 +26,12 @@ class Lane:
     def move_to(self, process: EngineProcess) -> None:
         self._process = process
 
-    def run(self, statements: tuple[StatementOrder, ...], is_stopped: Callable[[], bool]) -> Report:
+    def run(
+        self,
+        statements: tuple[StatementOrder, ...],
+        is_stopped: Callable[[], bool],
+        attached: Attached | None = None,
+    ) -> Report:
         """In the worker's thread. Raises `EngineGone` when the process ends before it reports.
 
         And `EngineRetired` when it takes no more jobs: nothing has run then.
@@ -36,7 +41,7 @@ class Lane:
         self._mailbox = mailbox
         if is_stopped():  # before there was a mailbox to be told in
             self.interrupt()
-        job_id = self._process.begin(lambda job_id: Run(job_id, statements), mailbox)
+        job_id = self._process.begin(lambda job_id: Run(job_id, statements, attached), mailbox)
         kill_at: float | None = None
         while True:
             try:

@@ -16,7 +16,6 @@ MEMORY_LIMIT = "768MiB"
 THREADS = 2
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
@@ -28,13 +27,19 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # SELECT * FROM name must never find a Python variable of that name.
     "python_enable_replacements": False,
     "python_scan_all_frames": False,
-    "lock_configuration": True,
 }
 
 
-def open_database(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def open_database(path: str, *, read_only: bool, folder: str = "") -> duckdb.DuckDBPyConnection:
+    """`folder`: whose files may be attached; no other."""
     # DuckDB has no read-only database in memory: it would be empty for ever.
-    return duckdb.connect(path, read_only=read_only and path != MEMORY_PATH, config=dict(_SETTINGS))
+    database = duckdb.connect(path, read_only=read_only and path != MEMORY_PATH, config=dict(_SETTINGS))
+    if folder:  # in this order: DuckDB takes it from an open database only, and before access is switched off
+        spelled = folder.replace("'", "''")
+        database.execute(f"SET allowed_directories = ['{spelled}/']")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET lock_configuration = true")
+    return database
 
 
 def identity_of(path: str) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ Rules
 2. LIMIT is never rewritten: rows are fetched until one more than allowed is there, so `truncated` is exact.
 3. Types that Python cannot hold faithfully (an INTERVAL's months, nanoseconds, times with a zone, 'infinity',
    nested values) are turned into text by DuckDB itself: the query is asked again as the inner part of
-   `SELECT CAST(#1 AS VARCHAR) … FROM (…)`. Its types are bound first; it runs once.
+   `SELECT CAST(#1 AS VARCHAR) … FROM (…)`. Its types are bound first; it runs once. Not so `as_json`.
 """
 
 import re
@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 import duckdb
+import msgspec
 from duckdb.sqltypes import DuckDBPyType
 
 from callgate.sql.driver import Cell
 from callgate.sql.duckdb.frames import Rows, StatementOrder
+from callgate.sql.duckdb.json_cells import JsonCell, json_cell
 from callgate.sql.results.cells import to_cell
 
 _BATCH_ROWS = 64  # a batch of long texts is still a few MB
@@ -82,7 +84,7 @@ def _begin(
     connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, order: StatementOrder
 ) -> Description:
     parameters = list(order.parameters) or None
-    if statement.type.name not in _QUERIES:
+    if statement.type.name not in _QUERIES or order.as_json:
         connection.execute(statement, parameters)
         return connection.description or ()
     description = connection.sql(statement, params=parameters).description
@@ -124,18 +126,27 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ..
 
 def _limited(
     rows: Iterator[tuple[object, ...]], description: Description, order: StatementOrder
-) -> tuple[tuple[tuple[Cell, ...], ...], bool]:
+) -> tuple[tuple[tuple[JsonCell, ...], ...], bool]:
     kinds = [kind.id for _, kind, *_ in description]
-    shown: list[tuple[Cell, ...]] = []
+    make, cell_bytes = _cell, order.cell_bytes
+    if order.as_json:  # whose cells may be so long that a row of many would pass any limit
+        make, cell_bytes = json_cell, min(cell_bytes, order.character_limit // max(len(kinds), 1))
+    shown: list[tuple[JsonCell, ...]] = []
     characters = 0
     for raw in rows:
         # More characters than the reply may have: the rest would only be thrown away.
         if len(shown) == order.max_rows or characters > order.character_limit:
             return tuple(shown), True
-        row = tuple(_cell(value, kind, order.cell_bytes) for value, kind in zip(raw, kinds, strict=True))
-        characters += sum(len(cell) if isinstance(cell, str) else 1 for cell in row)
+        row = tuple(make(value, kind, cell_bytes) for value, kind in zip(raw, kinds, strict=True))
+        characters += sum(_characters(cell) for cell in row)
         shown.append(row)
     return tuple(shown), False
+
+
+def _characters(cell: JsonCell) -> int:
+    if isinstance(cell, str):
+        return len(cell)
+    return len(msgspec.json.encode(cell)) if isinstance(cell, list | dict) else 1
 
 
 def _cell(value: object, kind: str, limit_bytes: int) -> Cell:

@@ -6,6 +6,7 @@
     calls            every name before a parenthesis must be allowed
     needles          what a text is searched for must be short and written out
     parse            sqlglot: allow-listed roots, no forbidden node anywhere, tables touched
+    cte_names        which names in FROM are those of CTEs
     long_lists       written-out values, shortened for the parser
     defined          the table and the query inside a CREATE or ALTER
 

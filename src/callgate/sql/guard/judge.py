@@ -54,6 +54,8 @@ def _judge_all(sql: str, drafts: list[tuple[Token, ...]], policy: Policy) -> Jud
             deny = None if follows else refusals.open_transaction(policy)
         if deny is None and policy.require_qualified:
             deny = _qualified(statement, policy)
+        if deny is None and policy.only_tables:
+            deny = _listed(statement, policy)
         if deny is not None:
             return Judgement(_counted(deny, number, len(drafts)), tuple(statements))
     if transaction.is_open:
@@ -106,6 +108,11 @@ def _qualified(statement: Statement, policy: Policy) -> Deny | None:
         and not table.lower().startswith(vocabulary.bare_prefixes)
     )
     return refusals.unqualified(bare, policy) if bare else None
+
+
+def _listed(statement: Statement, policy: Policy) -> Deny | None:
+    strange = [table for table in statement.tables if table.lower() not in policy.only_tables]
+    return refusals.unlisted_table(strange[0], policy) if strange else None
 
 
 def _counted(deny: Deny, number: int, count: int) -> Deny:

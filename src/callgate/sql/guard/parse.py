@@ -1,4 +1,4 @@
-"""The parser's opinion: sqlglot on one statement, default deny. The only module that knows sqlglot.
+"""The parser's opinion: sqlglot on one statement, default deny. With `cte_names` all that knows sqlglot.
 
 Rules
 1. sqlglot is shown our lexer's tokens in the dialect's canonical spelling: comments, quotes and odd blanks
@@ -21,6 +21,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 from callgate.sql.dialect import Dialect, Fault, Tokens, VerbClass
+from callgate.sql.guard.cte_names import names_cte
 from callgate.sql.guard.long_lists import without_long_lists
 from callgate.sql.policy import Policy
 from callgate.sql.tokens import Token
@@ -167,10 +168,6 @@ def _aliases(tree: exp.Expr) -> dict[str, str]:
 
 def _tables(tree: exp.Expr, dialect: Dialect) -> Iterator[str]:
     fold_name = dialect.grammar.fold_name
-    cte_names = {
-        fold_name(cte.alias, is_quoted=_is_quoted(cast("Any", cte).args.get("alias")))
-        for cte in tree.find_all(exp.CTE)
-    }
     aliases = _aliases(tree)
     for table in tree.find_all(exp.Table):
         # The name behind INDEXED BY is a table inside a table to sqlglot, and an index to SQLite.
@@ -178,21 +175,15 @@ def _tables(tree: exp.Expr, dialect: Dialect) -> Iterator[str]:
             written = _written(table)
             if written.lower() in aliases and not table.alias:
                 continue
-            if fold_name(written, is_quoted=_is_quoted(table)) not in cte_names:
+            if len(table.parts) > 1 or not names_cte(table, table.this, fold_name):
                 yield written
     # `x IN t` reads a table that sqlglot takes for a column.
     for membership in tree.find_all(exp.In):
         field = cast("Any", membership).args.get("field")
-        if isinstance(field, exp.Column):
-            written = ".".join(part.name for part in field.parts)
-            if fold_name(written, is_quoted=_is_quoted(field)) not in cte_names:
-                yield written
-
-
-def _is_quoted(node: object) -> bool:
-    """Whether the name itself, the last part of it, was written in quotes."""
-    name = node.this if isinstance(node, exp.Expr) else None
-    return isinstance(name, exp.Identifier) and bool(cast("Any", name).args.get("quoted"))
+        if isinstance(field, exp.Column) and not (
+            len(field.parts) == 1 and names_cte(field, field.this, fold_name)
+        ):
+            yield ".".join(part.name for part in field.parts)
 
 
 def _written(table: exp.Table) -> str:

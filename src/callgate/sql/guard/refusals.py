@@ -115,6 +115,15 @@ def hidden_table(name: str, policy: Policy) -> Deny:
     )
 
 
+def unlisted_table(name: str, policy: Policy) -> Deny:
+    return Deny(
+        codes.REFUSED_FORBIDDEN,
+        "unlisted_table",
+        f"there is no table {name[:100]!r} here; there are {', '.join(sorted(policy.only_tables))}.",
+        "Read those tables only.",
+    )
+
+
 def system_table_write(name: str) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,

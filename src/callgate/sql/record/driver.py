@@ -4,7 +4,6 @@ Implements `driver.Driver`. What a DuckDB source is held to holds here too: a pr
 of memory, time-outs that kill, no file and no network beside the one file.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -17,12 +16,11 @@ from callgate.sql.duckdb.driver import DuckdbDriver
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy
 from callgate.sql.posture import Posture
+from callgate.sql.record.turns import Turns
 
 
 class ExcerptDriver:
-    def __init__(
-        self, excerpts: RecordExcerpts, principal: str, policy: Policy, turns: asyncio.Semaphore
-    ) -> None:
+    def __init__(self, excerpts: RecordExcerpts, principal: str, policy: Policy, turns: Turns) -> None:
         """`turns`: how many calls of all principals run at once."""
         self._excerpts = excerpts
         self._principal = principal
@@ -35,19 +33,13 @@ class ExcerptDriver:
         return f"DuckDB {version('duckdb')}"
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
-        try:
-            async with asyncio.timeout(self._policy.limits.timeout_s):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise SourceError(
-                codes.SOURCE_TIMEOUT,
-                "Other queries of the record are still running.",
-                hint="Try again in a moment.",
-            ) from None
-        try:
+        busy = SourceError(
+            codes.SOURCE_TIMEOUT,
+            "Other queries of the record are still running.",
+            hint="Try again in a moment.",
+        )
+        async with self._turns.taken(self._policy.limits.timeout_s, busy):
             return await self._run(statements)
-        finally:
-            self._turns.release()
 
     def placeholder(self, index: int) -> str:
         return f"${index}"

@@ -3,7 +3,6 @@
 Whose rows a call sees is decided by the session it comes from, never by anything the caller writes.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from callgate.model.envelope import Era
@@ -18,6 +17,7 @@ from callgate.ports.upstream import Asker
 from callgate.sql.duckdb.dialect import DUCKDB
 from callgate.sql.policy import policy_of
 from callgate.sql.record.driver import ExcerptDriver
+from callgate.sql.record.turns import Turns
 from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
 
@@ -41,7 +41,7 @@ class RecordSource:
     def __init__(self, excerpts: RecordExcerpts) -> None:
         self._excerpts = excerpts
         self._policy = policy_of(_SETTINGS, DUCKDB)
-        self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
+        self._turns = Turns(_MAX_AT_ONCE)
         self._servers: dict[Principal, SqlServer] = {}  # as many as the operator has tokens
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:

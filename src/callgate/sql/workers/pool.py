@@ -54,13 +54,17 @@ class Pool(Generic[Connection]):
         self._waiting: deque[asyncio.Future[Worker[Connection]]] = deque()
         self._closed = False
 
-    async def run(self, work: "Callable[[Connection, Job[Connection, Answer]], Answer]") -> Answer:
+    async def run(
+        self, work: "Callable[[Connection, Job[Connection, Answer]], Answer]", timeout_s: float | None = None
+    ) -> Answer:
+        """`timeout_s`: another limit than the pool's for this job."""
         worker = await self._take()
         loop = asyncio.get_running_loop()
         job: Job[Connection, Answer] = Job(work)
         self._busy[worker] = job
         worker.submit(job, lambda: _post(loop, lambda: self._finish(worker, job)))
-        watchdog = loop.call_later(self._timeout_s, self._stop, worker, job, StopReason.TIMEOUT)
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        watchdog = loop.call_later(limit_s, self._stop, worker, job, StopReason.TIMEOUT)
         try:
             return await job.answer
         except asyncio.CancelledError:
