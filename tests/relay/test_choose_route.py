@@ -9,6 +9,8 @@ from callgate.model.errors import CallerError
 from callgate.model.offers import Kind
 from callgate.relay.catalog import Catalog, Native, build_catalog
 from callgate.relay.choose_route import by_name, by_reference, by_uri
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import encode_error_object
 
 
 def catalog(kind: Kind, **by_server: list[str]) -> Catalog:
@@ -117,3 +119,16 @@ def test_a_request_without_a_name_is_the_callers_error(params: bytes) -> None:
     with pytest.raises(CallerError) as caught:
         by_uri(params, RESOURCES, TEMPLATES)
     assert caught.value.code.code == "caller.bad_params"
+
+
+@pytest.mark.parametrize("name", [{f"k{n}": 1 for n in range(100_000)}, "n" * 1_000_000, ["x"] * 100_000])
+def test_a_reference_of_any_size_is_a_short_error(name: Any) -> None:
+    with pytest.raises(CallerError) as caught:
+        by_reference(raw(ref={"type": "ref/prompt", "name": name}), PROMPTS, TEMPLATES)
+    assert len(encode_error_object(fault_of(caught.value))) < 3_000
+
+
+def test_a_uri_of_any_size_is_a_short_error() -> None:
+    with pytest.raises(CallerError) as caught:
+        by_uri(raw(uri="x://" + "u" * 1_000_000), RESOURCES, TEMPLATES)
+    assert len(encode_error_object(fault_of(caught.value))) < 5_000

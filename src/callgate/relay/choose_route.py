@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
 
 import msgspec
 
@@ -16,7 +15,7 @@ from callgate.model.error_codes import (
 from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, Route
 from callgate.relay.catalog import Catalog
-from callgate.wire.params import peek, text_of, value_of, with_member
+from callgate.wire.params import peek, text_of, with_member
 
 _EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
@@ -100,20 +99,34 @@ def _matches(template: str, uri: str) -> bool:
     return True
 
 
+class _Reference(msgspec.Struct):
+    type: msgspec.Raw = msgspec.Raw()
+    name: msgspec.Raw = msgspec.Raw()
+    uri: msgspec.Raw = msgspec.Raw()
+
+
+def _read_reference(raw: bytes) -> _Reference:
+    try:
+        return msgspec.json.decode(raw, type=_Reference)
+    except msgspec.DecodeError:  # no object, or none that can be read
+        return _Reference()
+
+
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
     """`completion/complete`: what its `ref` points at."""
     raw_ref = bytes(peek(params).ref)
-    ref = cast(dict[str, Any], value_of(msgspec.Raw(raw_ref)) if raw_ref[:1] == b"{" else {}) or {}
-    kind = ref.get("type")
+    ref = _read_reference(raw_ref)
+    kind = text_of(ref.type)
     if kind == "ref/prompt":
-        catalog, key = prompts, "name"
+        catalog, key, named = prompts, "name", text_of(ref.name)
     elif kind == "ref/resource":
-        catalog, key = templates, "uri"
+        catalog, key, named = templates, "uri", text_of(ref.uri)
     else:
         raise CallerError(
             CALLER_BAD_PARAMS, 'completion/complete needs a "ref" of type ref/prompt or ref/resource'
         )
-    named = str(ref.get(key))
+    if named is None:
+        raise CallerError(CALLER_BAD_PARAMS, f'A "ref" of type {kind} needs a "{key}", a string')
     offer = catalog.by_public_name.get(named)
     if offer is None:
         code = CALLER_UNKNOWN_PROMPT if key == "name" else CALLER_UNKNOWN_RESOURCE
