@@ -205,6 +205,7 @@ class ServerShape(msgspec.Struct, kw_only=True):
     engine: str | None  # of a database
     mode: Literal["read_only", "write"] | None  # of a database
     stderr_tail: list[str]
+    notes: list[str]  # what is left out or renamed of what it lists: too much, or an address of another's
     recent: RecentCalls | None  # null: calls are not recorded, or the record cannot be read now
     tools: list[ToolShape]
     tokens: int  # of all its tools

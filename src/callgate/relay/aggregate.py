@@ -75,11 +75,10 @@ class AggregatePath:
     async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
         exchange.server_name = AGGREGATE
         catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
-        modern = exchange.arrival.envelope.era is Era.MODERN
-        hints = (ttl_ms, is_public) if modern else None
         if self._search is not None and kind is Kind.TOOL:
             catalog = self._search.catalog
-        return Reply(result=own_answers.list_result(kind, catalog, hints))
+        era = exchange.arrival.envelope.era
+        return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
 
     async def _route(self, exchange: Exchange, asker: Asker) -> Routed:
         """Raises CallerError when nothing of ours is meant."""
@@ -97,7 +96,7 @@ class AggregatePath:
             case "resources/read":
                 resources = await listings.known(Kind.RESOURCE, asker)
                 templates = await listings.known(Kind.TEMPLATE, asker)
-                return by_uri(arrival.params, resources, templates)[0]
+                return by_uri(arrival.params, resources, templates, listings.territory)[0]
             case "completion/complete":
                 prompts = await listings.known(Kind.PROMPT, asker)
                 return by_reference(arrival.params, prompts, await listings.known(Kind.TEMPLATE, asker))
@@ -142,6 +141,6 @@ class AggregatePath:
         arrival, listings = exchange.arrival, self._path.listings
         resources = await listings.known(Kind.RESOURCE, asker)
         templates = await listings.known(Kind.TEMPLATE, asker)
-        routed, route = by_uri(arrival.params, resources, templates)
+        routed, route = by_uri(arrival.params, resources, templates, listings.territory)
         public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
         return self._path.subscribe(exchange, route, public, routed.params, asker)

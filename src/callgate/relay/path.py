@@ -30,13 +30,13 @@ class Path:
     def __init__(
         self,
         upstreams: Mapping[str, Upstream],
+        listings: Listings,
         deny_destructive: bool,
         bridge: BridgeSettings,
         overheard: Overheard,
-        briefly_named: str | None = None,
     ) -> None:
         self.upstreams = upstreams
-        self.listings = Listings(upstreams, deny_destructive, briefly_named)
+        self.listings = listings
         self.ears = Ears()
         self.denies = deny_destructive
         self.parked = ParkedCalls(bridge, overheard)

@@ -65,6 +65,10 @@ class SqlServer:
         return self._source_id
 
     @property
+    def schemes(self) -> frozenset[str]:
+        return self._uris.schemes
+
+    @property
     def policy(self) -> Policy:
         return self._policy
 

@@ -7,12 +7,17 @@ from functools import lru_cache
 
 import msgspec
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
 from callgate.wire.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+# 2025-11-25 has tasks in its core and 2026-07-28 as an extension of another shape (changelog, major 6).
+_ONLY_IN = {Era.LEGACY: "tasks", Era.MODERN: "extensions"}
 
 
 class _Mode(msgspec.Struct):
@@ -26,6 +31,21 @@ def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
         return _members_decoder.decode(capabilities)
     except NOT_READABLE:
         return {}
+
+
+@lru_cache(maxsize=1024)
+def capabilities_across(capabilities: bytes, written_in: Era) -> bytes:
+    """A client's or a server's, without what only that era has: the other side would use it."""
+    members = declared(capabilities)
+    gone = _ONLY_IN[written_in]
+    if gone not in members:
+        return capabilities
+    return msgspec.json.encode({key: raw for key, raw in members.items() if key != gone})
+
+
+def questions_declared(capabilities: bytes) -> frozenset[str]:
+    """Those of sampling, elicitation and roots that it declares."""
+    return frozenset(declared(capabilities).keys() & NEEDED_CAPABILITY.values())
 
 
 def answers_questions(capabilities: bytes) -> bool:
