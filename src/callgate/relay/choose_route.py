@@ -30,11 +30,8 @@ class Routed:
     offer: Offer | None = None
 
 
-def by_name(params: bytes, catalog: Catalog, what: str) -> Routed:
+def by_name(name: str, params: bytes, catalog: Catalog, what: str) -> Routed:
     """A tool or a prompt."""
-    name = text_of(peek(params).name)
-    if name is None:
-        raise CallerError(CALLER_BAD_PARAMS, f'A {what} is asked for by the param "name", a string')
     offer = catalog.by_public_name.get(name)
     if offer is None:
         code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT

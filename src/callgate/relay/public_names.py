@@ -1,8 +1,8 @@
 """How an upstream's tool is called in the aggregate: `<server>__<tool>`.
 
 Server names have no `__` (config sees to it), so the part before the first one is the server. A name may end
-with one `_`: with servers `a` and `a_`, `a___t` is `t` of `a_`, and `_t` of `a` has the short form. So no tool
-can have a name that belongs to another server. One upstream may be joined by a single `_` instead
+with one `_`: with servers `a` and `a_`, `a___t` is `t` of `a_`, and `_t` of `a` has the short form. So no
+tool can have a name that belongs to another server. One upstream may be joined by a single `_` instead
 (`mysql_query`, seed 003's name): no other name is without `__`.
 """
 

@@ -98,6 +98,9 @@ class Relay:
     async def tools(self) -> Sequence[Offer]:
         return await self._offered.tools()
 
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return self._offered.lacking(server, tool)
+
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return await self._offered.find(query, limit)
 
@@ -112,6 +115,9 @@ class Relay:
 
     def end_session(self, session: Session) -> None:
         self._sessions.end(session, time.time())
+
+    def server_of(self, public_name: str) -> str | None:
+        return self._path.listings.server_of(public_name)
 
     def has_server(self, name: str) -> bool:
         return name in self._upstreams
@@ -257,6 +263,8 @@ class Relay:
         return Reply(result=result, opened=reply.opened)
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
+        if exchange.server_name is None:
+            self._path.keep_what_was_asked(exchange)
         exchange.settle(settlement, time.monotonic())
         self._sink.emit(ExchangeSettled(exchange))
         self._overheard.forget(exchange)

@@ -3,10 +3,12 @@
 (2026-07-28 and 2025-11-25, client/elicitation, client/sampling, client/roots.)
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
 
+from callgate.model.clip import clip
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
@@ -90,6 +92,16 @@ def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
     if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
         return None
     return b'{"elicitation":{"%b":{}}}' % mode.encode()
+
+
+def missing_for_tool(name: str, lacking: Sequence[str]) -> CallerError:
+    """The same error, of a tool that only clients with these capabilities are offered."""
+    return CallerError(
+        CALLER_MISSING_CAPABILITY,
+        f"{clip(name, 100)} is offered to clients that declare {' and '.join(lacking)}: this one does not",
+        hint="Use a client that declares the capability, or another tool",
+        data={"requiredCapabilities": {capability: {} for capability in lacking}},
+    )
 
 
 def missing_capability(capability: bytes) -> CallerError:
