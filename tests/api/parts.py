@@ -22,6 +22,9 @@ class NoServers:
     async def tools(self) -> Sequence[Offer]:
         return []
 
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return []
+
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return []
 
@@ -57,6 +60,9 @@ class OneServer:
 
     async def tools(self) -> Sequence[Offer]:
         return self.offers
+
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return ["elicitation"] if (server, tool) == ("demo", "demo__ask") else []
 
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return [one for one in self.offers if query in one.public_name][:limit]

@@ -9,6 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from api.conftest import Stage
+from api.parts import offer
 from end_to_end.gateway_process import running_gateway
 from recorder.happenings import settled
 
@@ -101,7 +102,10 @@ async def test_what_may_destroy_something_is_not_repeated_without_asking(
     event.exchange.annotations = then
     stage.emit(event)
     replay = (await stage.get(f"/api/v1/tool-calls/{event.exchange.exchange_id}"))["replay"]
-    assert replay == {"possible": True, "reason": None, "tool": "demo__query", "needs_confirmation": asks}
+    assert replay == {
+        "possible": True, "reason": None, "tool": "demo__query", "needs_confirmation": asks,
+        "missing_capabilities": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -116,6 +120,35 @@ async def test_a_call_names_the_tool_it_would_be_made_with_today(
     stage.emit(event)
     replay = (await stage.get(f"/api/v1/exchanges/{event.exchange.exchange_id}"))["replay"]
     assert (replay["reason"], replay["tool"]) == (reason, named)
+
+
+async def test_a_tool_that_only_other_clients_are_offered_says_what_they_declare(stage: Stage) -> None:
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.tool_name = "demo__ask"
+    stage.emit(event)
+    replay = (await stage.get(f"/api/v1/exchanges/{event.exchange.exchange_id}"))["replay"]
+    assert (replay["reason"], replay["missing_capabilities"]) == ("missing_capability", ["elicitation"])
+    assert replay["tool"] is None
+
+
+async def test_a_call_is_not_made_again_at_another_server_that_has_a_tool_of_that_name(stage: Stage) -> None:
+    """One upstream may have public names without `__`, which others may have for tools of their own."""
+    stage.server.offers.append(replace(offer("query", "mysql"), public_name="mysql_query"))
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.tool_name, event.exchange.server_name = "mysql_query", "demo"
+    stage.emit(event)
+    target = f"/api/v1/exchanges/{event.exchange.exchange_id}"
+    assert (await stage.get(target))["replay"]["reason"] == "not_offered"
+    await stage.ask(f"/api/v1/tool-calls/{event.exchange.exchange_id}/replay", {})
+    assert [(call.tool, call.server) for call in stage.caller.called] == [("mysql_query", "demo")]
+
+
+async def test_a_tool_that_is_gone_is_asked_for_by_the_name_it_had(stage: Stage) -> None:
+    event = settled(stage.session, params=PARAMS)
+    event.exchange.tool_name = "demo__gone"
+    stage.emit(event)
+    await stage.ask(f"/api/v1/tool-calls/{event.exchange.exchange_id}/replay", {})
+    assert [(call.tool, call.server) for call in stage.caller.called] == [("demo__gone", None)]
 
 
 async def test_only_what_is_in_the_record_can_be_made_again(stage: Stage) -> None:

@@ -54,4 +54,5 @@ async def test_a_call_tells_when_each_hop_began_and_what_was_sent(whole: Whole) 
     assert json.loads(call["request_json"])["name"] == "files__play"
     assert call["replay"] == {
         "possible": True, "reason": None, "tool": "files__play", "needs_confirmation": False,
+        "missing_capabilities": [],
     }  # fmt: skip

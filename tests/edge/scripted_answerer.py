@@ -92,5 +92,8 @@ class ScriptedAnswerer:
         if session.handshake_id is not None:
             self.sessions.pop(session.handshake_id, None)
 
+    def server_of(self, public_name: str) -> str | None:
+        return "shop" if public_name.startswith("shop__") else None
+
     def has_server(self, name: str) -> bool:
         return name == "shop"

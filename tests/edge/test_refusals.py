@@ -39,15 +39,16 @@ def told(door: Door) -> Aside:
             "caller.bad_params",
             "ping",
         ),
-        (lambda http: post(http, PING, accept="text/html"), 406, "caller.not_acceptable", "POST /mcp"),
-        (lambda http: post(http, PING, content_type="a/b"), 415, "caller.wrong_content_type", "POST /mcp"),
+        (lambda http: post(http, PING, accept="text/html"), 406, "caller.not_acceptable", "ping"),
+        (lambda http: post(http, PING, content_type="a/b"), 415, "caller.wrong_content_type", "ping"),
+        (lambda http: post(http, b"x=1", content_type="a/b"), 415, "caller.wrong_content_type", "POST /mcp"),
         (lambda http: post(http, PING, host="evil.example"), 421, "refused.host", "POST /mcp"),
         (lambda http: post(http, PING, origin="https://evil.example"), 403, "refused.origin", "POST /mcp"),
         (
             lambda http: post(http, PING, "/servers/x/mcp"),
             404,
             "caller.unknown_server",
-            "POST /servers/x/mcp",
+            "ping",
         ),
         (lambda http: post(http, b"x" * 100_001), 413, "caller.too_large", "POST /mcp"),
     ],
@@ -81,6 +82,44 @@ async def test_of_who_has_one_the_message_is_kept_unless_it_is_long(guarded_door
     assert (short.principal, short.rpc_id, short.params) == ("alice", b"7", b'{"a": 1}')
     assert (long.params, long.size_bytes > 20_000) == (b"", True)
     assert odd.rpc_id is None
+
+
+CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "shop__query", "arguments": {}}}
+
+
+@pytest.mark.parametrize("headers", [{}, {"mcp_session_id": "x"}, {"accept": "text/html"}])
+async def test_of_a_call_the_tool_and_its_server_are_kept(door: Door, headers: dict[str, str]) -> None:
+    async with door.probe() as http:
+        await post(http, CALL, **headers)
+    aside = told(door)
+    assert (aside.method, aside.tool_name, aside.server_name) == ("tools/call", "shop__query", "shop")
+    assert json.loads(aside.params) == CALL["params"]
+
+
+async def test_the_name_of_a_tool_is_kept_when_its_arguments_are_too_long_but_not_at_any_length(
+    door: Door,
+) -> None:
+    async with door.probe() as http:
+        await post(http, CALL | {"params": {"name": "shop__query", "arguments": {"a": "x" * 20_000}}})
+        await post(http, CALL | {"params": {"name": "shop__" + "q" * 20_000}})
+        await post(http, CALL | {"params": {"name": 7}})
+    long, odd, none = door.asides
+    assert (long.tool_name, long.server_name, long.params) == ("shop__query", "shop", b"")
+    assert odd.tool_name is not None
+    assert len(odd.tool_name) <= 200
+    assert (none.tool_name, none.server_name) == (None, None)
+
+
+async def test_at_one_servers_own_address_it_is_that_servers(door: Door) -> None:
+    async with door.probe() as http:
+        await post(http, CALL | {"params": {"name": "query"}}, "/servers/shop/mcp")
+    assert (told(door).tool_name, told(door).server_name) == ("query", "shop")
+
+
+async def test_of_who_has_no_token_no_name_of_a_tool_is_kept(guarded_door: Door) -> None:
+    async with guarded_door.probe() as http:
+        assert await post(http, CALL, authorization="Bearer wrong-one") == 401
+    assert (told(guarded_door).tool_name, told(guarded_door).server_name) == (None, None)
 
 
 async def test_what_is_refused_elsewhere_is_not_in_the_record_of_the_protocol(guarded_door: Door) -> None:

@@ -50,6 +50,15 @@ async def test_a_refusal_is_a_row_without_a_session_and_makes_none(open_recorder
     assert await ask(record, "SELECT session_id, error_count FROM sessions") == [("s-1", 0)]
 
 
+async def test_the_tool_and_the_server_of_a_refused_call_are_columns(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    record.emit(refused(method="tools/call", tool_name="mail__send", server_name="mail"))
+    record.emit(refused(method="tools/call", tool_name="postgres://u:hunter2@h/db"))
+    found = await ask(record, "SELECT tool_name, server_name FROM rpc_events ORDER BY server_name NULLS LAST")
+    assert found[0] == ("mail__send", "mail")
+    assert "hunter2" not in found[1][0]
+
+
 async def test_its_texts_are_redacted_too(open_recorder: Open) -> None:
     record = open_recorder(True)
     secret = "postgres://u:hunter2@h/db"

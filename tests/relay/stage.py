@@ -12,6 +12,7 @@ from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import News
 from callgate.model.identity import LOCAL, Principal
+from callgate.model.offers import Kind
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
@@ -21,6 +22,9 @@ from callgate.relay.relay import Relay
 LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
 BRIDGE = BridgeSettings(answer_timeout_s=60, state_key=b"0" * 32)
 MODERN = Envelope(Era.MODERN, "2026-07-28", "new", "1", progress_token=b"1")
+
+
+_LIST_MEMBERS = {kind.method: kind.member for kind in Kind}
 
 
 class RememberingSink:
@@ -60,19 +64,29 @@ class StagedUpstream:
         self.told: list[str] = []
         self.has_views = False
         self.list_raw: bytes | None = None
+        self.next_page: Callable[[], bytes] | None = None
         self.is_built_in = False
         self.forgotten: list[str] = []
         self.say: Callable[[News], None] = lambda news: None
         self.envelopes: list[Envelope] = []
         self.era: Era | None = None  # None: whichever the client's is
+        self.schemes: frozenset[str] = frozenset()
+        self.lists: dict[str, list[dict[str, Any]]] = {}  # what it lists beside tools, by the method
+        self.protocol: str | None = None  # the revision it speaks
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         self.asked.append((hop.method, hop.params))
         self.envelopes.append(asker.envelope)
+        hop.server_protocol = self.protocol
         if hop.method == "tools/list":
             if self.list_error is not None:
                 raise self.list_error
-            yield Reply(result=self.list_raw or json.dumps({"tools": self.tools}).encode())
+            page = self.next_page() if self.next_page is not None else self.list_raw
+            yield Reply(result=page or json.dumps({"tools": self.tools}).encode())
+            return
+        if hop.method in self.lists:
+            member = _LIST_MEMBERS[hop.method]
+            yield Reply(result=json.dumps({member: self.lists[hop.method]}).encode())
             return
         self.reached.set()
         hop.is_built_in = self.is_built_in
@@ -104,6 +118,13 @@ class StagedUpstream:
 
     async def close(self) -> None:
         pass
+
+
+def resources(*uris: str, templates: tuple[str, ...] = ()) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "resources/list": [{"uri": uri, "name": uri} for uri in uris],
+        "resources/templates/list": [{"uriTemplate": uri, "name": uri} for uri in templates],
+    }
 
 
 def tool(name: str, **annotations: bool) -> dict[str, Any]:

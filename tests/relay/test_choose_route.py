@@ -1,22 +1,31 @@
 """Where a request on the aggregate leads, decided from catalogs alone."""
 
+import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from callgate.model.errors import CallerError
 from callgate.model.offers import Kind
-from callgate.relay.catalog import Catalog, Native, build_catalog
+from callgate.relay.catalog import Catalog, Part, build_catalog
 from callgate.relay.choose_route import by_name, by_reference, by_uri
+from callgate.relay.read_listing import Page, Reading, read_part
+from callgate.relay.territory import Territory
+from callgate.wire.fault_of import fault_of
+from callgate.wire.json_rpc import encode_error_object
+
+TERRITORY = Territory(["one", "two"])
 
 
 def catalog(kind: Kind, **by_server: list[str]) -> Catalog:
-    listings = [
-        (server, [Native(name, json.dumps({kind.key: name}).encode(), None) for name in names])
-        for server, names in by_server.items()
-    ]
-    return build_catalog(kind, listings, {})
+    return build_catalog(kind, [part(kind, server, names) for server, names in by_server.items()], {})
+
+
+def part(kind: Kind, server: str, names: list[str]) -> Part:
+    page = Page(msgspec.Raw(json.dumps([{kind.key: name} for name in names]).encode()), None, None, False)
+    return asyncio.run(read_part(Reading(kind, server, TERRITORY, 100), [page]))
 
 
 TOOLS = catalog(Kind.TOOL, one=["echo", "a__b"], two=["echo"])
@@ -34,14 +43,14 @@ def raw(**params: Any) -> bytes:
     [("one__echo", "one", "echo"), ("two__echo", "two", "echo"), ("one__a__b", "one", "a__b")],
 )
 def test_a_name_leads_to_its_server_under_its_own_name(public: str, server: str, native: str) -> None:
-    routed = by_name(raw(name=public), TOOLS, "tool")
+    routed = by_name(public, raw(name=public), TOOLS, "tool")
     assert routed.upstream == server
     assert json.loads(routed.params) == {"name": native}
 
 
 def test_only_the_name_is_rewritten() -> None:
     params = b'{"z":1.0,"name":"one__echo","arguments":{"b" : 1e400,"a":"\\u00e9\\/"},"n":9007199254740993}'
-    assert by_name(params, TOOLS, "tool").params == params.replace(b"one__echo", b"echo")
+    assert by_name("one__echo", params, TOOLS, "tool").params == params.replace(b"one__echo", b"echo")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +69,7 @@ def test_only_the_name_is_rewritten() -> None:
 def test_a_uri_leads_to_the_server_that_lists_it_or_has_a_template_for_it(
     uri: str, server: str, native: str
 ) -> None:
-    routed, route = by_uri(raw(uri=uri), RESOURCES, TEMPLATES)
+    routed, route = by_uri(raw(uri=uri), RESOURCES, TEMPLATES, TERRITORY)
     assert (routed.upstream, route.upstream) == (server, server)
     assert json.loads(routed.params)["uri"] == route.native_name == native
 
@@ -68,7 +77,7 @@ def test_a_uri_leads_to_the_server_that_lists_it_or_has_a_template_for_it(
 @pytest.mark.parametrize("uri", ["note://7/8", "file:///c", "xnote://7", "two+tree://a", ""])
 def test_a_uri_nobody_has_is_told_with_the_uri(uri: str) -> None:
     with pytest.raises(CallerError) as caught:
-        by_uri(raw(uri=uri), RESOURCES, TEMPLATES)
+        by_uri(raw(uri=uri), RESOURCES, TEMPLATES, TERRITORY)
     assert caught.value.code.code == "caller.unknown_resource"
     assert caught.value.data == {"uri": uri}
 
@@ -110,10 +119,20 @@ def test_a_reference_to_nothing_is_the_callers_error(params: bytes) -> None:
 
 
 @pytest.mark.parametrize("params", [b"", b"{}", b'{"name":1}', b'{"name":null}', b'{"uri":{}}'])
-def test_a_request_without_a_name_is_the_callers_error(params: bytes) -> None:
+def test_a_request_without_a_uri_is_the_callers_error(params: bytes) -> None:
     with pytest.raises(CallerError) as caught:
-        by_name(params, TOOLS, "tool")
+        by_uri(params, RESOURCES, TEMPLATES, TERRITORY)
     assert caught.value.code.code == "caller.bad_params"
+
+
+@pytest.mark.parametrize("name", [{f"k{n}": 1 for n in range(100_000)}, "n" * 1_000_000, ["x"] * 100_000])
+def test_a_reference_of_any_size_is_a_short_error(name: Any) -> None:
     with pytest.raises(CallerError) as caught:
-        by_uri(params, RESOURCES, TEMPLATES)
-    assert caught.value.code.code == "caller.bad_params"
+        by_reference(raw(ref={"type": "ref/prompt", "name": name}), PROMPTS, TEMPLATES)
+    assert len(encode_error_object(fault_of(caught.value))) < 3_000
+
+
+def test_a_uri_of_any_size_is_a_short_error() -> None:
+    with pytest.raises(CallerError) as caught:
+        by_uri(raw(uri="x://" + "u" * 1_000_000), RESOURCES, TEMPLATES, TERRITORY)
+    assert len(encode_error_object(fault_of(caught.value))) < 5_000

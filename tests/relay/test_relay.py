@@ -18,8 +18,8 @@ from relay.stage import (
     tool,
 )
 
-from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
-from callgate.model.errors import UpstreamError
+from callgate.model.error_codes import REFUSED_UNRECORDED, UPSTREAM_UNAVAILABLE
+from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
 from callgate.model.heard import Heard
 from callgate.model.reply import Answer, Asking, Notice, Reply, Unpassed
@@ -120,6 +120,80 @@ async def test_an_unknown_tool_is_answered_with_the_nearest_names(
     assert sink.settled[0].settlement.ended_by is EndedBy.GATEWAY
 
 
+@pytest.mark.parametrize(
+    ("method", "name", "server"),
+    [
+        ("tools/call", "shop__nothing", "shop"),
+        ("tools/call", "nothing", None),
+        ("tools/call", "mail__send", "mail"),
+        ("prompts/get", "mail__greet", "mail"),
+    ],
+)
+async def test_what_was_asked_for_is_kept_though_nobody_could_be_asked(
+    relay: Relay, mail: StagedUpstream, sink: RememberingSink, method: str, name: str, server: str | None
+) -> None:
+    mail.list_error = mail.error = UpstreamError(UPSTREAM_UNAVAILABLE, "mail is down")
+    reply = await reply_of(relay, arrival(method, {"name": name}))
+    assert reply.fault is not None
+    (exchange,) = sink.settled
+    assert exchange.server_name == server
+    assert exchange.tool_name == (name if method == "tools/call" else None)
+    assert json.loads(exchange.arrival.params) == {"name": name}
+
+
+@pytest.mark.parametrize("target", [None, "shop"])
+async def test_a_name_of_any_length_is_kept_shortened(
+    relay: Relay, sink: RememberingSink, target: str | None
+) -> None:
+    await reply_of(relay, arrival("tools/call", {"name": "shop__" + "q" * 100_000}, target=target))
+    (exchange,) = sink.settled
+    assert exchange.server_name == "shop"
+    assert exchange.tool_name is not None
+    assert len(exchange.tool_name) <= 200
+
+
+async def test_what_the_record_refuses_is_kept_with_its_name(
+    shop: StagedUpstream, sink: RememberingSink
+) -> None:
+    class Full:
+        def admit(self) -> None:
+            raise RefusedError(REFUSED_UNRECORDED, "The record cannot be written")
+
+        def written(self) -> None:
+            return None
+
+    relay = Relay([shop], sink=sink, session_gap_s=1, bridge=BRIDGE, record_gate=Full())
+    await reply_of(relay, arrival("tools/call", {"name": "shop__query"}))
+    (exchange,) = sink.settled
+    assert (exchange.server_name, exchange.tool_name) == ("shop", "shop__query")
+
+
+ASKABLE = replace(MODERN, capabilities=b'{"elicitation":{},"tasks":{}}')
+
+
+async def test_a_tool_for_clients_that_can_be_asked_is_not_unknown_to_others(
+    relay: Relay, shop: StagedUpstream
+) -> None:
+    """Which capability is missing is told, and to our own page too."""
+    shop.has_views = True
+    session = Session("s", arrival("x").principal, "http", ASKABLE, 0, 0)
+    shop.tools.append(tool("ask"))
+    asked = arrival("tools/list", envelope=ASKABLE, session=session)
+    assert len(result_of(await reply_of(relay, asked))["tools"]) == 4
+    shop.has_views = False
+    shop.tools.pop()
+    reply = await reply_of(relay, arrival("tools/call", {"name": "shop__ask"}))
+    assert reply.fault is not None
+    assert (reply.fault.code, reply.fault.data["code"]) == (-32021, "caller.missing_capability")
+    assert reply.fault.data["requiredCapabilities"] == {"elicitation": {}}
+    assert "shop__ask is offered to clients that declare elicitation" in reply.fault.message
+    assert [relay.lacking("shop", name) for name in ("shop__ask", "ask", "nothing")] == [
+        ["elicitation"],
+        ["elicitation"],
+        [],
+    ]
+
+
 async def test_a_native_name_does_not_work_on_the_aggregate(relay: Relay) -> None:
     reply = await reply_of(relay, arrival("tools/call", {"name": "query"}))
     assert reply.fault is not None
@@ -203,12 +277,17 @@ async def test_one_servers_odd_list_does_not_break_the_others(relay: Relay, mail
 
 
 async def test_two_tools_that_would_have_one_name_have_two(sink: RememberingSink) -> None:
+    """Whose a name is does not depend on who lists what, nor on who comes first."""
     one, other = StagedUpstream("a_", tool("t")), StagedUpstream("a", tool("_t"))
-    relay = Relay([one, other], sink=sink, session_gap_s=1, bridge=BRIDGE)
-    result = result_of(await reply_of(relay, arrival("tools/list")))
-    first, second = (entry["name"] for entry in result["tools"])
-    assert first == "a___t"
-    assert second.startswith("a___t_")
+    for order in ([one, other], [other, one]):
+        relay = Relay(order, sink=sink, session_gap_s=1, bridge=BRIDGE)
+        result = result_of(await reply_of(relay, arrival("tools/list")))
+        names = {entry["name"] for entry in result["tools"]}
+        (short,) = names - {"a___t"}
+        assert short.startswith("a__t_")
+        for name, upstream, native in (("a___t", one, "t"), (short, other, "_t")):
+            await reply_of(relay, arrival("tools/call", {"name": name}))
+            assert upstream.asked[-1] == ("tools/call", b'{"name":"%b"}' % native.encode())
 
 
 async def test_an_upstream_that_fails_is_a_typed_error(

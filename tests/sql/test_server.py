@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from callgate.model.errors import CallerError, SetupError
+from callgate.model.exchange import Hop
 from callgate.model.health import State
 from callgate.sql.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
@@ -141,6 +142,38 @@ async def test_wrong_arguments_are_named_one_by_one(opened, arguments, problem):
     assert problem in text
     assert raw["_meta"] == {"callgate/code": "caller.bad_arguments"}
     assert hop.facts is None
+
+
+@pytest.mark.parametrize("tool", ["query", "explain", "search_objects"])
+@pytest.mark.parametrize(("count", "key_chars"), [(8_000, 6), (40, 2_000), (3, 1_000)])
+async def test_any_number_of_wrong_arguments_is_a_short_error(opened, tool, count, key_chars):
+    arguments = {f"{'k' * key_chars}{number}": 1 for number in range(count)}
+    async with opened() as source:
+        raw, _ = await source.send("tools/call", {"name": tool, "arguments": arguments})
+    assert len(json.dumps(raw)) < 2_000
+    text = raw["content"][0]["text"]
+    assert "k0" in text or "kkk" in text
+    if count > 10:
+        assert f"- {count - 10:,} more unrecognized parameters" in text
+
+
+async def test_arguments_that_no_valid_call_could_have_are_not_decoded(opened):
+    """800,000 of them would take a third of a second to decode, on the loop."""
+    arguments = {f"key{number}": 1 for number in range(800_000)}
+    async with opened() as source:
+        raw, _ = await source.send("tools/call", {"name": "query", "arguments": arguments})
+        longest = await source.query("SELECT '" + "\U0001f600" * 9_990 + "'")
+    assert "- arguments: Expected at most" in raw["content"][0]["text"]
+    assert not longest.is_error, "a caller that escapes every character may still use all 10,000"
+
+
+@pytest.mark.parametrize("nested", ['{"query":' + "[" * 5_000 + "]" * 5_000 + "}", '{"\\ud800":1}'])
+async def test_arguments_that_cannot_be_read_are_the_callers_error(opened, nested):
+    async with opened() as source:
+        hop = Hop("demo", "tools/call", b'{"name":"query","arguments":%b}' % nested.encode(), 0.0)
+        with pytest.raises(CallerError) as caught:
+            await anext(source.server.ask(hop, None))
+    assert caught.value.code.code == "caller.bad_params"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from callgate.model.envelope import Era
 from callgate.model.reply import RpcFault
-from callgate.wire.era_faults import fault_in, question_in, result_for_legacy, url_elicitations
+from callgate.wire.era_faults import answer_in, fault_in, question_in, url_elicitations
 from callgate.wire.fault_of import read_fault
 
 
@@ -51,16 +51,24 @@ def test_pages_that_a_server_wants_visited_first_are_read_from_its_error() -> No
         assert url_elicitations(read_fault(other)) == []
 
 
-def test_legacy_clients_get_no_structured_content_that_they_would_refuse() -> None:
-    kept = b'{"content":[],"structuredContent":{"a":1.0}}'
-    assert result_for_legacy(kept, "tools/call") is kept
-    assert json.loads(result_for_legacy(b'{"content":[],"structuredContent":[1]}', "tools/call")) == {
-        "content": []
+@pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list"])
+def test_what_only_the_handshake_era_knows_of_a_question_does_not_cross(method: str) -> None:
+    asked = {"message": "?", "task": {"ttl": 1}, "_meta": {"progressToken": 7, "x/y": 1}, "own": 1.5}
+    assert json.loads(question_in(Era.MODERN, method, json.dumps(asked).encode())) == {
+        "message": "?",
+        "own": 1.5,
     }
+    plain = b'{"message": "?", "own":1.50}'
+    assert question_in(Era.MODERN, method, plain) == plain
+    assert question_in(Era.MODERN, method, b"") == b""
 
 
-def test_legacy_clients_get_no_output_schema_that_they_would_refuse() -> None:
-    fine = {"name": "a", "outputSchema": {"type": "object"}}
-    odd = {"name": "b", "outputSchema": {"type": "array"}}
-    result = json.loads(result_for_legacy(json.dumps({"tools": [fine, odd]}).encode(), "tools/list"))
-    assert result["tools"] == [fine, {"name": "b"}]
+@pytest.mark.parametrize(
+    ("method", "stays"),
+    [("elicitation/create", False), ("roots/list", False), ("sampling/createMessage", True)],
+)
+def test_what_only_the_handshake_era_knows_of_an_answer_does_not_cross(method: str, stays: bool) -> None:
+    answer = {"action": "accept", "_meta": {"x/y": 1}}
+    kept = json.loads(answer_in(Era.MODERN, method, json.dumps(answer).encode()))
+    assert kept == (answer if stays else {"action": "accept"})
+    assert answer_in(Era.MODERN, method, b'{"roots": []}') == b'{"roots": []}'

@@ -3,7 +3,8 @@
 import json
 
 from callgate.model.envelope import Envelope, Era
-from callgate.wire.era_params import with_envelope, without_envelope
+from callgate.upstreams.handshake import initialize_params
+from callgate.wire.era_params import with_envelope, without_envelope, without_task
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 LEVEL = "io.modelcontextprotocol/logLevel"
@@ -49,3 +50,17 @@ def test_a_meta_of_nothing_but_the_envelope_goes_with_it() -> None:
 def test_params_that_only_mention_the_envelope_are_left_alone() -> None:
     said = b'{"arguments":{"text":"io.modelcontextprotocol/protocolVersion"}}'
     assert json.loads(without_envelope(said)) == json.loads(said)
+
+
+def test_what_only_one_era_can_do_is_not_declared_in_the_other() -> None:
+    legacy = Envelope(Era.LEGACY, "2025-11-25", capabilities=b'{"roots":{},"tasks":{"list":{}}}')
+    meta = json.loads(with_envelope(b"", legacy))["_meta"]
+    assert meta["io.modelcontextprotocol/clientCapabilities"] == {"roots": {}}
+    modern = Envelope(Era.MODERN, "2026-07-28", capabilities=b'{"extensions":{"a/b":{}},"roots":{}}')
+    assert json.loads(initialize_params(modern))["capabilities"] == {"roots": {}}
+
+
+def test_a_task_of_the_handshake_era_does_not_cross() -> None:
+    assert without_task(b'{"name":"a","task":{"ttl":1},"n":1.0}') == b'{"name":"a","n":1.0}'
+    same = b'{"name":"a", "arguments":{"task":1.0}}'
+    assert without_task(same) is same

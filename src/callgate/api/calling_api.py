@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 import callgate
 from callgate.api.operation import Asked, Operation
+from callgate.api.replay import offered
 from callgate.api.shapes import CallAnswer, Json
 from callgate.api.short_ids import find_call
 from callgate.api.told_rows import recorded_arguments
@@ -66,9 +67,9 @@ class CallingApi:
         if tool is None:
             raise CallerError(CALLER_NOT_REPLAYABLE, "The recorded call named no tool that exists")
         # A call through /servers/<name>/mcp has the server's own name for the tool.
-        public = {offer.public_name for offer in await self._status.tools()}
-        server = None if tool in public else row["server_name"]
-        return await self._call(asked, tool, arguments, server)
+        offer, server = offered(row, await self._status.tools()), row["server_name"]
+        is_public = offer.public_name == tool if offer is not None else tool.startswith(f"{server}__")
+        return await self._call(asked, tool, arguments, None if is_public else server)
 
     async def _call(
         self, asked: Asked[None, Any], tool: str, arguments: Json, server: str | None = None

@@ -150,7 +150,7 @@ class RecordApi:
         return await self._whole(await find_exchange(self._record, asked.path["exchange_id"]))
 
     async def _whole(self, row: Row) -> WholeExchange:
-        return whole_exchange_of(row, replay_of(row, await self._status.tools()))
+        return whole_exchange_of(row, replay_of(row, await self._status.tools(), self._status.lacking))
 
 
 def _calls(page: Page) -> ToolCallList:

@@ -1,6 +1,6 @@
 """Whether a recorded call can be made again, and as what. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from callgate.api.json_object import object_in
@@ -9,32 +9,33 @@ from callgate.api.told_rows import MASK, annotations_of, recorded_arguments
 from callgate.model.offers import Offer
 from callgate.ports.record_reader import TOOL_CALL, Row
 
+Lacking = Callable[[str, str], list[str]]
 
-def replay_of(row: Row, offers: Sequence[Offer]) -> Replay:
+
+def replay_of(row: Row, offers: Sequence[Offer], lacking: Lacking) -> Replay:
+    """`lacking`: see `ports.Status`."""
     if row["method"] != TOOL_CALL:
-        return Replay(False, "not_a_call", None, False)
+        return Replay(False, "not_a_call", None, False, [])
     then = annotations_of(object_in(row.get("annotations")))
     if row.get("tool_name") is None:
-        return Replay(False, "no_tool", None, _may_destroy(then))
+        return Replay(False, "no_tool", None, _may_destroy(then), [])
     offer = offered(row, offers)
     if offer is None:
-        return Replay(False, "not_offered", None, _may_destroy(then))
+        missing = lacking(row["server_name"] or "", row["tool_name"])
+        reason = "missing_capability" if missing else "not_offered"
+        return Replay(False, reason, None, _may_destroy(then), missing)
     now = annotations_of(object_in(offer.annotations))
     reason = _missing(row)
-    return Replay(reason is None, reason, offer.public_name, _may_destroy(then) or _may_destroy(now))
+    return Replay(reason is None, reason, offer.public_name, _may_destroy(then) or _may_destroy(now), [])
 
 
 def offered(row: Row, offers: Sequence[Offer]) -> Offer | None:
-    """The tool of a recorded call, if it is still there. A call through /servers/<name>/mcp has the server's
-    own name for it."""
+    """The tool of a recorded call, if it is still there, at the same server. A call through
+    /servers/<name>/mcp has the server's own name for it."""
     tool, server = row["tool_name"], row["server_name"]
-    for offer in offers:
-        if offer.public_name == tool:
-            return offer
-    for offer in offers:
-        if (offer.route.upstream, offer.route.native_name) == (server, tool):
-            return offer
-    return None
+    own = [offer for offer in offers if offer.route.upstream == server]
+    by_name = [offer for offer in own if offer.public_name == tool]
+    return next(iter(by_name or [offer for offer in own if offer.route.native_name == tool]), None)
 
 
 def _missing(row: Row) -> Literal["redacted", "cut"] | None:

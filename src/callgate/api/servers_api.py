@@ -110,6 +110,7 @@ class ServersApi:
             engine=facts and facts.engine,
             mode=facts and ("read_only" if facts.is_read_only else "write"),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],
+            notes=[self._redact(note) for note in entry.notes],
             recent=None
             if known.calls is None
             else known.calls.get(entry.name, RecentCalls(0, 0, 0, None, None)),
@@ -126,5 +127,11 @@ def _moment(unix_s: float) -> datetime:
 def health_of(entry: Health, redact: Callable[[str], str]) -> dict[str, Any]:
     """In short. What is wrong may be told in a child's own words."""
     detail = redact(entry.detail)
-    body = {"name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": detail}
-    return body if entry.error_code is None else {**body, "code": entry.error_code}
+    body: dict[str, Any] = {
+        "name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": detail,
+    }  # fmt: skip
+    if entry.error_code is not None:
+        body["code"] = entry.error_code
+    if entry.notes:
+        body["notes"] = [redact(note) for note in entry.notes]
+    return body

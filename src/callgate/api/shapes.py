@@ -135,12 +135,15 @@ class SessionTimeline(msgspec.Struct):
 
 class Replay(msgspec.Struct):
     """Whether a call can be made again. `redacted` and `cut`: not all of its arguments is in the record, so
-    they have to be given anew."""
+    they have to be given anew. `missing_capability`: the server offers the tool to clients that can be asked
+    something, and nobody could be asked here."""
 
     possible: bool  # as it was
-    reason: Literal["not_a_call", "no_tool", "not_offered", "redacted", "cut"] | None  # why not
+    # Why not.
+    reason: Literal["not_a_call", "no_tool", "not_offered", "missing_capability", "redacted", "cut"] | None
     tool: str | None  # its name at /mcp today; null: there is nothing to call
     needs_confirmation: bool  # it may destroy something, by what was or is declared: ask a person first
+    missing_capabilities: list[str]  # which clients declare that are offered the tool
 
 
 class WholeExchange(ExchangeShape):
@@ -205,6 +208,7 @@ class ServerShape(msgspec.Struct, kw_only=True):
     engine: str | None  # of a database
     mode: Literal["read_only", "write"] | None  # of a database
     stderr_tail: list[str]
+    notes: list[str]  # what is left out or renamed of what it lists: too much, or an address of another's
     recent: RecentCalls | None  # null: calls are not recorded, or the record cannot be read now
     tools: list[ToolShape]
     tokens: int  # of all its tools

@@ -14,8 +14,12 @@ from callgate.ports.upstream import Asker
 
 
 class AbsentUpstream:
-    def __init__(self, name: str, kind: str, reason: str, code: ErrorCode) -> None:
+    def __init__(
+        self, name: str, kind: str, reason: str, code: ErrorCode, schemes: frozenset[str] = frozenset()
+    ) -> None:
+        """`schemes`: they stay its own, so that nobody else answers in its place."""
         self.name = name
+        self.schemes = schemes
         self._health = Health(name, kind, State.DOWN, reason, code.code)
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:

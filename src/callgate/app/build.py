@@ -164,6 +164,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
         briefly_named=briefly_named(config),
         tool_search=config.server.tool_search,
         tracer=exporter.tracing if exporter is not None else None,
+        max_offers=config.server.max_offers,
     )
     api = HttpApi(
         ApiParts(

@@ -94,6 +94,9 @@ class _Nobody:
     async def tools(self) -> Sequence[Offer]:
         return ()
 
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return []
+
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return ()
 

@@ -15,6 +15,7 @@ from callgate.sql.custom_tools import ToolFault, ToolSettings, prepare_tool
 from callgate.sql.dialects import find_dialect
 from callgate.sql.open_source import open_source
 from callgate.sql.policy import policy_of
+from callgate.sql.resource_uris import ResourceUris
 from callgate.sql.settings import Mode, SourceSettings
 
 
@@ -100,7 +101,8 @@ def _open(spec: SourceSpec, config: Config) -> Upstream:
     try:
         return open_source(settings_of(spec, config), tools)
     except SetupError as error:
-        return AbsentUpstream(spec.id, "sql", error.message, error.code)
+        schemes = ResourceUris(spec.dsn.engine.value, spec.id).schemes
+        return AbsentUpstream(spec.id, "sql", error.message, error.code, schemes)
 
 
 def _tool(spec: ToolSpec) -> ToolSettings:

@@ -18,6 +18,8 @@ Loc = tuple[str | int, ...]
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # No "/", ":" or "@": a DSN pasted under the wrong key must not come back with its password.
 _HARMLESS = re.compile(r"[\w .,+-]{0,40}")
+# Nobody corrects more in one go; the next look at the file shows the next ones.
+_MAX_PRINTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,18 @@ class Problem:
 
 
 class ConfigProblems(SetupError):  # noqa: N818 - it is the report, not one error
-    """Every problem found, so that one look at the report is enough."""
+    """Every problem found, so that one look at the report is enough. Of very many the first are printed."""
+
+    max_message_chars = 100_000
 
     def __init__(self, problems: Sequence[Problem], origin: Path | None = None) -> None:
         self.problems = tuple(problems)
         self.origin = origin
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
         where = f" in {origin}" if origin is not None else ""
-        lines = "".join(f"\n  {problem}" for problem in self.problems)
+        lines = "".join(f"\n  {problem}" for problem in self.problems[:_MAX_PRINTED])
+        if len(self.problems) > _MAX_PRINTED:
+            lines += f"\n  and {len(self.problems) - _MAX_PRINTED:,} more"
         super().__init__(
             SETUP_CONFIG, f"{count}{where}:{lines}", hint="docs/configuration.md lists every key"
         )

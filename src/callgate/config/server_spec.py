@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
 
-from callgate.config.field_types import FilePath, Seconds
+from callgate.config.field_types import Count, FilePath, Seconds
 from callgate.config.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.quantity import SizeBytes
 from callgate.config.refusal import refusal
@@ -123,6 +123,10 @@ class ServerSpec(Spec):
     )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
     tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
+    max_offers: Count = Field(
+        default=10_000,
+        description="How many tools, prompts or resources of one server are offered; the rest is left out.",
+    )
     answer_timeout_s: Seconds = Field(
         default=600.0, description="How long a person may take to answer a server's question."
     )

@@ -79,7 +79,7 @@ class Listener:
         self, answerer: Answerer, app: MountedApp, rules: GateRules, limits: ListenerLimits, sink: EventSink
     ) -> None:
         self._answerer = answerer
-        self._refusals = Refusals(sink)
+        self._refusals = Refusals(sink, answerer.server_of)
         self._mcp = McpHttp(answerer, self._refusals)
         self._app = AsgiMount(app.serve)
         self._is_open = app.is_open

@@ -1,10 +1,12 @@
 """What is refused before it becomes an exchange is told to the record too, as an `Aside`.
 
 Of who did not pass the gate nothing is kept but where it came from and what it asked for in the first line;
-of who did, the message if it was one and is not long. How many of these the record keeps is its own affair.
+of who did, the message if it was one and is not long, and of a call always the tool and its server. How many
+of these the record keeps is its own affair.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from callgate.edge.http_message import HttpRequest
@@ -13,19 +15,23 @@ from callgate.edge.visit import Visit
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside
-from callgate.model.exchange import EndedBy, Outcome, Settlement
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, EndedBy, Outcome, Settlement
 from callgate.model.identity import LOCAL, Principal, new_exchange_id
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
-from callgate.wire.json_rpc import Message, Notification, Request, Unreadable
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode
+from callgate.wire.params import peek, text_of
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 # A client that sends more with what is wrong anyway is not helped by reading it again.
 _MAX_PARAMS_BYTES = 16 * 1024
+# What was refused for its headers is read after all, for the record, unless it is long.
+_MAX_READ_BYTES = 64 * 1024
 # Names and texts that came from outside: enough to recognise them.
 _MAX_METHOD_CHARS = 200
 _MAX_ID_BYTES = 200
 _MAX_ERROR_CHARS = 500
+_CALL = "tools/call"
 _TAKEN = Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)
 _NO_ENVELOPE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
 
@@ -35,20 +41,27 @@ class _Sender:
     client: str
     principal: str | None  # None: it did not pass the gate
     session_id: str | None = None
+    target: str | None = None  # /servers/<target>/mcp
 
 
 class Refusals:
-    def __init__(self, sink: EventSink) -> None:
+    def __init__(self, sink: EventSink, server_of: Callable[[str], str | None]) -> None:
+        """`server_of`: see `ports.Answerer`."""
         self._sink = sink
+        self._server_of = server_of
 
     def at_the_door(
         self, request: HttpRequest, error: CallgateError, principal: Principal | None = None
     ) -> None:
         """By the gate, or because the request itself could not be read."""
         sender = _Sender(request.peer or "http", principal and principal.name)
-        self._emit(_refused(error), sender, _first_line(request), None, request.body_bytes)
+        message = _message_in(request) if principal is not None else None
+        method = _method_of(message) or _first_line(request)
+        self._emit(_refused(error), sender, method, message, request.body_bytes)
 
     def of_visit(self, visit: Visit, error: CallgateError, message: Message | Unreadable | None) -> None:
+        if message is None:
+            message = _message_in(visit.request)
         method = _method_of(message) or _first_line(visit.request)
         self._emit(_refused(error), _sender_of(visit), method, message, visit.request.body_bytes)
 
@@ -76,6 +89,7 @@ class Refusals:
         now_s = time.time()
         params = message.params if isinstance(message, (Request, Notification)) else b""
         rpc_id = None if message is None or isinstance(message, Notification) else message.rpc_id
+        name = _name_in(message)
         aside = Aside(
             event_id=new_exchange_id(now_s),
             at_s=now_s,
@@ -86,6 +100,8 @@ class Refusals:
             params=params if len(params) <= _MAX_PARAMS_BYTES else b"",
             size_bytes=size_bytes or len(params),
             client=sender.client,
+            server_name=sender.target or (name and self._server_of(name)),
+            tool_name=name and name[:MAX_TOOL_NAME_CHARS] if method == _CALL else None,
             session_id=sender.session_id,
             principal=sender.principal,
         )
@@ -94,7 +110,7 @@ class Refusals:
 
 def _sender_of(visit: Visit) -> _Sender:
     client = name_client(visit.headers, _NO_ENVELOPE, visit.request.peer)
-    return _Sender(client, visit.principal.name)
+    return _Sender(client, visit.principal.name, target=visit.target)
 
 
 def _refused(error: CallgateError) -> Settlement:
@@ -104,6 +120,20 @@ def _refused(error: CallgateError) -> Settlement:
 
 def _first_line(request: HttpRequest) -> str:
     return f"{request.method} {request.path}"[:_MAX_METHOD_CHARS]
+
+
+def _message_in(request: HttpRequest) -> Request | Notification | None:
+    """What nobody had read yet."""
+    if request.method != "POST" or not 0 < len(request.body) <= _MAX_READ_BYTES:
+        return None
+    message = decode(request.body)
+    return message if isinstance(message, (Request, Notification)) else None
+
+
+def _name_in(message: Message | Unreadable | None) -> str | None:
+    if not isinstance(message, Request) or message.method not in (_CALL, "prompts/get"):
+        return None
+    return text_of(peek(message.params).name)
 
 
 def _method_of(message: Message | Unreadable | None) -> str | None:

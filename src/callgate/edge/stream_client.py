@@ -56,7 +56,7 @@ class StreamClient:
     def __init__(self, answerer: Answerer, stream: ByteStream, sink: EventSink) -> None:
         self._answerer = answerer
         self._stream = stream
-        self._refusals = Refusals(sink)
+        self._refusals = Refusals(sink, answerer.server_of)
         self._conversation = Conversation()
         self._session: Session | None = None
         self._tasks: dict[bytes, asyncio.Task[None]] = {}

@@ -9,26 +9,38 @@
 
 Bugs stay builtin exceptions. Each error carries a code from `error_codes`; exactly three mappings lead out:
 `wire.fault_of` (JSON-RPC), `wire.problem_of` (HTTP), `cli.exit_code_of` (terminal).
+
+An error may quote what a client or a server wrote, so its texts are cut here: no caller chooses how long the
+answer, the record's row and the log line are.
 """
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from callgate.model.clip import clip
 from callgate.model.error_codes import ErrorCode
+
+_MAX_HINT_CHARS = 2_000
+_MAX_DATA_CHARS = 2_000  # of each text
 
 
 class CallgateError(Exception):
     family: ClassVar[str] = ""
+    max_message_chars: ClassVar[int] = 4_000
 
     def __init__(
         self, code: ErrorCode, message: str, *, hint: str = "", data: Mapping[str, Any] | None = None
     ) -> None:
         assert code.family == self.family, f"{code.code} is not of the family {self.family}"
-        super().__init__(message)
         self.code = code
-        self.message = message
-        self.hint = hint
-        self.data = data or {}  # what the specification wants beside our code in the error's data
+        self.message = clip(message, self.max_message_chars)
+        self.hint = clip(hint, _MAX_HINT_CHARS)
+        # What the specification wants beside our code in the error's data.
+        self.data: dict[str, Any] = {
+            key: clip(value, _MAX_DATA_CHARS) if isinstance(value, str) else value
+            for key, value in (data or {}).items()
+        }
+        super().__init__(self.message)
 
 
 class CallerError(CallgateError):

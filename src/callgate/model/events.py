@@ -41,6 +41,7 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     sender: str = "client"  # "client" | "server"
     client: str = ""
     server_name: str | None = None
+    tool_name: str | None = None  # of a call that was refused
     session_id: str | None = None
     principal: str | None = None  # None: nobody we know
 

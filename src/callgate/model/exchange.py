@@ -17,6 +17,9 @@ from callgate.model.identity import Principal
 from callgate.model.session import Session
 from callgate.model.trace import Trace
 
+# Of a tool's name in an exchange: longer ones come from nobody who means it.
+MAX_TOOL_NAME_CHARS = 200
+
 
 class Outcome(StrEnum):
     ANSWERED = "answered"
@@ -106,7 +109,7 @@ class Exchange(msgspec.Struct):
     opened_mono: float  # monotonic clock, for durations
     hops: list[Hop] = []  # msgspec makes a new one for each exchange
     server_name: str | None = None  # the upstream, or "aggregate" for a merged list
-    tool_name: str | None = None  # the name the client used
+    tool_name: str | None = None  # the name the client used, see MAX_TOOL_NAME_CHARS
     annotations: bytes | None = None  # snapshot of the tool's annotations at call time
     sender: str = "client"  # "client" | "server": a server's own question or notification is one too
     trace: Trace | None = None  # when traces are exported

@@ -5,6 +5,8 @@ from enum import Enum
 
 import msgspec
 
+from callgate.model.envelope import Era
+
 
 class Kind(Enum):
     """The kinds of offers: the method that lists them, the member of its result, the one that names each."""
@@ -41,3 +43,10 @@ class Offer:
     definition: bytes  # raw JSON object with the public name
     annotations: bytes | None = None  # raw JSON object; None when the upstream declared none
     may_want_headers: bool = True  # whether to look in the definition for arguments that headers repeat
+    era: Era | None = None  # whose words the definition is in; None: both eras'
+    definition_across: bytes | None = None  # for clients of the other era; None: the same
+
+    def definition_in(self, era: Era) -> bytes:
+        """Without what only the other era knows."""
+        across = self.definition_across
+        return self.definition if across is None or self.era in (None, era) else across

@@ -31,6 +31,10 @@ class Answerer(Protocol):
         """The client ended it, or its connection closed. Ending twice is harmless."""
         ...
 
+    def server_of(self, public_name: str) -> str | None:
+        """Whose a tool or prompt of that name at /mcp would be."""
+        ...
+
     def has_server(self, name: str) -> bool:
         """Whether /servers/<name>/mcp leads anywhere."""
         ...

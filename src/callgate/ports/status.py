@@ -31,6 +31,13 @@ class Status(Protocol):
         """All tools, in the order of `tools/list`; what a server that is down said before counts."""
         ...
 
+    def lacking(self, server: str, tool: str) -> list[str]:
+        """Of a tool that is not among them: the capabilities that clients declare who are offered it.
+
+        `tool`: its public or native name. Nothing: it is not offered to anybody, as far as we know.
+        """
+        ...
+
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         """Those that fit the words best, the best first."""
         ...

@@ -27,6 +27,11 @@ class Upstream(Protocol):
         """The id the operator gave it; also the prefix of its public names."""
         ...
 
+    @property
+    def schemes(self) -> frozenset[str]:
+        """Schemes of resources, in lower case, that are its alone, whoever else lists such addresses."""
+        ...
+
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """Ask `hop.method` with `hop.params` (raw JSON with native names): items, then one `Reply`.
 

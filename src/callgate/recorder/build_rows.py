@@ -180,6 +180,7 @@ def aside_row(aside: Aside, redactor: Redactor) -> EventRow:
         aside.sender,
         redactor.json(aside.rpc_id),
         server_name=aside.server_name,
+        tool_name=aside.tool_name and text(aside.tool_name),
         principal=aside.principal,
         ok=settlement.outcome is Outcome.ANSWERED,
         error=settlement.error and text(settlement.error),

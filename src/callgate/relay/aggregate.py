@@ -20,7 +20,8 @@ from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
 from callgate.relay.find_tools import ToolSearch
 from callgate.relay.listen import listen
 from callgate.relay.path import Path
-from callgate.wire.params import peek, text_of
+from callgate.wire.capabilities import missing_for_tool
+from callgate.wire.params import name_of, peek, text_of
 
 AGGREGATE = "aggregate"  # the record's server_name of a merged list
 
@@ -75,29 +76,30 @@ class AggregatePath:
     async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
         exchange.server_name = AGGREGATE
         catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
-        modern = exchange.arrival.envelope.era is Era.MODERN
-        hints = (ttl_ms, is_public) if modern else None
         if self._search is not None and kind is Kind.TOOL:
             catalog = self._search.catalog
-        return Reply(result=own_answers.list_result(kind, catalog, hints))
+        era = exchange.arrival.envelope.era
+        return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
 
     async def _route(self, exchange: Exchange, asker: Asker) -> Routed:
         """Raises CallerError when nothing of ours is meant."""
         arrival, listings = exchange.arrival, self._path.listings
         match arrival.method:
             case "tools/call":
-                routed = by_name(arrival.params, await self._named(arrival.params, Kind.TOOL, asker), "tool")
-                assert routed.offer is not None
-                exchange.tool_name = routed.offer.public_name
-                return routed
+                name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "tools/call")
+                catalog = await self._part_of(exchange.server_name, Kind.TOOL, asker)
+                try:
+                    return by_name(name, arrival.params, catalog, "tool")
+                except CallerError as error:
+                    raise self._for_others(name, exchange, asker) or error from None
             case "prompts/get":
-                return by_name(
-                    arrival.params, await self._named(arrival.params, Kind.PROMPT, asker), "prompt"
-                )
+                name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "prompts/get")
+                catalog = await self._part_of(exchange.server_name, Kind.PROMPT, asker)
+                return by_name(name, arrival.params, catalog, "prompt")
             case "resources/read":
                 resources = await listings.known(Kind.RESOURCE, asker)
                 templates = await listings.known(Kind.TEMPLATE, asker)
-                return by_uri(arrival.params, resources, templates)[0]
+                return by_uri(arrival.params, resources, templates, listings.territory)[0]
             case "completion/complete":
                 prompts = await listings.known(Kind.PROMPT, asker)
                 return by_reference(arrival.params, prompts, await listings.known(Kind.TEMPLATE, asker))
@@ -111,13 +113,17 @@ class AggregatePath:
                     hint="A method of one server's own is reached on /servers/<name>/mcp",
                 )
 
-    async def _named(self, params: bytes, kind: Kind, asker: Asker) -> Catalog:
+    def _for_others(self, name: str, exchange: Exchange, asker: Asker) -> CallerError | None:
+        """What is missing to this client, if the tool is there for clients that declare more."""
+        some_clients_only = self._path.listings.some_clients_only
+        lacking = some_clients_only.lacking(exchange.server_name or "", name, asker.envelope.capabilities)
+        return missing_for_tool(name, lacking) if lacking else None
+
+    async def _part_of(self, server: str | None, kind: Kind, asker: Asker) -> Catalog:
         """The catalog to find a name in; only the server that the name begins with is asked for its part.
 
         Raises that server's error when it cannot tell: a tool of a server that is down is not unknown.
         """
-        name = text_of(peek(params).name) or ""
-        server = self._path.listings.server_of(name)
         if server is not None:
             return await self._path.listings.one(server, kind, asker)
         return self._path.listings.current(kind, asker)
@@ -142,6 +148,6 @@ class AggregatePath:
         arrival, listings = exchange.arrival, self._path.listings
         resources = await listings.known(Kind.RESOURCE, asker)
         templates = await listings.known(Kind.TEMPLATE, asker)
-        routed, route = by_uri(arrival.params, resources, templates)
+        routed, route = by_uri(arrival.params, resources, templates, listings.territory)
         public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
         return self._path.subscribe(exchange, route, public, routed.params, asker)

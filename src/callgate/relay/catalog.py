@@ -1,41 +1,38 @@
-"""All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change."""
+"""All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change.
+
+It is put together of parts, one for each upstream. A part is made once, when its list was read; putting them
+together costs next to nothing, however long they are.
+"""
 
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from callgate.model.error_codes import UPSTREAM_FAILED
-from callgate.model.errors import UpstreamError
+from callgate.model.clip import clip
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.offers import Kind, Offer, Route
-from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, public_name, public_uri, short_name
-from callgate.wire.param_headers import may_declare_headers
+from callgate.relay.public_names import public_uri
+from callgate.relay.territory import scheme_of
 from callgate.wire.params import with_member
 
-# Whatever an upstream promises, a day is long enough.
-_MAX_TTL_MS = 86_400_000
-_MAX_TTL_DIGITS = 12
+# Of addresses that another server had first: each needs a definition of its own, made on the loop.
+_MAX_RENAMED = 1_000
+_MAX_SHOWN_CHARS = 100
 
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
-
-
-@dataclass(frozen=True, slots=True)
-class Native:
-    """One entry of an upstream's own list."""
-
-    name: str
-    definition: bytes
-    annotations: bytes | None
+# By upstream the addresses that it had first.
+Claims = MutableMapping[str, set[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    natives: tuple[Native, ...]
-    next_cursor: bytes | None  # raw JSON string
-    ttl_ms: int | None
-    is_public: bool
+@dataclass(slots=True)
+class Part:
+    """What one upstream offers of one kind, under the names it has if nobody else has them already."""
+
+    upstream: str
+    offers: dict[str, Offer] = field(default_factory=dict[str, Offer])  # by public name
+    by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
+    trespassing: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # uri, whose it is
+    left_out: int = 0  # entries beyond what we take
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,84 +42,84 @@ class Catalog:
     offers: tuple[Offer, ...] = ()
     by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
     by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
+    by_scheme: dict[str | None, list[Offer]] = field(default_factory=dict[str | None, list[Offer]])
+    conflicts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # by upstream, in words
 
-    def nearest(self, name: str, target: str | None) -> str:
+    def nearest(self, name: str) -> str:
         """Advice for a name that does not exist."""
-        known = [
-            offer.public_name if target is None else offer.route.native_name
-            for offer in self.offers
-            if target is None or offer.route.upstream == target
-        ]
-        if not known:
+        if not self.offers:
             return "Nothing of the kind is offered at the moment: see /healthz for what is down"
-        return did_you_mean_one_of(name, known) or f"The list names all {len(known)}"
+        known = (offer.public_name for offer in self.offers)
+        return did_you_mean_one_of(name, known) or f"The list names all {len(self.offers)}"
 
 
-def build_catalog(
-    kind: Kind,
-    listings: Sequence[tuple[str, Sequence[Native]]],
-    owners: MutableMapping[tuple[Kind, str], str],
-    briefly_named: str | None = None,
-) -> Catalog:
-    """`listings`: by upstream, in the operator's order, so that names stay the same from run to run.
+def build_catalog(kind: Kind, parts: Sequence[Part], claims: Claims) -> Catalog:
+    """`parts`: in the operator's order, so that names stay the same from run to run.
 
-    `owners`: of each uri the upstream that had it first; new ones are added. `briefly_named`: the upstream,
-    if any, whose names are joined by one underscore.
+    `claims`: who had an address first keeps it; new ones are added.
     """
     offers: dict[str, Offer] = {}
     by_route: dict[Route, Offer] = {}
-    for upstream, natives in listings:
-        for native in natives:
-            route = Route(upstream, native.name)
-            if route in by_route:  # a paginator that repeats itself
-                continue
-            separator = SHORT_SEPARATOR if upstream == briefly_named else SEPARATOR
-            name = _public(kind, route, separator, owners)
-            if name in offers:  # `a_` + `t` and `a` + `_t`
-                name = short_name(upstream, native.name)
-            definition = native.definition
-            if name != native.name:
-                definition = with_member(definition, kind.key, msgspec.json.encode(name))
-            offers[name] = by_route[route] = Offer(
-                kind, name, route, definition, native.annotations, may_declare_headers(definition)
+    conflicts: dict[str, list[str]] = {}
+    for part in parts:
+        own = part.offers
+        if kind.key != "name":
+            own, told = _settle(kind, part, claims)
+            if told:
+                conflicts[part.upstream] = told
+        if taken := offers.keys() & own.keys():
+            own = {name: offer for name, offer in own.items() if name not in taken}
+        offers.update(own)
+        by_route.update(part.by_route)
+    by_scheme: dict[str | None, list[Offer]] = {}
+    if kind is Kind.TEMPLATE:
+        for name, offer in offers.items():
+            by_scheme.setdefault(scheme_of(name), []).append(offer)
+    return Catalog(tuple(offers.values()), offers, by_route, by_scheme, conflicts)
+
+
+def _settle(kind: Kind, part: Part, claims: Claims) -> tuple[dict[str, Offer], list[str]]:
+    """The part without addresses that another server had first, which get its name in front; and what is to
+    be told of that."""
+    upstream, own = part.upstream, part.offers
+    shared: dict[str, str] = {}
+    for other, claimed in claims.items():
+        if other != upstream:
+            shared.update(dict.fromkeys(own.keys() & claimed, other))
+    claims.setdefault(upstream, set()).update(own.keys() - shared.keys())
+    told = _told(kind, part, shared)
+    if not shared:
+        return own, told
+    settled: dict[str, Offer] = {}
+    renamed = 0
+    for name, offer in own.items():
+        if name not in shared:
+            settled[name] = offer
+        elif renamed < _MAX_RENAMED:
+            renamed += 1
+            moved = _under(offer, public_uri(upstream, offer.route.native_name))
+            settled.setdefault(moved.public_name, moved)
+    return settled, told
+
+
+def _under(offer: Offer, name: str) -> Offer:
+    definition = with_member(offer.definition, offer.kind.key, msgspec.json.encode(name))
+    return replace(offer, public_name=name, definition=definition)
+
+
+def _told(kind: Kind, part: Part, shared: dict[str, str]) -> list[str]:
+    told: list[str] = []
+    what = "resources" if kind is Kind.RESOURCE else "resource templates"
+    for claims, how in ((part.trespassing, "belong to"), (list(shared.items()), "are also listed by")):
+        if claims:
+            uri, owner = min(claims)
+            shown = clip(uri, _MAX_SHOWN_CHARS)
+            told.append(
+                f"{len(claims):,} of its {what} {how} {owner}, {shown} among them: "
+                f"they are offered as {public_uri(part.upstream, '…')}"
             )
-    return Catalog(tuple(offers.values()), offers, by_route)
-
-
-def _public(kind: Kind, route: Route, separator: str, owners: MutableMapping[tuple[Kind, str], str]) -> str:
-    upstream, native = route.upstream, route.native_name
-    if kind.key == "name":
-        return public_name(upstream, native, separator)
-    # A uri is kept where it can be: tool results and other servers refer to it.
-    owner = owners.setdefault((kind, native), upstream)
-    return native if owner == upstream else public_uri(upstream, native)
-
-
-def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
-    """One page of an upstream's list; one entry without a name does not hide the others."""
-    try:
-        members = _members_decoder.decode(result)
-        entries = _list_decoder.decode(members[kind.member])
-    except (msgspec.DecodeError, KeyError) as problem:
-        raise UpstreamError(
-            UPSTREAM_FAILED, f"{upstream} answered {kind.method} with something else: {problem}"
-        ) from problem
-    natives = tuple(native for entry in entries if (native := _native(kind, entry)) is not None)
-    cursor = bytes(members.get("nextCursor", b""))
-    ttl = bytes(members.get("ttlMs", b""))
-    return Page(
-        natives,
-        cursor if cursor[:1] == b'"' else None,
-        min(int(ttl), _MAX_TTL_MS) if ttl.isdigit() and len(ttl) <= _MAX_TTL_DIGITS else None,
-        bytes(members.get("cacheScope", b"")) == b'"public"',
-    )
-
-
-def _native(kind: Kind, entry: msgspec.Raw) -> Native | None:
-    try:
-        members = _members_decoder.decode(entry)
-        name = msgspec.json.decode(members[kind.key], type=str)
-    except (msgspec.DecodeError, KeyError):
-        return None
-    annotations = bytes(members.get("annotations", b"")) if kind is Kind.TOOL else b""
-    return Native(name, bytes(entry), annotations or None)
+    open_ones = [name for name in part.offers if kind is Kind.TEMPLATE and scheme_of(name) is None]
+    if open_ones:
+        shown = clip(min(open_ones), _MAX_SHOWN_CHARS)
+        told.append(f"Its template {shown} fits any address: it is asked for what no other server has")
+    return told

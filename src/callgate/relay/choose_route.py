@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
 
 import msgspec
 
@@ -16,8 +15,11 @@ from callgate.model.error_codes import (
 from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, Route
 from callgate.relay.catalog import Catalog
-from callgate.wire.params import peek, text_of, value_of, with_member
+from callgate.relay.territory import Territory, scheme_of
+from callgate.wire.params import peek, text_of, with_member
 
+# Longer ones are held against no template: there may be a thousand.
+_MAX_URI_CHARS = 16 * 1024
 _EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
 
@@ -28,45 +30,61 @@ class Routed:
     offer: Offer | None = None
 
 
-def by_name(params: bytes, catalog: Catalog, what: str) -> Routed:
+def by_name(name: str, params: bytes, catalog: Catalog, what: str) -> Routed:
     """A tool or a prompt."""
-    name = text_of(peek(params).name)
-    if name is None:
-        raise CallerError(CALLER_BAD_PARAMS, f'A {what} is asked for by the param "name", a string')
     offer = catalog.by_public_name.get(name)
     if offer is None:
         code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT
-        raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, None))
+        raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name))
     native = msgspec.json.encode(offer.route.native_name)
     return Routed(offer.route.upstream, with_member(params, "name", native), offer)
 
 
-def by_uri(params: bytes, resources: Catalog, templates: Catalog) -> tuple[Routed, Route]:
+def by_uri(
+    params: bytes, resources: Catalog, templates: Catalog, territory: Territory
+) -> tuple[Routed, Route]:
     """A resource that is listed, or one that a template describes."""
     uri = text_of(peek(params).uri)
     if uri is None:
         raise CallerError(CALLER_BAD_PARAMS, 'A resource is asked for by the param "uri", a string')
-    route = _route_of_uri(uri, resources, templates)
+    if len(uri) > _MAX_URI_CHARS:
+        raise CallerError(CALLER_BAD_PARAMS, f"A uri may have {_MAX_URI_CHARS:,} characters")
+    route = _route_of_uri(territory.with_plain_scheme(uri), resources, templates, territory)
     if route is None:
-        hint = resources.nearest(uri, None)
+        hint = resources.nearest(uri)
         raise CallerError(CALLER_UNKNOWN_RESOURCE, "Resource not found", hint=hint, data={"uri": uri})
     if route.native_name != uri:
         params = with_member(params, "uri", msgspec.json.encode(route.native_name))
     return Routed(route.upstream, params), route
 
 
-def _route_of_uri(uri: str, resources: Catalog, templates: Catalog) -> Route | None:
-    offer = resources.by_public_name.get(uri)
-    if offer is not None:
-        return offer.route
-    for template in templates.offers:
+def _route_of_uri(uri: str, resources: Catalog, templates: Catalog, territory: Territory) -> Route | None:
+    """Who is asked for it: see the rules of `territory`."""
+    listed = resources.by_public_name.get(uri)
+    for template in templates.by_scheme.get(scheme_of(uri), ()):
+        if listed is not None and not _comes_before(template, listed, territory):
+            break  # they are in the operator's order too
         if _matches(template.public_name, uri):
-            prefix = template.public_name.removesuffix(template.route.native_name)
-            return Route(template.route.upstream, uri.removeprefix(prefix))
+            return _route_by(template, uri)
+    if listed is not None:
+        return listed.route
+    owners = territory.owners(uri)
+    for template in templates.by_scheme.get(None, ()):
+        if (owners is None or template.route.upstream in owners) and _matches(template.public_name, uri):
+            return _route_by(template, uri)
     return None
 
 
-@lru_cache(maxsize=1024)
+def _comes_before(template: Offer, listed: Offer, territory: Territory) -> bool:
+    return territory.rank(template.route.upstream) < territory.rank(listed.route.upstream)
+
+
+def _route_by(template: Offer, uri: str) -> Route:
+    prefix = template.public_name.removesuffix(template.route.native_name)
+    return Route(template.route.upstream, uri.removeprefix(prefix))
+
+
+@lru_cache(maxsize=4096)
 def _parts(template: str) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     """The literal parts of a template (RFC 6570) around its expressions, and which of those have an operator.
 
@@ -100,23 +118,37 @@ def _matches(template: str, uri: str) -> bool:
     return True
 
 
+class _Reference(msgspec.Struct):
+    type: msgspec.Raw = msgspec.Raw()
+    name: msgspec.Raw = msgspec.Raw()
+    uri: msgspec.Raw = msgspec.Raw()
+
+
+def _read_reference(raw: bytes) -> _Reference:
+    try:
+        return msgspec.json.decode(raw, type=_Reference)
+    except msgspec.DecodeError:  # no object, or none that can be read
+        return _Reference()
+
+
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
     """`completion/complete`: what its `ref` points at."""
     raw_ref = bytes(peek(params).ref)
-    ref = cast(dict[str, Any], value_of(msgspec.Raw(raw_ref)) if raw_ref[:1] == b"{" else {}) or {}
-    kind = ref.get("type")
+    ref = _read_reference(raw_ref)
+    kind = text_of(ref.type)
     if kind == "ref/prompt":
-        catalog, key = prompts, "name"
+        catalog, key, named = prompts, "name", text_of(ref.name)
     elif kind == "ref/resource":
-        catalog, key = templates, "uri"
+        catalog, key, named = templates, "uri", text_of(ref.uri)
     else:
         raise CallerError(
             CALLER_BAD_PARAMS, 'completion/complete needs a "ref" of type ref/prompt or ref/resource'
         )
-    named = str(ref.get(key))
+    if named is None:
+        raise CallerError(CALLER_BAD_PARAMS, f'A "ref" of type {kind} needs a "{key}", a string')
     offer = catalog.by_public_name.get(named)
     if offer is None:
         code = CALLER_UNKNOWN_PROMPT if key == "name" else CALLER_UNKNOWN_RESOURCE
-        raise CallerError(code, f"Unknown reference: {named[:100]}", hint=catalog.nearest(named, None))
+        raise CallerError(code, f"Unknown reference: {named[:100]}", hint=catalog.nearest(named))
     native = with_member(raw_ref, key, msgspec.json.encode(offer.route.native_name))
     return Routed(offer.route.upstream, with_member(params, "ref", native))

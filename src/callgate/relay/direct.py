@@ -12,7 +12,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError
-from callgate.model.exchange import Exchange
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange
 from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
@@ -50,7 +50,8 @@ class DirectPath:
 
     async def _call(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
         params = exchange.arrival.params
-        name = exchange.tool_name = name_of(params, exchange.arrival.method)
+        name = name_of(params, exchange.arrival.method)
+        exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
         listings = self._path.listings
         catalog = listings.fresh(target, Kind.TOOL, asker)
         if catalog is None:

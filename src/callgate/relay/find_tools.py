@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
@@ -16,6 +17,7 @@ from callgate.ports.upstream import Asker
 from callgate.relay.catalog import Catalog
 from callgate.relay.listings import Listings
 from callgate.relay.offered import Offered
+from callgate.wire.result_shape import to_modern
 
 NAME: Final = "find_tools"
 _ANNOTATIONS = {
@@ -64,12 +66,14 @@ class ToolSearch:
         except msgspec.DecodeError as problem:
             raise CallerError(CALLER_BAD_ARGUMENTS, f"{NAME}: {problem}"[:300]) from problem
         catalog = await self._listings.known(Kind.TOOL, asker)
-        found = self._offered.index_of(catalog.offers).find(arguments.query, arguments.limit)
-        return Reply(result=_result(found, len(catalog.offers)))
+        found = await self._offered.find_in(catalog.offers, arguments.query, arguments.limit)
+        era = exchange.arrival.envelope.era
+        result = _result(found, len(catalog.offers), era)
+        return Reply(result=to_modern(result, exchange.arrival.method) if era is Era.MODERN else result)
 
 
-def _result(found: list[Offer], total: int) -> bytes:
-    definitions = [msgspec.Raw(offer.definition) for offer in found]
+def _result(found: list[Offer], total: int, era: Era) -> bytes:
+    definitions = [msgspec.Raw(offer.definition_in(era)) for offer in found]
     told = (
         msgspec.json.encode(definitions).decode() if found else f"None of the {total} tools fits these words."
     )

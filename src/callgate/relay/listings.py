@@ -6,46 +6,38 @@ Rules
 2. An upstream that fails or dawdles is left out, its hop says why, and what it said before is used as long as
    there is something: a dead upstream neither breaks nor silently empties a list.
 3. Lists are kept for every client that has the same view: they are asked without a client's token or trace.
+4. A list is read in slices, and only when it is not the one that is known already. What is past the bounds is
+   left out, which health tells.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
-from callgate.model.errors import CallerError, CallgateError, UpstreamError
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from callgate.model.errors import CallgateError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.offers import Kind
-from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.catalog import Catalog, Native, Page, build_catalog, read_page
-from callgate.relay.hops import new_hop, run_hop
-from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR
+from callgate.relay.ask_listing import DEFAULT_TTL_S, ListAsk, Listing, ask_listing, words_for
+from callgate.relay.catalog import Catalog, build_catalog
+from callgate.relay.hops import new_hop
+from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, server_of
+from callgate.relay.read_listing import MAX_LISTING_BYTES, Reading
+from callgate.relay.some_clients_only import SomeClientsOnly
+from callgate.relay.territory import Territory
 
 _log = logging.getLogger(__name__)
 
 # A list waits this long for its slowest member; the others' clients must not.
 _PATIENCE_S = 5.0
-# How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
-_DEFAULT_TTL_S = 60.0
 # Who just failed to list is not waited for by every request that might be meant for somebody else.
 _FAILED_S = 30.0
-# A paginator that never ends must not hang a list.
-_MAX_PAGES = 100
-_MAX_LISTING_BYTES = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    natives: tuple[Native, ...]
-    told_at_mono: float  # for routing: 0 once it is outdated
-    fresh_until_mono: float  # for listing: the upstream's own word
-    ttl_ms: int
-    is_public: bool
+# More than any person's servers have; `[server] max_offers`.
+DEFAULT_MAX_OFFERS = 10_000
 
 
 Views = tuple[str | None, ...]  # each upstream's view of one session, in their order
@@ -53,13 +45,23 @@ Views = tuple[str | None, ...]  # each upstream's view of one session, in their 
 
 class Listings:
     def __init__(
-        self, upstreams: Mapping[str, Upstream], is_strict: bool, briefly_named: str | None = None
+        self,
+        upstreams: Mapping[str, Upstream],
+        is_strict: bool,
+        briefly_named: str | None = None,
+        max_offers: int = DEFAULT_MAX_OFFERS,
     ) -> None:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
+        `max_offers`: what is taken of one upstream and kind.
         """
         self._briefly_named = briefly_named
+        self._max_offers = max_offers
+        self.territory = Territory(
+            list(upstreams), {name: upstream.schemes for name, upstream in upstreams.items()}
+        )
+        self.some_clients_only = SomeClientsOnly()
         self._upstreams = upstreams
         self._is_strict = is_strict
         self._common: Views = (None,) * len(upstreams)
@@ -67,7 +69,8 @@ class Listings:
         self._failed_until: dict[tuple[str, Kind, str | None], float] = {}
         self._catalogs: dict[tuple[Kind, Views], Catalog] = {}  # made of what is known
         # Who had a uri first keeps it, whoever else comes up with the same later.
-        self._owners: dict[tuple[Kind, str], str] = {}
+        self._claims: dict[Kind, dict[str, set[str]]] = {kind: {} for kind in Kind}
+        self._conflicts: dict[Kind, dict[str, list[str]]] = {}
         self.version = 0  # how often somebody said that theirs changed
 
     def outdate(self, upstream: str, kind: Kind | None, view: str | None) -> None:
@@ -90,8 +93,8 @@ class Listings:
 
     def server_of(self, public_name: str) -> str | None:
         """Whose a tool or prompt of that name would be."""
-        server = public_name.partition(SEPARATOR)[0]
-        if server in self._upstreams:
+        server = server_of(public_name, self._upstreams)
+        if server is not None:
             return server
         brief = self._briefly_named
         return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
@@ -122,7 +125,7 @@ class Listings:
 
     def _is_stale(self, key: tuple[str, Kind, str | None], now: float) -> bool:
         known = self._known.get(key)
-        return known is None or known.told_at_mono + _DEFAULT_TTL_S < now
+        return known is None or known.told_at_mono + DEFAULT_TTL_S < now
 
     async def perhaps(self, name: str, kind: Kind, asker: Asker) -> Catalog:
         """Like `one`, for whom a part that cannot be had is no obstacle."""
@@ -169,14 +172,11 @@ class Listings:
         catalog = self._catalogs.get((kind, views))
         if catalog is None:
             wanted = list(zip(self._upstreams, views, strict=True))
-            listings = [(name, self._known.get((name, kind, view))) for name, view in wanted]
-            catalog = build_catalog(
-                kind,
-                [(name, listing.natives) for name, listing in listings if listing is not None],
-                self._owners,
-                self._briefly_named,
-            )
+            listings = [self._known.get((name, kind, view)) for name, view in wanted]
+            parts = [listing.part for listing in listings if listing is not None]
+            catalog = build_catalog(kind, parts, self._claims[kind])
             self._catalogs[kind, views] = catalog
+            self._conflicts[kind] = catalog.conflicts
         return catalog
 
     async def _refresh(
@@ -192,7 +192,8 @@ class Listings:
             if known is not None and known.fresh_until_mono > now:
                 hop.cached, hop.ended_mono = True, hop.started_mono
             else:
-                asking[asyncio.create_task(self._ask(name, kind, asker, hop))] = (name, hop)
+                asked = ask_listing(self._list_ask(name, kind, view, asker, hop))
+                asking[asyncio.create_task(asked)] = (name, hop)
         if not asking:
             return {}
         try:
@@ -202,79 +203,60 @@ class Listings:
                 task.cancel()  # of those that are done it is without effect
             await asyncio.gather(*asking, return_exceptions=True)
         failed: dict[str, CallgateError] = {}
+        is_changed = False
         for task, (name, hop) in asking.items():
             listing = _outcome(task, name, hop)
             if isinstance(listing, Listing):
-                self._known[name, kind, wanted[name]] = listing
-                self._release_uris(name, kind, listing)
+                view = wanted[name]
+                before = self._known.get((name, kind, view))
+                self._known[name, kind, view] = listing
+                if before is None or before.part is not listing.part:
+                    is_changed = True
+                    self._take_over(name, kind, listing, asker if view is not None else None)
             else:
                 # Whether it is down is told once, in the log of states (app/state_log).
                 _log.debug("%s is missing from %s: %s", name, kind.method, listing)
                 failed[name] = listing
                 self._failed_until[name, kind, wanted[name]] = time.monotonic() + _FAILED_S
-        for key in [key for key in self._catalogs if key[0] is kind]:
+        for key in [key for key in self._catalogs if is_changed and key[0] is kind]:
             del self._catalogs[key]
         return failed
 
-    def _release_uris(self, name: str, kind: Kind, listing: Listing) -> None:
-        """A uri that its owner no longer lists is anybody's again."""
-        if kind.key == "name":
-            return
-        listed = {native.name for native in listing.natives}
-        for uri in [uri for (of, uri), owner in self._owners.items() if of is kind and owner == name]:
-            if uri not in listed:
-                del self._owners[kind, uri]
+    def _list_ask(self, name: str, kind: Kind, view: str | None, asker: Asker, hop: Hop) -> ListAsk:
+        separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
+        reading = Reading(kind, name, self.territory, self._max_offers, separator)
+        keys = dict.fromkeys([(name, kind, view), (name, kind, None)])
+        known = tuple(listing for key in keys if (listing := self._known.get(key)) is not None)
+        return ListAsk(self._upstreams[name], asker, hop, reading, known)
 
-    async def _ask(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> Listing:
-        # What is asked is what the view stands for: a later request of the session may declare other things.
-        capabilities = asker.session.envelope.capabilities
-        envelope = replace(
-            asker.envelope, capabilities=capabilities, progress_token=None, traceparent=None, log_level=None
-        )
-        anonymous = Asker(envelope, asker.session, asker.rpc_id)
-        pages: list[Page] = []
-        cursor: bytes | None = None
-        size_bytes = 0
-        while len(pages) < _MAX_PAGES and size_bytes < _MAX_LISTING_BYTES:
-            hop.params = b"" if cursor is None else b'{"cursor":%b}' % cursor
-            result = await self._ask_page(name, kind, anonymous, hop)
-            if result is None:
-                break
-            size_bytes += len(result)
-            pages.append(read_page(kind, name, result))
-            if pages[-1].next_cursor in (None, cursor):
-                break
-            cursor = pages[-1].next_cursor
-        if pages and pages[-1].next_cursor is not None and pages[-1].next_cursor != cursor:
-            _log.warning("%s lists more than we take: the rest of %s is left out", name, kind.method)
-        ttls = [page.ttl_ms for page in pages]
-        ttl_ms = min((ttl for ttl in ttls if ttl is not None), default=None)
-        lives_s = _DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
-        return Listing(
-            tuple(native for page in pages for native in page.natives),
-            time.monotonic(),
-            time.monotonic() + lives_s,
-            ttl_ms or 0,
-            all(page.is_public for page in pages),
-        )
+    def _take_over(self, name: str, kind: Kind, listing: Listing, only_for: Asker | None) -> None:
+        """`only_for`: whom it was shown to, if not to everybody."""
+        if kind.key != "name":  # a uri that its owner no longer lists is anybody's again
+            self._claims[kind].get(name, set()).intersection_update(listing.part.offers)
+        if kind is Kind.TOOL and only_for is not None:
+            common = self._known.get((name, kind, None))
+            shown_to_all = common.part.offers if common is not None else {}
+            self.some_clients_only.note(listing.part, shown_to_all, only_for.session.envelope.capabilities)
 
-    async def _ask_page(self, name: str, kind: Kind, asker: Asker, hop: Hop) -> bytes | None:
-        """The raw result; None when the upstream does not know the method, so offers nothing of the kind."""
-        reply: Reply | None = None
-        try:
-            async with aclosing(run_hop(hop, self._upstreams[name].ask(hop, asker))) as items:
-                async for item in items:
-                    if isinstance(item, Reply):
-                        reply = item
-        except CallerError:
-            hop.error = None
-            return None
-        if reply is not None and reply.result is not None:
-            return reply.result
-        if reply is not None and reply.fault is not None and reply.fault.code == METHOD_NOT_FOUND:
-            hop.error = None
-            return None
-        raise UpstreamError(UPSTREAM_FAILED, f"{name} did not answer {kind.method}: {hop.error}")
+    def notes(self, name: str) -> tuple[str, ...]:
+        """What the operator is to know of what this upstream lists."""
+        told: list[str] = []
+        for kind in Kind:
+            views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
+            told += dict.fromkeys(
+                self._left_out(kind, known) for known in views if known.has_more or known.part.left_out
+            )
+            told += self._conflicts.get(kind, {}).get(name, ())
+        return tuple(told)
+
+    def _left_out(self, kind: Kind, listing: Listing) -> str:
+        part = listing.part
+        listed = len(part.offers) + part.left_out
+        more = "more than " if listing.has_more else ""
+        return (
+            f"It lists {more}{listed:,} {words_for(kind)}, of which {len(part.offers):,} are offered: see "
+            f"[server] max_offers ({self._max_offers:,}; at most {MAX_LISTING_BYTES // 1024**2} MiB)"
+        )
 
 
 def _outcome(task: asyncio.Task[Listing], name: str, hop: Hop) -> Listing | CallgateError:

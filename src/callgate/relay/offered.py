@@ -1,5 +1,6 @@
 """What we offer, for those who ask in our own name: the api, and the search tool."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 
@@ -13,6 +14,9 @@ from callgate.relay.search_tools import ToolIndex
 from callgate.wire.era_params import OUR_INFO
 from callgate.wire.revisions import MODERN_REVISIONS
 
+# Beyond so many tools an index takes longer to make, and to ask, than the loop should wait.
+_MANY = 500
+
 
 class Offered:
     def __init__(self, listings: Listings) -> None:
@@ -22,17 +26,28 @@ class Offered:
         self._asker = Asker(envelope, Session("callgate", LOCAL, "http", envelope, now_s, now_s), b"null")
         self._index: ToolIndex | None = None
         self._indexed: Sequence[Offer] = ()
+        self._indexing = asyncio.Lock()
 
     async def tools(self) -> Sequence[Offer]:
         return (await self._listings.known(Kind.TOOL, self._asker)).offers
 
-    async def find(self, query: str, limit: int) -> Sequence[Offer]:
-        return self.index_of(await self.tools()).find(query, limit)
+    def lacking(self, server: str, tool: str) -> list[str]:
+        """The capabilities for want of which our own list does not have that tool."""
+        return self._listings.some_clients_only.lacking(server, tool, self._asker.envelope.capabilities)
 
-    def index_of(self, offers: Sequence[Offer]) -> ToolIndex:
+    async def find(self, query: str, limit: int) -> Sequence[Offer]:
+        return await self.find_in(await self.tools(), query, limit)
+
+    async def find_in(self, offers: Sequence[Offer], query: str, limit: int) -> list[Offer]:
         """A catalog is replaced whole, so the same tuple is the same catalog."""
-        if self._index is None or self._indexed is not offers:
-            if self._index is not None:
-                self._index.close()
-            self._index, self._indexed = ToolIndex(offers), offers
-        return self._index
+        async with self._indexing:  # one index at a time is made and asked
+            if self._index is None or self._indexed is not offers:
+                if self._index is not None:
+                    self._index.close()
+                self._index = None  # until the next one is whole
+                many = len(offers) > _MANY
+                self._index = await asyncio.to_thread(ToolIndex, offers) if many else ToolIndex(offers)
+                self._indexed = offers
+            if len(offers) > _MANY:
+                return await asyncio.to_thread(self._index.find, query, limit)
+            return self._index.find(query, limit)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 import callgate
-from callgate.model.envelope import Envelope
+from callgate.model.envelope import Envelope, Era
 from callgate.model.offers import Kind
 from callgate.relay.catalog import Catalog
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
@@ -58,10 +58,15 @@ def discover_result(capabilities: Capabilities) -> bytes:
     )
 
 
-def list_result(kind: Kind, catalog: Catalog, hints: tuple[int, bool] | None) -> bytes:
+def list_result(kind: Kind, catalog: Catalog, era: Era, hints: tuple[int, bool]) -> bytes:
     """`hints`: how long, and whether by anybody, it may be kept; modern clients are told."""
-    members = b'"%b":[%b]' % (kind.member.encode(), b",".join(offer.definition for offer in catalog.offers))
-    if hints is not None:
-        ttl_ms, is_public = hints
-        members += b',"ttlMs":%d,"cacheScope":"%b"' % (ttl_ms, b"public" if is_public else b"private")
-    return b"{%b}" % members
+    definitions = b",".join([offer.definition_in(era) for offer in catalog.offers])
+    if era is Era.LEGACY:
+        return b'{"%b":[%b]}' % (kind.member.encode(), definitions)
+    ttl_ms, is_public = hints
+    return b'{"resultType":"complete","%b":[%b],"ttlMs":%d,"cacheScope":"%b"}' % (
+        kind.member.encode(),
+        definitions,
+        ttl_ms,
+        b"public" if is_public else b"private",
+    )

@@ -8,7 +8,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError, RefusedError
-from callgate.model.exchange import Exchange, Hop
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Item, Reply
@@ -23,26 +23,43 @@ from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
+from callgate.wire.params import peek, text_of
 from callgate.wire.trace_context import with_trace, write_traceparent
+
+_NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
 
 
 class Path:
     def __init__(
         self,
         upstreams: Mapping[str, Upstream],
+        listings: Listings,
         deny_destructive: bool,
         bridge: BridgeSettings,
         overheard: Overheard,
-        briefly_named: str | None = None,
     ) -> None:
         self.upstreams = upstreams
-        self.listings = Listings(upstreams, deny_destructive, briefly_named)
+        self.listings = listings
         self.ears = Ears()
         self.denies = deny_destructive
         self.parked = ParkedCalls(bridge, overheard)
         self._answer_timeout_s = bridge.answer_timeout_s
         # A source has nobody behind it who would go on with a trace.
         self._told_of_traces = {name for name, one in upstreams.items() if one.health().kind != "sql"}
+
+    def keep_what_was_asked(self, exchange: Exchange) -> str | None:
+        """The name of the tool or prompt that is meant, and whose it would be: kept in the exchange before
+        anybody is asked, so that the record has it whatever becomes of the call."""
+        arrival = exchange.arrival
+        if arrival.method not in _NAMED_METHODS:
+            return None
+        name = text_of(peek(arrival.params).name)
+        if name is not None:
+            if arrival.method == "tools/call":
+                exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
+            if arrival.target is None:
+                exchange.server_name = self.listings.server_of(name)
+        return name
 
     def ask(
         self,

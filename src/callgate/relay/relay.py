@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -27,14 +28,16 @@ from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.find_tools import ToolSearch
+from callgate.relay.listings import DEFAULT_MAX_OFFERS, Listings
 from callgate.relay.offered import Offered
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
 from callgate.relay.state_history import StateHistory
-from callgate.wire.era_faults import fault_in, result_for_legacy
-from callgate.wire.result_shape import to_modern
+from callgate.relay.tools_across import tools_across
+from callgate.wire.era_faults import fault_in
+from callgate.wire.result_shape import to_modern, without_other_era
 from callgate.wire.revisions import era_of
 from callgate.wire.subscription import LIST_CHANGED
 
@@ -64,9 +67,10 @@ class Relay:
         briefly_named: str | None = None,
         tool_search: bool = False,
         tracer: Tracer | None = None,
+        max_offers: int = DEFAULT_MAX_OFFERS,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
-        `tool_search`: tools are found, not listed (`find_tools`)."""
+        `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -75,7 +79,8 @@ class Relay:
         self._overheard = Overheard(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
-        self._path = Path(self._upstreams, deny_destructive, bridge, self._overheard, briefly_named)
+        listings = Listings(self._upstreams, deny_destructive, briefly_named, max_offers)
+        self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
@@ -93,6 +98,9 @@ class Relay:
     async def tools(self) -> Sequence[Offer]:
         return await self._offered.tools()
 
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return self._offered.lacking(server, tool)
+
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return await self._offered.find(query, limit)
 
@@ -107,6 +115,9 @@ class Relay:
 
     def end_session(self, session: Session) -> None:
         self._sessions.end(session, time.time())
+
+    def server_of(self, public_name: str) -> str | None:
+        return self._path.listings.server_of(public_name)
 
     def has_server(self, name: str) -> bool:
         return name in self._upstreams
@@ -133,7 +144,7 @@ class Relay:
             path = self._aggregate if arrival.target is None else self._direct
             asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
             routed = await path.route(exchange, asker)
-            if isinstance(routed, Reply):
+            if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:
                 try:
@@ -144,7 +155,7 @@ class Relay:
                         yield self._overheard.pass_on(item, exchange)
                 finally:
                     await routed.aclose()
-            reply = self._in_era(reply, exchange)
+                reply = await self._in_era(reply, exchange)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
@@ -176,7 +187,10 @@ class Relay:
     # ---- what upstreams say of their own accord, and what becomes of sessions
 
     def _look(self, upstream: Upstream) -> Health:
-        return self._histories.setdefault(upstream.name, StateHistory()).look(upstream.health(), time.time())
+        history = self._histories.setdefault(upstream.name, StateHistory())
+        seen = history.look(upstream.health(), time.time())
+        notes = self._path.listings.notes(upstream.name)
+        return replace(seen, notes=notes) if notes else seen
 
     def _hear(self, news: News) -> None:
         if isinstance(news, StateChanged):
@@ -228,7 +242,7 @@ class Relay:
         if arrival.method == "initialize" and arrival.session is None and reply.opened is None:
             self._sessions.end(exchange.session, time.time())
 
-    def _in_era(self, reply: Reply, exchange: Exchange) -> Reply:
+    async def _in_era(self, reply: Reply, exchange: Exchange) -> Reply:
         """The answer as a client of its era expects it, whoever gave it."""
         arrival = exchange.arrival
         era = arrival.envelope.era
@@ -239,10 +253,18 @@ class Relay:
             return Reply(fault=fault_in(reply.fault, era, arrival.method)) if crossed else reply
         if reply.result is None or (era is Era.LEGACY and not crossed):
             return reply
-        shaped = to_modern if era is Era.MODERN else result_for_legacy
-        return Reply(result=shaped(reply.result, arrival.method), opened=reply.opened)
+        result = reply.result
+        if crossed:
+            result = without_other_era(result, arrival.method, era)
+            if arrival.method == Kind.TOOL.method:
+                result = await tools_across(result, era)
+        if era is Era.MODERN:
+            result = to_modern(result, arrival.method)
+        return Reply(result=result, opened=reply.opened)
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
+        if exchange.server_name is None:
+            self._path.keep_what_was_asked(exchange)
         exchange.settle(settlement, time.monotonic())
         self._sink.emit(ExchangeSettled(exchange))
         self._overheard.forget(exchange)

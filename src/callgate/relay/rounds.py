@@ -21,7 +21,7 @@ from callgate.model.error_codes import CALLER_UNANSWERED, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.reply import Answer, Asking, Item, Reply, Withdrawn
 from callgate.wire.capabilities import lacks, missing_capability
-from callgate.wire.era_faults import question_in
+from callgate.wire.era_faults import answer_in, question_in
 from callgate.wire.fault_of import read_fault
 from callgate.wire.input_required import (
     NEEDED_CAPABILITY,
@@ -102,7 +102,7 @@ async def _put(
     for key, (question, answered) in questions.items():
         answer = answered.result()
         if answer.result is not None:
-            yield key, answer.result
+            yield key, answer_in(Era.MODERN, question.method, answer.result)
         elif question.method == "elicitation/create":
             yield key, b'{"action":"cancel"}'
         else:

@@ -18,6 +18,12 @@ from callgate.sql.policy import MAX_QUERY_CHARS
 FORMATS = ("markdown", "json")
 # What every engine can bind.
 _INT64 = (-(2**63), 2**63 - 1)
+# Of unknown parameters so many are named, and the rest is counted.
+_MAX_NAMED = 10
+# What a caller may write around its values: names, spaces, a few parameters that do not exist.
+_SPARE_BYTES = 64 * 1024
+# The longest way to write a character: two \u escapes.
+_MAX_CHARACTER_BYTES = 12
 _EXPECTED = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 
 
@@ -94,7 +100,7 @@ RESPONSE_FORMAT = Parameter(
 
 class CallParams(msgspec.Struct):
     name: str
-    arguments: Any = None
+    arguments: msgspec.Raw = msgspec.Raw(b"null")  # decoded once it is known how long they may be
 
 
 _params = msgspec.json.Decoder(CallParams)
@@ -103,7 +109,7 @@ _params = msgspec.json.Decoder(CallParams)
 def read_params(raw: bytes) -> CallParams:
     try:
         return _params.decode(raw or b"{}")
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise CallerError(
             codes.CALLER_BAD_PARAMS, f"tools/call needs a name and an object of arguments: {error}."
         ) from None
@@ -116,6 +122,18 @@ def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "required": [parameter.name for parameter in parameters if parameter.required],
         "additionalProperties": False,
     }
+
+
+def read_arguments(parameters: Sequence[Parameter], raw: msgspec.Raw) -> dict[str, Bound] | list[str]:
+    """What `check_arguments` says of them. Longer ones than any valid call could have are not decoded."""
+    most_bytes = _SPARE_BYTES + _MAX_CHARACTER_BYTES * sum(parameter.max_chars for parameter in parameters)
+    if len(bytes(raw)) > most_bytes:
+        return [f"arguments: Expected at most {most_bytes:,} bytes"]
+    try:
+        arguments: object = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CallerError(codes.CALLER_BAD_PARAMS, f"The arguments cannot be read: {error}.") from None
+    return check_arguments(parameters, arguments)
 
 
 def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[str, Bound] | list[str]:
@@ -138,7 +156,10 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
         else:
             values[name] = _value_of(parameter, given[name])
     known = {parameter.name for parameter in parameters}
-    problems += [f"{key[:60]}: Unrecognized parameter" for key in given if key not in known]
+    unknown = [key for key in given if key not in known]
+    problems += [f"{key[:60]}: Unrecognized parameter" for key in unknown[:_MAX_NAMED]]
+    if len(unknown) > _MAX_NAMED:
+        problems.append(f"{len(unknown) - _MAX_NAMED:,} more unrecognized parameters")
     return problems or values
 
 

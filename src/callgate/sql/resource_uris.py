@@ -32,6 +32,11 @@ class ResourceUris:
         return f"{self.engine}+{self.source_id.replace('_', '.')}" if self.has_siblings else self.engine
 
     @property
+    def schemes(self) -> frozenset[str]:
+        """All that `read` understands."""
+        return frozenset({self.engine, f"{self.engine}+{self.source_id.replace('_', '.')}"})
+
+    @property
     def all_databases(self) -> str:
         return f"{self.scheme}://{_LIST}"
 
@@ -54,8 +59,7 @@ class ResourceUris:
     def read(self, uri: str) -> Place | None:
         """None when it is no address of this source's. Both forms of the scheme are understood."""
         scheme, separator, path = uri.partition("://")
-        full = f"{self.engine}+{self.source_id.replace('_', '.')}"
-        if not separator or scheme.lower() not in (self.engine, full):
+        if not separator or scheme.lower() not in self.schemes:
             return None
         segments = path.removesuffix("/").split("/")
         if segments == [_LIST]:

@@ -20,7 +20,7 @@ from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
-from callgate.sql.arguments import check_arguments, read_params
+from callgate.sql.arguments import read_arguments, read_params
 from callgate.sql.catalogue.reader import Catalogue
 from callgate.sql.catalogues import queries_for
 from callgate.sql.completion import complete
@@ -63,6 +63,10 @@ class SqlServer:
     @property
     def name(self) -> str:
         return self._source_id
+
+    @property
+    def schemes(self) -> frozenset[str]:
+        return self._uris.schemes
 
     @property
     def policy(self) -> Policy:
@@ -145,7 +149,7 @@ class SqlServer:
                 f"The SQL source {self._source_id} has no tool {params.name[:100]!r}.",
                 hint=near or f"Its tools are {', '.join(self._tools)}.",
             )
-        arguments = check_arguments(tool.parameters, params.arguments)
+        arguments = read_arguments(tool.parameters, params.arguments)
         if isinstance(arguments, list):
             problems = "\n".join(f"- {problem}" for problem in arguments)
             return answer_error(f"Error: Invalid input parameters.\n\n{problems}", codes.CALLER_BAD_ARGUMENTS)

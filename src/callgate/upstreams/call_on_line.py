@@ -29,7 +29,7 @@ from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.log_levels import LogLevels, check_level, level_in
 from callgate.upstreams.own_lines import OwnLines
-from callgate.wire.era_params import with_envelope, without_envelope
+from callgate.wire.era_params import with_envelope, without_envelope, without_task
 from callgate.wire.input_required import CALL_ANEW, ROUND_TRIP_METHODS, first_params, read_retry
 from callgate.wire.introductions import discover_of, initialize_of
 from callgate.wire.params import peek, text_of
@@ -66,6 +66,8 @@ class CallOnLine:
             params = hop.params
             # The envelope of a modern client's own request is there: edge saw to that.
             if not modern_client or hop.method in _ASKED_BY_RELAY:
+                if hop.method == "tools/call":
+                    params = without_task(params)
                 params = with_envelope(params, self._speaker(hop.method, asker))
             # Only the modern era repeats the name in a header.
             call = Call(_name_in(hop.method, params), hop.param_headers, hop)

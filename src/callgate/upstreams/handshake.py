@@ -18,6 +18,7 @@ from callgate.model.error_codes import (
     UPSTREAM_OTHER_ERA,
 )
 from callgate.model.errors import UpstreamError
+from callgate.wire.capabilities import capabilities_across
 from callgate.wire.era_params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
 from callgate.wire.json_rpc import NOT_READABLE
@@ -55,6 +56,8 @@ def initialize_params(client: Envelope | None) -> bytes:
     else:
         revision = client.revision if client.era is Era.LEGACY else LEGACY_REVISIONS[0]
         capabilities, info = client.capabilities, client.client_info or OUR_INFO
+        if client.era is Era.MODERN:
+            capabilities = capabilities_across(capabilities, Era.MODERN)
     return b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
         revision.encode(),
         capabilities,

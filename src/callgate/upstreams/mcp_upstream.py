@@ -70,6 +70,11 @@ class McpUpstream:
 
     # ---- ports.Upstream
 
+    @property
+    def schemes(self) -> frozenset[str]:
+        """None: several servers may have files, or pages."""
+        return frozenset()
+
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         introduction = self._first.link.introduction
         # What nearly every call needs: the shared line is up and speaks the client's era. One generator less.

@@ -3,16 +3,23 @@
 (2026-07-28 and 2025-11-25, client/elicitation, client/sampling, client/roots.)
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
 
+from callgate.model.clip import clip
+from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
 from callgate.wire.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+# 2025-11-25 has tasks in its core and 2026-07-28 as an extension of another shape (changelog, major 6).
+_ONLY_IN = {Era.LEGACY: "tasks", Era.MODERN: "extensions"}
 
 
 class _Mode(msgspec.Struct):
@@ -26,6 +33,21 @@ def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
         return _members_decoder.decode(capabilities)
     except NOT_READABLE:
         return {}
+
+
+@lru_cache(maxsize=1024)
+def capabilities_across(capabilities: bytes, written_in: Era) -> bytes:
+    """A client's or a server's, without what only that era has: the other side would use it."""
+    members = declared(capabilities)
+    gone = _ONLY_IN[written_in]
+    if gone not in members:
+        return capabilities
+    return msgspec.json.encode({key: raw for key, raw in members.items() if key != gone})
+
+
+def questions_declared(capabilities: bytes) -> frozenset[str]:
+    """Those of sampling, elicitation and roots that it declares."""
+    return frozenset(declared(capabilities).keys() & NEEDED_CAPABILITY.values())
 
 
 def answers_questions(capabilities: bytes) -> bool:
@@ -70,6 +92,16 @@ def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
     if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
         return None
     return b'{"elicitation":{"%b":{}}}' % mode.encode()
+
+
+def missing_for_tool(name: str, lacking: Sequence[str]) -> CallerError:
+    """The same error, of a tool that only clients with these capabilities are offered."""
+    return CallerError(
+        CALLER_MISSING_CAPABILITY,
+        f"{clip(name, 100)} is offered to clients that declare {' and '.join(lacking)}: this one does not",
+        hint="Use a client that declares the capability, or another tool",
+        data={"requiredCapabilities": {capability: {} for capability in lacking}},
+    )
 
 
 def missing_capability(capability: bytes) -> CallerError:

@@ -1,27 +1,27 @@
-"""Errors and results that mean the same in both eras and are written differently. The bridge for answers.
+"""Errors and questions that mean the same in both eras and are written differently. The bridge for answers.
+
+Results that cross are `result_shape`.
 
 Only for answers that crossed from one era to the other, and for our own: within one era a server's words
 are its own.
 """
 
-import re
 import secrets
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import INVALID_PARAMS
 from callgate.model.reply import RpcFault
+from callgate.wire.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
 
 # 2026-07-28, changelog, minor 6: a resource that is not there.
 _LEGACY_NOT_FOUND = -32002
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".
 URL_ELICITATION_REQUIRED = -32042
-
-# Inside of a text the quotes would be escaped: this is a member, though perhaps one of something else.
-_ODD_CONTENT = re.compile(rb'"structuredContent"\s*:\s*[^{\s]')
+_LEGACY_QUESTION = ("_meta", "task")
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -69,46 +69,35 @@ def question_in(era: Era, method: str, params: bytes) -> bytes:
     """The params of a server's question as a client of that era expects them.
 
     `elicitationId` is required in 2025-11-25 for the url mode, and gone in 2026-07-28 (changelog, minor 11).
+    `task` and `_meta` are gone too: a question is no request of its own there. What cannot be read passes.
     """
-    if method != "elicitation/create" or b'"url"' not in params:
+    members = _read(params) if method in NEEDED_CAPABILITY else None
+    if members is None:
         return params
-    members = _members_decoder.decode(params)
-    if bytes(members.get("mode", b"")) != b'"url"':
-        return params
+    is_url = method == "elicitation/create" and bytes(members.get("mode", b"")) == b'"url"'
     if era is Era.MODERN:
-        members.pop("elicitationId", None)
-    elif "elicitationId" not in members:
-        members["elicitationId"] = msgspec.Raw(msgspec.json.encode(secrets.token_urlsafe(16)))
+        gone = (*_LEGACY_QUESTION, "elicitationId") if is_url else _LEGACY_QUESTION
+        return _without(params, members, gone)
+    if not is_url or "elicitationId" in members:
+        return params
+    members["elicitationId"] = msgspec.Raw(msgspec.json.encode(secrets.token_urlsafe(16)))
     return msgspec.json.encode(members)
 
 
-def result_for_legacy(result: bytes, method: str) -> bytes:
-    """Without what legacy clients refuse: structured content and output schemas that are no objects.
-
-    2026-07-28 allows any JSON value (changelog, minor 10); the text content says the same in words.
-    """
-    if method == "tools/call" and _ODD_CONTENT.search(result) is not None:
-        members = _members_decoder.decode(result)
-        if bytes(members.get("structuredContent", b"{"))[:1] != b"{":
-            del members["structuredContent"]
-            return msgspec.json.encode(members)
-    if method == "tools/list" and b'"outputSchema"' in result:
-        return _without_odd_schemas(result)
-    return result
+def answer_in(era: Era, method: str, result: bytes) -> bytes:
+    """A client's answer as a server of that era expects it: in 2026-07-28 only sampling's has a `_meta`."""
+    concerned = era is Era.MODERN and method in ("elicitation/create", "roots/list")
+    members = _read(result) if concerned else None
+    return result if members is None else _without(result, members, ("_meta",))
 
 
-def _without_odd_schemas(result: bytes) -> bytes:
-    members = _members_decoder.decode(result)
-    tools = msgspec.json.decode(members.get("tools", msgspec.Raw(b"[]")), type=list[dict[str, msgspec.Raw]])
-    odd = [tool for tool in tools if "outputSchema" in tool and not _is_object_schema(tool["outputSchema"])]
-    if not odd:
-        return result
-    for tool in odd:
-        del tool["outputSchema"]
-    members["tools"] = msgspec.Raw(msgspec.json.encode(tools))
-    return msgspec.json.encode(members)
+def _read(raw: bytes) -> dict[str, msgspec.Raw] | None:
+    try:
+        return _members_decoder.decode(raw)
+    except NOT_READABLE:
+        return None
 
 
-def _is_object_schema(schema: msgspec.Raw) -> bool:
-    read: Any = msgspec.json.decode(schema)
-    return isinstance(read, dict) and cast(dict[str, Any], read).get("type") == "object"
+def _without(raw: bytes, members: dict[str, msgspec.Raw], gone: tuple[str, ...]) -> bytes:
+    kept = {key: value for key, value in members.items() if key not in gone}
+    return raw if len(kept) == len(members) else msgspec.json.encode(kept)

@@ -6,7 +6,8 @@ The bridge for requests. (2026-07-28, basic, `_meta`.)
 import msgspec
 
 import callgate
-from callgate.model.envelope import Envelope
+from callgate.model.envelope import Envelope, Era
+from callgate.wire.capabilities import capabilities_across
 from callgate.wire.revisions import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -26,6 +27,8 @@ def meta_of(envelope: Envelope | None) -> bytes:
     """The modern `_meta` for a request made on a client's behalf, or on our own."""
     info = envelope.client_info if envelope is not None and envelope.client_info else OUR_INFO
     capabilities = envelope.capabilities if envelope is not None else b"{}"
+    if envelope is not None and envelope.era is Era.LEGACY:
+        capabilities = capabilities_across(capabilities, Era.LEGACY)
     level = b""
     if envelope is not None and envelope.log_level is not None:
         level = b',"%b":%b' % (META_LOG_LEVEL.encode(), msgspec.json.encode(envelope.log_level))
@@ -50,6 +53,16 @@ def with_envelope(params: bytes, envelope: Envelope | None) -> bytes:
     members["_meta"] = msgspec.Raw(
         msgspec.json.encode({**meta, **_members_decoder.decode(meta_of(envelope))})
     )
+    return msgspec.json.encode(members)
+
+
+def without_task(params: bytes) -> bytes:
+    """The params of a legacy client's call for a modern server, whose tasks are another thing."""
+    if b'"task"' not in params and b"\\u" not in params:
+        return params
+    members = _members_decoder.decode(params)
+    if members.pop("task", None) is None:
+        return params
     return msgspec.json.encode(members)
 
 

@@ -6,12 +6,11 @@ because a client would use it.
 
 import msgspec
 
+from callgate.model.envelope import Era
+from callgate.wire.capabilities import capabilities_across
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-# 2025-11-25 has tasks in its core and 2026-07-28 as an extension of another shape (changelog, major 6).
-_LEGACY_ONLY = "tasks"
-_MODERN_ONLY = "extensions"
 
 
 def discover_of(initialize_result: bytes) -> bytes:
@@ -19,7 +18,7 @@ def discover_of(initialize_result: bytes) -> bytes:
     members: dict[str, msgspec.Raw] = {
         "resultType": msgspec.Raw(b'"complete"'),
         "supportedVersions": msgspec.Raw(msgspec.json.encode(MODERN_REVISIONS)),
-        "capabilities": _without(said.get("capabilities"), _LEGACY_ONLY),
+        "capabilities": _across(said.get("capabilities"), Era.LEGACY),
     }
     if "instructions" in said:
         members["instructions"] = said["instructions"]
@@ -39,7 +38,7 @@ def initialize_of(discover_result: bytes) -> bytes:
     info = meta.pop(META_SERVER_INFO, msgspec.Raw(b'{"name":"unknown","version":""}'))
     members: dict[str, msgspec.Raw] = {
         "protocolVersion": msgspec.Raw(msgspec.json.encode(LEGACY_REVISIONS[0])),
-        "capabilities": _without(said.get("capabilities"), _MODERN_ONLY),
+        "capabilities": _across(said.get("capabilities"), Era.MODERN),
         "serverInfo": info,
     }
     if "instructions" in said:
@@ -49,10 +48,8 @@ def initialize_of(discover_result: bytes) -> bytes:
     return msgspec.json.encode(members)
 
 
-def _without(capabilities: msgspec.Raw | None, member: str) -> msgspec.Raw:
-    declared = _members_decoder.decode(_object(capabilities))
-    declared.pop(member, None)
-    return msgspec.Raw(msgspec.json.encode(declared))
+def _across(capabilities: msgspec.Raw | None, written_in: Era) -> msgspec.Raw:
+    return msgspec.Raw(capabilities_across(_object(capabilities), written_in))
 
 
 def _object(raw: msgspec.Raw | None) -> bytes:

@@ -13,6 +13,7 @@ META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+META_RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 
 # Our own key on results: the dotted code of a refused or failed statement.
 META_CODE: Final = "callgate/code"

@@ -680,13 +680,15 @@ export interface components {
         /**
          * Replay
          * @description Whether a call can be made again. `redacted` and `cut`: not all of its arguments is in the record, so
-         *         they have to be given anew.
+         *         they have to be given anew. `missing_capability`: the server offers the tool to clients that can be asked
+         *         something, and nobody could be asked here.
          */
         Replay: {
             possible: boolean;
-            reason: ("cut" | "no_tool" | "not_a_call" | "not_offered" | "redacted") | null;
+            reason: ("cut" | "missing_capability" | "no_tool" | "not_a_call" | "not_offered" | "redacted") | null;
             tool: string | null;
             needs_confirmation: boolean;
+            missing_capabilities: string[];
         };
         /** ExchangeList */
         ExchangeList: {
@@ -865,6 +867,7 @@ export interface components {
             engine: string | null;
             mode: ("read_only" | "write") | null;
             stderr_tail: string[];
+            notes: string[];
             recent: components["schemas"]["RecentCalls"] | null;
             tools: components["schemas"]["ToolShape"][];
             tokens: number;

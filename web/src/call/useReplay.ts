@@ -11,7 +11,7 @@ type Arguments = Record<string, unknown> | undefined
 const WHY_NOT: Record<string, string> = {
   not_a_call: 'only tool calls can.',
   no_tool: 'the call named no tool that is offered.',
-  not_offered: 'no server offers this tool any more.',
+  not_offered: 'its server does not offer this tool to this page.',
   redacted: 'its arguments held a secret, which the record does not keep: edit them first.',
   cut: 'its arguments were too long to be kept whole: edit them first.',
 }
@@ -26,7 +26,11 @@ export function useReplay(call: Readonly<Ref<WholeCall | null>>) {
   const replay = computed(() => call.value?.replay ?? null)
   const canEdit = computed(() => replay.value?.tool != null)
   const isEditOnly = computed(() => canEdit.value && !replay.value?.possible)
-  const whyNot = computed(() => WHY_NOT[replay.value?.reason ?? ''] ?? '')
+  const whyNot = computed(() =>
+    replay.value?.reason === 'missing_capability'
+      ? `its server offers this tool to clients that declare ${replay.value.missing_capabilities.join(' and ')}; this page does not.`
+      : (WHY_NOT[replay.value?.reason ?? ''] ?? ''),
+  )
 
   async function send() {
     const from = call.value

@@ -37,6 +37,8 @@ _SETTINGS = SourceSettings(
 
 class RecordSource:
     name = NAME
+    # Not the plain one: there may be DuckDB files beside it, or a server for such.
+    schemes = frozenset({f"{DUCKDB.name}+{NAME}"})
 
     def __init__(self, excerpts: RecordExcerpts) -> None:
         self._excerpts = excerpts
