@@ -1,7 +1,7 @@
 """Secrets as they are written in the wild, and honest texts that look like them: all masked, none touched.
 
-`corpus/` holds them: names, texts (⏎ is a line break, «» stand around a secret) and JSON documents. Each name is
-tried in every form below.
+`corpus/` holds them: names, texts (⏎ is a line break, «» stand around a secret) and JSON documents. Each
+name is tried in every form below.
 """
 
 import json
@@ -90,7 +90,7 @@ def test_an_honest_text_stays_as_it_is(line: str) -> None:
     assert REDACTOR.text(line) == line
     told = REDACTOR.json(json.dumps({"text": line}).encode()) or ""
     assert json.loads(told)["text"] in (line, _compact(line))
-    if line.startswith("{"):
+    if _compact(line) is not None:
         assert json.loads(REDACTOR.json(line.encode()) or "") == json.loads(line)
 
 

@@ -125,13 +125,15 @@ _LONG_RUN = """
 from callgate.recorder.redact import Redactor
 redactor = Redactor()
 for part in (
-    "password=", "password='", "password in (", "password: [", "token ", "{'token': ", "<password>", "<password ",
-    'name="password" ', "password\\n", "--password ", "token,", "password,a\\n", "| password |\\n", "|-|\\n| token |\\n",
-    "into a(password", "into a(token) values(", "into a(token) values('", "curl -u ", "mysql -p", "login -p", r'\\\\"token\\\\":',
-    "password: |\\n  ", "secret_", "secretSecret", "api key ", "identified by ''", "password=md5(", "Cookie: ",
-    "password string = ", "'password', ", "password like (", "<a password>", "%3Dtoken", "set('token', ",
-    "value=password name=", "password for x", "password::", "token: - ", "password:\\n - ", "bearer ", "pass: user ",
-    "a", "a.", "a:", "a@", "://", "a://", "a://b:", "a://b:c@", "a://b:\u4040", ":/", "://@:", "[",
+    "password=", "password='", "password in (", "password: [", "token ", "{'token': ", "<password>",
+    "<password ", 'name="password" ', "password\\n", "--password ", "token,", "password,a\\n",
+    "| password |\\n", "|-|\\n| token |\\n", "into a(password", "into a(token) values(",
+    "into a(token) values('", "curl -u ", "mysql -p", "login -p", r'\\\\"token\\\\":',
+    "password: |\\n  ", "secret_", "secretSecret", "api key ", "identified by ''", "password=md5(",
+    "Cookie: ", "password string = ", "'password', ", "password like (", "<a password>", "%3Dtoken",
+    "set('token', ", "value=password name=", "password for x", "password::", "token: - ",
+    "password:\\n - ", "bearer ", "pass: user ", "a", "a.", "a:", "a@", "://", "a://", "a://b:",
+    "a://b:c@", "a://b:\u4040", ":/", "://@:", "[",
 ):
     text = part * (1_000_000 // len(part))
     redactor.text(text)

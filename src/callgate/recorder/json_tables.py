@@ -1,4 +1,4 @@
-"""SQL results and other tables in JSON in which a column has a secret's name: its cells stand under that name.
+"""SQL results and other tables in JSON in which a column has a secret's name: its cells stand under it.
 
 Rows are arrays there (`columns`, `rows`), so no key stands beside a cell; and the text that a model reads has
 the same rows once more, in whatever format it asked for.
@@ -16,6 +16,7 @@ Hide = Callable[[Kind, Any], Any]  # a value as it may be told under a name of t
 # Beside these a "pass" is a password.
 USERS = ("user", "login", "host", "email", "uid", "server")
 _HEADS = ("columns", "fields", "headers", "header", "column_names", "columnNames")
+_HEAD_SET = frozenset(_HEADS)
 _ROWS = ("rows", "data", "values", "records")
 # Tables of settings: a row has a name and its value.
 _NAME_COLUMNS = frozenset(("name", "variable_name", "key", "parameter", "variable", "option", "setting_name"))
@@ -27,6 +28,8 @@ def with_masked_columns(members: dict[str, Any], kind_of: KindOf, hide: Hide) ->
     if "structuredContent" in members:
         if _has_masked(members["structuredContent"], kind_of, hide):
             return members | {"content": _masked_texts(members.get("content"))}
+        return members
+    if _HEAD_SET.isdisjoint(members):
         return members
     for head in _HEADS:
         names = _names(members.get(head))
@@ -73,7 +76,7 @@ def _masked_row(
         hide(kinds[place], cell) if place in kinds and cell is not None else cell
         for place, cell in enumerate(cells)
     ]
-    return masked if any(new is not old for new, old in zip(masked, cells, strict=True)) else row
+    return masked if any(new is not old for new, old in zip(masked, cells, strict=True)) else cells
 
 
 def _names(columns: Any) -> list[Any]:

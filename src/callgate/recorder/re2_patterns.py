@@ -1,5 +1,5 @@
-"""RE2, which takes linear time whatever the text: `PatternSet` says which patterns are there, `Mask` takes one
-out, `Places` says where one is.
+"""RE2, which takes linear time whatever the text: `PatternSet` says which patterns are there, `Mask` takes
+one out, `Places` says where one is.
 
 The only place that knows the library, which has no types.
 """
@@ -33,7 +33,8 @@ class PatternSet:
 
     def found(self, text: bytes) -> list[int]:
         """The numbers of the patterns that are there, in order."""
-        return sorted(self._set.Match(text) or ())
+        found: list[int] | None = self._set.Match(text)
+        return sorted(found) if found else []
 
 
 class Mask:

@@ -1,6 +1,6 @@
 """Secrets out, structure kept, before anything is written or shown.
 
-1. A value under a secret's name (`secret_names`, any depth, also inside JSON that is held in a string) becomes
+1. A value under a secret's name (`secret_names`, any depth, also inside JSON held in a string) becomes
    "***", and so do the cells of a column of that name (`secret_members`, `json_tables`).
 2. In any text: the value that such a name announces (`named_values`, `text_tables`), what looks like a secret
    (`secret_patterns`, `secret_commands`), and a password inside a DSN.
@@ -63,7 +63,9 @@ class Redactor:
             rf"(?i)((?:^|[^a-z0-9]|{_SPELLED_BREAK})(?:{spelled})\\*[\"']?\s*[:=]\s*)"
             r"(?:\\*\"[^\"]*\"?|\\*'[^']*'?|[^\s,;&}\])\"']+)"
         )
-        masks = [Mask(_beginning_anywhere(kind.form), looks_made_up if kind.is_judged else None) for kind in forms]
+        masks = [
+            Mask(_beginning_anywhere(kind.form), looks_made_up if kind.is_judged else None) for kind in forms
+        ]
         masks += map(Mask, extra_patterns)
         # In the order of the hints; names and DSNs have scans of their own.
         self._masks: list[Mask | None] = [None, listed if spelled else None, None, *masks, None]

@@ -10,11 +10,11 @@ _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'|;\\]+)"
 _USER = r"[ =]?\\*[\"']?[^\s:\"'\\]+:)[^\s\"'\\]+"
 
 COMMANDS: tuple[SecretKind, ...] = (
+    SecretKind("curl_user", "curl ", rf"(\bcurl\b{_TO}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){_USER}"),
     SecretKind(
-        "curl_user", "curl ", rf"(\bcurl\b{_TO}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){_USER}"
-    ),
-    SecretKind(
-        "curl_cookie", "curl ", rf"(\bcurl\b{_TO}(?:-b|--cookie)[ =]?)(?:\"[^\"]*=[^\"]*\"|'[^']*=[^']*'|[^\s\"'=]+=[^\s\"']+)"
+        "curl_cookie",
+        "curl ",
+        rf"(\bcurl\b{_TO}(?:-b|--cookie)[ =]?)(?:\"[^\"]*=[^\"]*\"|'[^']*=[^']*'|[^\s\"'=]+=[^\s\"']+)",
     ),
     SecretKind("httpie", "https? -a|https? --auth", rf"(\bhttps? (?:-a|--auth){_USER}"),
     SecretKind(
@@ -32,7 +32,11 @@ COMMANDS: tuple[SecretKind, ...] = (
     SecretKind("openssl_pass", "pass:", r"(-pass(?:in|out)? pass:)\S+"),
     SecretKind("openssl_key", "openssl ", rf"(\bopenssl enc{_TO}-[kK] ){_VALUE}"),
     SecretKind("htpasswd", "htpasswd ", rf"(\bhtpasswd -[a-zA-Z]*b[a-zA-Z]* \S+ \S+ ){_VALUE}"),
-    SecretKind("chpasswd", "chpasswd", r"(\becho (?:-\w )?['\"]?[^\s:'\"|]+:)[^\s'\"|]+(['\"]?\s*\|\s*(?:sudo )?chpasswd)"),
+    SecretKind(
+        "chpasswd",
+        "chpasswd",
+        r"(\becho (?:-\w )?['\"]?[^\s:'\"|]+:)[^\s'\"|]+(['\"]?\s*\|\s*(?:sudo )?chpasswd)",
+    ),
     SecretKind("sqlplus", "sqlplus ", r"(\bsqlplus (?:-\w+ )*[^\s/'\"]+/)[^\s@'\"]+"),
     SecretKind("oracle_thin", "jdbc:oracle", r"(jdbc:oracle:\w+:[^\s/@]+/)[^\s@]+"),
     SecretKind("aws_configure", "configure set", r"(\bconfigure set \S*(?:secret|token)\S* )\S+"),

@@ -1,7 +1,7 @@
 """Secrets in a JSON document, by the names of its members; texts in it are another's (`clean_text`).
 
-`{"password": "x"}`, `{"name": "password", "value": "x"}`, `["--password", "x"]`, tables with such a column, and
-schemas: what a schema says of a password stays, what it gives as its default or example does not.
+`{"password": "x"}`, `{"name": "password", "value": "x"}`, `["--password", "x"]`, tables with such a column,
+and schemas: what a schema says of a password stays, what it gives as its default or example does not.
 """
 
 from collections.abc import Callable
@@ -9,13 +9,20 @@ from typing import Any, cast
 
 from callgate.recorder.dsn import MASK
 from callgate.recorder.json_tables import USERS, KindOf, masked_rows, with_masked_columns
-from callgate.recorder.secret_names import Kind
+from callgate.recorder.secret_names import Kind, word_set
 from callgate.recorder.secret_values import is_secret_value, looks_made_up
 
-_NAME_MEMBERS = frozenset(
-    "name key id type field label property header variable param parameter parameterkey selector element".split()
+_NAME_MEMBERS = word_set(
+    """
+    name key id type field label property header variable param parameter parameterkey selector
+    element
+    """
 )
-_VALUE_MEMBERS = frozenset("value val text parametervalue default example content".split())
+_VALUE_MEMBERS = word_set(
+    """
+    value val text parametervalue default example content
+    """
+)
 _INPUTS = (" field", " input", " box", " textbox")
 _SCHEMA_TYPES = frozenset(("string", "object", "array", "number", "integer", "boolean", "null"))
 _SCHEMA_MARKS = ("$ref", "anyOf", "oneOf", "allOf")
@@ -25,10 +32,16 @@ _SCHEMA_PARTS = frozenset(("items", "anyOf", "oneOf", "allOf", "additionalProper
 _CODE = 100_000
 
 
+_MAX_KEYS = 4096
+_MAX_KEY_CHARS = 100
+
+
 class DocumentCleaner:
     def __init__(self, kind_of: KindOf, clean_text: Callable[[str], str]) -> None:
         self._kind_of = kind_of
         self._clean_text = clean_text
+        # What is known of a key: rows repeat theirs, and to look costs more than all the rest.
+        self._keys: dict[str, tuple[Kind | None, str]] = {}
 
     def clean(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -41,16 +54,24 @@ class DocumentCleaner:
         members = self._with_masked_value(with_masked_columns(value, self._kind_of, self._hidden))
         cleaned: dict[str, Any] = {}
         for key, member in members.items():
-            kind = self._kind_of(key)
+            kind, written = self._keys.get(key) or self._about_key(key)
             if kind is Kind.PASS and not any(other.lower().startswith(USERS) for other in members):
                 kind = None
-            told = self.clean(member) if kind is None else self._under(kind, member, key)
-            cleaned[self._clean_text(key)] = told
+            cleaned[written] = self.clean(member) if kind is None else self._under(kind, member, key)
         return cleaned
+
+    def _about_key(self, key: str) -> tuple[Kind | None, str]:
+        about = self._kind_of(key), self._clean_text(key)
+        if len(self._keys) < _MAX_KEYS and len(key) <= _MAX_KEY_CHARS:
+            self._keys[key] = about
+        return about
 
     def _array(self, items: list[Any]) -> list[Any]:
         if len(items) > 1 and isinstance(items[0], list):
-            items = [items[0], *masked_rows(cast(list[Any], items[0]), items[1:], self._kind_of, self._hidden)]
+            items = [
+                items[0],
+                *masked_rows(cast(list[Any], items[0]), items[1:], self._kind_of, self._hidden),
+            ]
         cleaned: list[Any] = []
         flag: Kind | None = None
         for place, item in enumerate(items):
@@ -59,7 +80,7 @@ class DocumentCleaner:
                 flag = None
                 continue
             is_told = flag is not None and not item.startswith("-") and is_secret_value(flag, item)
-            is_pair = place == 1 and len(items) == 2 and self._is_named_by(items[0], item)  # noqa: PLR2004 - a pair
+            is_pair = place == 1 and len(items) == 2 and self._is_named_by(items[0], item)
             cleaned.append(MASK if is_told or is_pair else self._clean_text(item))
             flag = self._kind_of(item) if item.startswith("-") else None
         return cleaned

@@ -14,43 +14,57 @@ from enum import Enum
 from functools import lru_cache
 
 
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 class Kind(Enum):
     """What sort of secret a name speaks of: it decides which values are believed."""
 
-    PASSWORD = "password"
-    TOKEN = "token"  # and keys: never a small number
+    PASSWORD = "password"  # noqa: S105 - a kind, as the next ones
+    TOKEN = "token"  # noqa: S105 - and keys: never a small number
     TOKENS = "tokens"  # may be a count
     HEADER = "header"  # the rest of the line
     COOKIE = "cookie"
-    PASS = "pass"  # only beside a user
+    PASS = "pass"  # noqa: S105 - only beside a user
     AUTH = "auth"  # only what looks made up
     LISTED = "listed"  # by the operator: whatever the value is
 
 
 _KEY_OWNERS = (
-    "api|apis|secret|private|access|auth|authentication|encryption|encrypt|decryption|decrypt|signing|sign|master"
-    "|ssh|account|storage|shared|service|role|subscription|license|licence|app|application|hmac|session|cipher"
-    "|crypto|aes|rsa|pgp|gpg|jwt|admin|server|client|deploy|write|webhook|vault|unseal|recovery|functions"
+    "api|apis|secret|private|access|auth|authentication|encryption|encrypt|decryption|decrypt"
+    "|signing|sign|master|ssh|account|storage|shared|service|role|subscription|license|licence|app"
+    "|application|hmac|session|cipher|crypto|aes|rsa|pgp|gpg|jwt|admin|server|client|deploy|write|webhook|vault|unseal|recovery|functions"
     "|consumer|developer|openai|anthropic|stripe|aws|azure|google|gcp|github|gitlab|openrouter|gemini|mistral"
     "|cohere|groq|tavily|serpapi|sendgrid|twilio|mailgun|algolia|datadog|pinecone|supabase|sas|tls|ssl|psk"
 )
 # What may follow a name that is too short to be looked for by itself.
 _NAME_ENDS = r"[\\\"'`>:=|,;)\]\n\r\t]"
-_PASS_OWNER = "(?:db|user|usr|mysql|smtp|mail|root|admin|ftp|proxy|login|auth|redis|ssh|ldap|key|store|app|api|pg|my)"
+_SHORT_OWNER = (
+    "(?:db|user|usr|mysql|smtp|mail|root|admin|ftp|proxy|login|auth|redis|ssh|ldap|key|store|app|api|pg|my)"
+)
 # In the part of the syntax that RE2 and Vectorscan read alike, see `vector_scan`.
 STEMS = (
-    "(?i)passw|passphrase|passcode|pass[ _-](?:phrase|word|code)|pwd|pswd|secret|token|credential|authorization"
+    "(?i)passw|passphrase|passcode|pass[ _-](?:phrase|word|code)|pwd|pswd|secret|token|credential"
+    "|authorization"
     f"|(?:{_KEY_OWNERS})[ _.-]?key|x-[a-z-]+-key|conn(?:ection)?[ _-]?str"
-    rf"|(?:otp|psk|pass){_NAME_ENDS}|pass +[:=]|(?:otp|psk|{_PASS_OWNER}pass) |otp[_-]|[_-]pass|requirepass|rootpw|pw{_NAME_ENDS}|[_-]pw"
+    rf"|(?:otp|psk|pass){_NAME_ENDS}|pass +[:=]|(?:otp|psk|{_SHORT_OWNER}pass) |otp[_-]|[_-]pass"
+    rf"|requirepass|rootpw|pw{_NAME_ENDS}|[_-]pw"
     "|(?:seed|recovery|backup|mnemonic)[ _-]?(?:phrase|code)|cookie|auth[\\\\\"']* ?[:=]|_auth|auth_header"
 )
 _STEM = re.compile(STEMS)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_PASSWORDS = frozenset(
-    "password passwd pwd pswd passphrase passcode pw otp psk secret credential requirepass rootpw".split()
+_PASSWORDS = word_set(
+    """
+    password passwd pwd pswd passphrase passcode pw otp psk secret credential requirepass rootpw
+    """
 )
 _KEY_OWNER = frozenset(_KEY_OWNERS.split("|"))
-_HONEST_X_KEYS = frozenset("idempotency routing cache partition sort request correlation public trace".split())
+_HONEST_X_KEYS = word_set(
+    """
+    idempotency routing cache partition sort request correlation public trace
+    """
+)
 # The same in one word: `PGPASSWORD`, `authtoken`, `clientsecret`.
 _JOINED = re.compile(
     r"(?P<before>.*?)(?P<noun>password|passwd|passphrase|passcode|pwd|secret|credential|token"
@@ -58,31 +72,43 @@ _JOINED = re.compile(
     r"|authorization)(?P<plural>s?)"
 )
 # Who has a `pass`: a season, a compass and a test have another one.
-_PASS_OWNERS = frozenset(
-    "db database mysql pg postgres mariadb sql redis mongo user usr username root admin smtp imap pop mail email"
-    " ftp sftp ssh proxy http ldap bind login auth basic wifi wpa key keystore truststore store ssl tls cert"
-    " service svc app api client server master router vpn rabbitmq mq amqp kafka elastic jdbc sa account sudo"
-    " old new current confirm".split()
+_PASS_OWNERS = word_set(
+    """
+    db database mysql pg postgres mariadb sql redis mongo user usr username root admin smtp imap pop
+    mail email ftp sftp ssh proxy http ldap bind login auth basic wifi wpa key keystore truststore
+    store ssl tls cert service svc app api client server master router vpn rabbitmq mq amqp kafka
+    elastic jdbc sa account sudo old new current confirm
+    """
 )
-_PASS_JOINED = re.compile(f"{_PASS_OWNER}pass")
+_PASS_JOINED = re.compile(f"{_SHORT_OWNER}pass")
 # Tokens that open nothing: of lists that go on, of progress, of language models and parsers.
-_HONEST_TOKENS = frozenset(
-    "next page continuation pagination cursor resume sync delta progress cancellation cancel pad padding eos bos unk"
-    " sep cls mask stop end start special per first last prev previous design sub unexpected current lookahead"
-    " pre non idempotency".split()
+_HONEST_TOKENS = word_set(
+    """
+    next page continuation pagination cursor resume sync delta progress cancellation cancel pad
+    padding eos bos unk sep cls mask stop end start special per first last prev previous design sub
+    unexpected current lookahead pre non idempotency expected reserved
+    """
 )
-_COUNTS = frozenset(
-    "max min total prompt completion input output cached reasoning num n used count number thinking budget"
-    " remaining context estimated avg average special design stop limit per image audio many cost".split()
+_COUNTS = word_set(
+    """
+    max min total prompt completion input output cached reasoning num n used count number thinking
+    budget remaining context estimated avg average special design stop limit per image audio many
+    cost
+    """
 )
-_QUESTIONS = frozenset(
-    "is has had needs need requires require required uses allow allows show hide forgot enable enabled"
-    " disable disabled should can must missing no without".split()
+_QUESTIONS = word_set(
+    """
+    is has had needs need requires require required uses allow allows show hide forgot enable
+    enabled disable disabled should can must missing no without
+    """
 )
 # Behind the noun these still mean its value.
-_VALUES = frozenset(
-    "value values hash digest plain plaintext string raw confirmation confirm repeat again base pem data binary"
-    " encrypted encoded decrypted clear cleartext prod production dev staging live bytes b enc".split()
+_VALUES = word_set(
+    """
+    value values hash digest plain plaintext string raw confirmation confirm repeat again base pem
+    data binary encrypted encoded decrypted clear cleartext prod production dev staging live bytes b
+    enc
+    """
 )
 _PAIRS = {
     ("pass", "word"): Kind.PASSWORD, ("pass", "phrase"): Kind.PASSWORD, ("pass", "code"): Kind.PASSWORD,
@@ -125,12 +151,16 @@ def _kind_of_end(words: list[str]) -> Kind | None:
     if single in _PASSWORDS:
         return Kind.PASSWORD
     if single == "key":
-        is_header = words[0] == "x" and before not in _HONEST_X_KEYS and len(words) > 2  # noqa: PLR2004 - x, owner, key
+        is_header = words[0] == "x" and before not in _HONEST_X_KEYS and len(words) > 2
         return Kind.TOKEN if before in _KEY_OWNER or is_header else None
     if last == "pass":
         return (Kind.PASSWORD if before in _PASS_OWNERS else None) if before else Kind.PASS
     simple = {"authorization": Kind.HEADER, "cookie": Kind.COOKIE, "cookies": Kind.COOKIE, "auth": Kind.AUTH}
-    return simple.get(last) if last in simple and (last != "auth" or not before) else _kind_of_joined(last, words)
+    return (
+        simple.get(last)
+        if last in simple and (last != "auth" or not before)
+        else _kind_of_joined(last, words)
+    )
 
 
 def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
@@ -141,10 +171,12 @@ def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
         return None
     before, noun = found["before"], found["noun"]
     if noun == "token":
-        ends = tuple(word for word in _HONEST_TOKENS | _COUNTS if len(word) > 2)  # noqa: PLR2004 - "n" ends too many
+        ends = tuple(word for word in _HONEST_TOKENS | _COUNTS if len(word) > 2)
         if before.endswith(ends):
             return None
-        return _kind_of_noun("token", words[-2] if len(words) > 1 else "", words, is_plural=bool(found["plural"]))
+        return _kind_of_noun(
+            "token", words[-2] if len(words) > 1 else "", words, is_plural=bool(found["plural"])
+        )
     if noun == "authorization":
         return Kind.HEADER
     return Kind.PASSWORD if noun[:4] in ("pass", "pwd", "secr", "cred") and "key" not in noun else Kind.TOKEN

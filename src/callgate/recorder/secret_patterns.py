@@ -2,8 +2,8 @@
 
 Each kind has a *hint* and a *form*. Hints are short and go into one RE2 set, which is asked about whole
 groups of rows at once: a hint must find at least whatever its form finds, may find more, holds no counted
-repetition (a set that runs out of memory answers "no"), and nothing that `vector_scan` might read in another way:
-characters, classes of them and repetitions. A form is exact; its first group, if any, is kept.
+repetition (a set that runs out of memory answers "no"), and nothing that `vector_scan` might read in another
+way: characters, classes of them and repetitions. A form is exact; its first group, if any, is kept.
 """
 
 from dataclasses import dataclass
@@ -99,7 +99,9 @@ KINDS: tuple[SecretKind, ...] = (
     ),
     SecretKind("putty_key", "PuTTY-User-Key", r"(PuTTY-User-Key-File-[0-9]+:)[\s\S]*"),
     # What follows is judged, for "basic training" is none.
-    SecretKind("http_credentials", "(?i)bearer|basic", r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}", True),
+    SecretKind(
+        "http_credentials", "(?i)bearer|basic", r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}", True
+    ),
     SecretKind("google_signature", "(?i)x-goog-", rf"(?i)(x-goog-signature=){_END_OF_VALUE}+"),
     SecretKind("query_signature", "[?&]Signature=", r"([?&]Signature=)[A-Za-z0-9%+/=_-]{20,}"),
     SecretKind("shared_access_signature", "SharedAccessSignature", r"(SharedAccessSignature=)[^\s;\"']+"),
@@ -115,5 +117,7 @@ KINDS: tuple[SecretKind, ...] = (
         "(?i)identified",
         r"(?i)(\buser\s+\S+\s+identified\s+by\s+)[^\s;'\"*\\]+",
     ),
-    SecretKind("sqlcipher", "(?i)pragma", r"(?i)(\bpragma\s+(?:hex)?(?:re)?key\s*=\s*)(?:'[^']*'|\"[^\"]*\")"),
+    SecretKind(
+        "sqlcipher", "(?i)pragma", r"(?i)(\bpragma\s+(?:hex)?(?:re)?key\s*=\s*)(?:'[^']*'|\"[^\"]*\")"
+    ),
 )

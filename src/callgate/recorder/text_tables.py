@@ -1,4 +1,4 @@
-"""Texts in which a secret's name is the head of a column: Markdown, the tables of psql and mysql, CSV, INSERT.
+"""Texts in which a secret's name heads a column: Markdown, the tables of psql and mysql, CSV, INSERT.
 
 Every line is looked at once: what belongs to a table is not taken for the head of another.
 """
@@ -6,9 +6,9 @@ Every line is looked at once: what belongs to a table is not taken for the head 
 import re
 from collections.abc import Iterable
 
-from callgate.recorder.named_values import Name, Span
 from callgate.recorder.secret_names import Kind, kind_of
 from callgate.recorder.secret_values import is_secret_value
+from callgate.recorder.value_extents import Name, Span
 
 _RULE = re.compile(r"[\s|+:=-]*-[\s|+:=-]*", re.ASCII)
 _HEAD_CELL = re.compile(r"\s*[\"'`*]*([A-Za-z_][\w .-]{0,60}?)[\"'`*]*\s*", re.ASCII)
@@ -18,9 +18,12 @@ _INSERT = re.compile(
     r"\binto\s+(?:table\s+)?[\w.`\"\[\]$]{1,200}\s*\(([^()]{1,4000})\)\s*(?:overriding\s+\w+\s+value\s+)?(values?|select)\b",
     re.ASCII | re.IGNORECASE,
 )
-_CELL = re.compile(r"\s*(?:\w+\s*\(\s*)*((?:[A-Za-z]{0,2}'(?:[^'\\]|''|\\.)*'|\"[^\"]*\"|[^,()'\"])*)", re.ASCII | re.DOTALL)
+_CELL = re.compile(
+    r"\s*(?:\w+\s*\(\s*)*((?:[A-Za-z]{0,2}'(?:[^'\\]|''|\\.)*'|\"[^\"]*\"|[^,()'\"])*)", re.ASCII | re.DOTALL
+)
 _CSV_CELL = {
-    delimiter: re.compile(rf"\"(?:[^\"]|\"\")*\"|[^{delimiter}\"]*[^{delimiter}]*", re.ASCII) for delimiter in (",", ";", "\t")
+    delimiter: re.compile(rf"\"(?:[^\"]|\"\")*\"|[^{delimiter}\"]*[^{delimiter}]*", re.ASCII)
+    for delimiter in (",", ";", "\t")
 }
 
 
@@ -42,7 +45,7 @@ def table_spans(text: str, names: Iterable[Name]) -> list[Span]:
             if has_values:
                 found, rows_end = _second_cell(line, line_start, name), line_end
         spans += found
-        table_end = rows_end if rows_end > line_end else line_end
+        table_end = max(line_end, rows_end)
     return spans
 
 
@@ -102,7 +105,7 @@ def _cells(cells: list[str], at: int, places: dict[int, Kind]) -> list[Span]:
     spans: list[Span] = []
     for place, cell in enumerate(cells):
         kind = places.get(place)
-        if kind is not None and is_secret_value(kind, cell.strip().strip("\"")):
+        if kind is not None and is_secret_value(kind, cell.strip().strip('"')):
             start = at + len(cell) - len(cell.lstrip())
             spans.append((start, start + len(cell.strip())))
         at += len(cell) + 1
@@ -143,13 +146,15 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _second_cell(line: str, line_start: int, name: Name) -> list[Span]:
     """A table of keys and values, and psql's expanded form."""
     cells = line.strip().strip("|").split("|")
-    if len(cells) != 2 or kind_of(cells[0].strip(" `*")) is None:  # noqa: PLR2004 - a key and its value
+    if len(cells) != 2 or kind_of(cells[0].strip(" `*")) is None:
         return []
     start = line_start + line.index(cells[1], line.index(cells[0]) + len(cells[0]))
     return _cells([cells[1]], start, {0: name.kind})
 
 
-def _rows_of_insert(text: str, at: int, places: dict[int, Kind], *, is_select: bool) -> tuple[list[Span], int]:
+def _rows_of_insert(
+    text: str, at: int, places: dict[int, Kind], *, is_select: bool
+) -> tuple[list[Span], int]:
     spans: list[Span] = []
     opening = re.compile(r"[\s,]*(?:row\s*)?\(", re.IGNORECASE)
     while is_select or (row := opening.match(text, at)) is not None:
@@ -177,7 +182,7 @@ def _cells_of_insert(text: str, at: int, places: dict[int, Kind]) -> tuple[list[
         at = end
         closers = re.compile(r"[\s)]*").match(text, at)
         after = closers.end() if closers else at
-        if text.startswith(",", after) and ")" not in text[at:after].rstrip() or (
+        if (text.startswith(",", after) and ")" not in text[at:after].rstrip()) or (
             text.startswith(",", after) and text.count("(", cell.start(), start) >= text.count(")", at, after)
         ):
             place += 1
