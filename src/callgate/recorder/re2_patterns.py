@@ -7,7 +7,7 @@ The only place that knows the library, which has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import re2
 
@@ -33,8 +33,8 @@ class PatternSet:
 
     def found(self, text: bytes) -> list[int]:
         """The numbers of the patterns that are there, in order."""
-        found: list[int] | None = self._set.Match(text)
-        return sorted(found) if found else []
+        found = cast("list[int] | None", self._set.Match(text))
+        return sorted(found or ())
 
 
 class Mask:
