@@ -12,6 +12,7 @@ from recorder.happenings import Record, a_session, opened
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.model.session import Session
+from callgate.recorder.redact import Redactor
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Stage:
                 self.server, self.caller, self.record.reader, self.record.queries,
                 self.record.recorder.feed, self.meter,
                 redact=lambda text: text.replace("hunter2", "***"),
+                redact_document=lambda raw: Redactor().body(raw) or raw,
             )
         )  # fmt: skip
         self.app = self.api.app()

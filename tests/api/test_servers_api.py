@@ -34,6 +34,43 @@ async def test_annotations_tell_declared_from_absent(stage: Stage) -> None:
     assert second["annotations"] is None
 
 
+async def test_secrets_in_a_tools_schema_are_masked_and_the_schema_stays_one(stage: Stage) -> None:
+    secrets = [f"Zq81vTx{number}" for number in range(8)]
+    schema = {
+        "type": "object",
+        "properties": {
+            "apiKey": {"type": "string", "description": "Of your account.", "default": secrets[0]},
+            "password": {"type": "string", "minLength": 8, "examples": [secrets[1]], "enum": [secrets[2]]},
+            "url": {"type": "string", "description": f"https://h.example/?access_token={secrets[3]}"},
+            "dsn": {"type": "string", "default": f"mysql://me:{secrets[4]}@h/d"},
+            "token": {"anyOf": [{"type": "string", "const": secrets[5]}, {"type": "null"}]},
+            "max_tokens": {"type": "integer", "default": 4096},
+        },
+        "required": ["apiKey", "password"],
+    }
+    annotations = {"title": f"Log in with --password {secrets[7]}", "readOnlyHint": True}
+    made = offer(
+        "login", description=f"curl -u me:{secrets[6]} h", inputSchema=schema, annotations=annotations
+    )
+    before = made.definition
+    stage.server.offers[:] = [made]
+    (tool,) = (await stage.get("/api/v1/tools"))["tools"]
+    ((listed,),) = [server["tools"] for server in (await stage.get("/api/v1/servers"))["servers"]]
+    for told in (tool, listed):
+        assert not [secret for secret in secrets if secret in str(told)]
+        properties = told["input_schema"]["properties"]
+        assert properties["apiKey"] == {
+            "type": "string",
+            "description": "Of your account.",
+            "default": "***",
+        }
+        assert properties["password"]["minLength"] == 8
+        assert properties["token"]["anyOf"] == [{"type": "string", "const": "***"}, {"type": "null"}]
+        assert properties["max_tokens"] == {"type": "integer", "default": 4096}
+        assert told["input_schema"]["required"] == ["apiKey", "password"]
+    assert stage.server.offers[0].definition is before  # what clients of MCP get
+
+
 async def test_tools_are_found_by_words_and_by_server(stage: Stage) -> None:
     stage.server.offers[:] = [offer("read_file", "files"), offer("query")]
     assert [tool["name"] for tool in (await stage.get("/api/v1/tools?q=read"))["tools"]] == [

@@ -15,6 +15,7 @@ from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
 from callgate.ports.row_feed import FeedRow, Missed
 from callgate.recorder.redact import Redactor
+from callgate.recorder.secret_commands import COMMANDS
 from callgate.recorder.secret_patterns import KINDS
 
 _ROUNDS = 3  # of every kind in every place
@@ -82,7 +83,7 @@ def planted() -> list[tuple[ExchangeSettled, str, str]]:
 
 
 def test_every_kind_has_a_sample() -> None:
-    assert {kind.name for kind in KINDS} <= MAKERS.keys()
+    assert {kind.name for kind in (*KINDS, *COMMANDS)} <= MAKERS.keys()
     assert len(KINDS) >= 40
 
 

@@ -3,7 +3,7 @@
 Their names and their error bodies are DBHub's, not ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -71,10 +71,17 @@ class SourceNotFound(msgspec.Struct):
 
 
 class DbhubApi:
-    def __init__(self, record: RecordReader | None, status: Status, sources: Sequence[SourceFacts]) -> None:
+    def __init__(
+        self,
+        record: RecordReader | None,
+        status: Status,
+        sources: Sequence[SourceFacts],
+        redact_document: Callable[[bytes], bytes],
+    ) -> None:
         self._record = record
         self._status = status
         self._sources = sources
+        self._redact_document = redact_document
 
     def operations(self) -> list[Operation]:
         return [
@@ -110,13 +117,13 @@ class DbhubApi:
 
     async def sources(self, asked: Asked[None, None]) -> list[SourceShape]:
         offers = await self._status.tools()
-        return [_source(facts, offers) for facts in self._sources]
+        return [_source(facts, offers, self._redact_document) for facts in self._sources]
 
     async def source(self, asked: Asked[None, None]) -> Any:
         source_id = asked.path["source_id"]
         for facts in self._sources:
             if facts.source_id == source_id:
-                return _source(facts, await self._status.tools())
+                return _source(facts, await self._status.tools(), self._redact_document)
         return json_response(SourceNotFound("Source not found", source_id), 404)
 
 
@@ -135,7 +142,9 @@ def _request(entry: SourceRequest) -> RequestShape:
     )
 
 
-def _source(facts: SourceFacts, offers: Sequence[Offer]) -> SourceShape:
+def _source(
+    facts: SourceFacts, offers: Sequence[Offer], redact_document: Callable[[bytes], bytes]
+) -> SourceShape:
     return SourceShape(
         id=facts.source_id,
         type=facts.engine,
@@ -145,12 +154,12 @@ def _source(facts: SourceFacts, offers: Sequence[Offer]) -> SourceShape:
         user=facts.user or UNSET,
         readonly=facts.is_read_only,
         max_rows=facts.max_rows or UNSET,
-        tools=[_tool(offer) for offer in offers if offer.route.upstream == facts.source_id],
+        tools=[_tool(offer, redact_document) for offer in offers if offer.route.upstream == facts.source_id],
     )
 
 
-def _tool(offer: Offer) -> SourceToolShape:
-    definition = object_in(offer.definition) or {}
+def _tool(offer: Offer, redact_document: Callable[[bytes], bytes]) -> SourceToolShape:
+    definition = object_in(redact_document(offer.definition)) or {}
     schema: dict[str, Any] = definition.get("inputSchema") or {}
     required: list[str] = schema.get("required") or []
     properties: dict[str, dict[str, Any]] = schema.get("properties") or {}

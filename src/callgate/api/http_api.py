@@ -61,6 +61,7 @@ class ApiParts:
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
+    redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
     page: PageFiles | None = None  # None: nobody comes with a browser
 
 
@@ -74,13 +75,17 @@ class HttpApi:
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
         rooms = (
-            DbhubApi(parts.record, parts.status, parts.sources),
+            DbhubApi(parts.record, parts.status, parts.sources, parts.redact_document),
             RecordApi(parts.record, parts.status),
             StatsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
             ServersApi(
                 ServersParts(
-                    parts.status, ToolTeller(parts.count_tokens), parts.record, parts.sources, parts.redact
+                    parts.status,
+                    ToolTeller(parts.count_tokens, parts.redact_document),
+                    parts.record,
+                    parts.sources,
+                    parts.redact,
                 )
             ),
             AboutApi(parts.record, parts.status, parts.setup),

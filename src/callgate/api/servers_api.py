@@ -105,8 +105,8 @@ class ServersApi:
             last_failure=failure
             and FailureShape(_moment(failure.at), self._redact(failure.message), failure.error_code),
             era=cast(Era | None, entry.era),
-            protocol=entry.protocol,
-            version=entry.version,
+            protocol=entry.protocol and self._redact(entry.protocol),
+            version=entry.version and self._redact(entry.version),
             engine=facts and facts.engine,
             mode=facts and ("read_only" if facts.is_read_only else "write"),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],

@@ -1,11 +1,15 @@
-"""Tools as the API tells them: an offer's own JSON, taken apart, and what it costs in a context."""
+"""Tools as the API tells them: an offer's own JSON, without secrets, and what it costs in a context.
+
+Servers put working defaults and examples into their schemas. Clients of MCP get them as they are.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from callgate.api.json_object import as_object, object_in
-from callgate.api.shapes import SeenToWrite, ToolShape
+from callgate.api.shapes import Json, SeenToWrite, ToolShape
 from callgate.api.told_rows import annotations_of
 from callgate.model.offers import Offer
 
@@ -15,36 +19,51 @@ SeenWrites = Mapping[tuple[str, str], SeenToWrite]
 _MAX_REMEMBERED = 5_000
 
 
-class ToolTeller:
-    """`count_tokens` may take a while when it is first asked, so it is asked in a thread."""
+_Key = tuple[bytes, bytes | None]  # definition and annotations
 
-    def __init__(self, count_tokens: Callable[[str], int]) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    tokens: int
+    definition: Json
+    annotations: Json | None
+
+
+class ToolTeller:
+    """To read a definition takes a while (it is counted and redacted): it is done once, in a thread."""
+
+    def __init__(self, count_tokens: Callable[[str], int], redact_document: Callable[[bytes], bytes]) -> None:
         self._count_tokens = count_tokens
-        self._counted: dict[bytes, int] = {}
+        self._redact = redact_document
+        self._known: dict[_Key, _Read] = {}
         self._lock = asyncio.Lock()
 
     async def tell(self, offers: Sequence[Offer], seen: SeenWrites) -> list[ToolShape]:
-        unknown = [offer.definition for offer in offers if offer.definition not in self._counted]
+        keys = [(offer.definition, offer.annotations) for offer in offers]
+        read = {key: self._known[key] for key in keys if key in self._known}
+        unknown = [key for key in keys if key not in read]
         if unknown:
             async with self._lock:
-                counts = await asyncio.to_thread(self._count, unknown)
-            if len(self._counted) + len(counts) > _MAX_REMEMBERED:
-                self._counted.clear()
-            self._counted.update(counts)
-        else:
-            counts = {}
-        return [
-            _told(offer, self._counted.get(offer.definition, counts.get(offer.definition, 0)), seen)
-            for offer in offers
-        ]
+                new = await asyncio.to_thread(self._read_all, unknown)
+            if len(self._known) + len(new) > _MAX_REMEMBERED:
+                self._known.clear()
+            self._known |= new
+            read |= new
+        return [_told(offer, read[key], seen) for offer, key in zip(offers, keys, strict=True)]
 
-    def _count(self, definitions: list[bytes]) -> dict[bytes, int]:
-        return {one: self._count_tokens(one.decode(errors="replace")) for one in definitions}
+    def _read_all(self, keys: list[_Key]) -> dict[_Key, _Read]:
+        return {key: self._read(*key) for key in keys}
+
+    def _read(self, definition: bytes, annotations: bytes | None) -> _Read:
+        return _Read(
+            self._count_tokens(definition.decode(errors="replace")),
+            object_in(self._redact(definition)) or {},
+            object_in(self._redact(annotations)) if annotations else None,
+        )
 
 
-def _told(offer: Offer, tokens: int, seen: SeenWrites) -> ToolShape:
-    definition = object_in(offer.definition) or {}
-    declared = object_in(offer.annotations)
+def _told(offer: Offer, read: _Read, seen: SeenWrites) -> ToolShape:
+    definition, declared = read.definition, read.annotations
     title = definition.get("title") or (declared or {}).get("title")
     return ToolShape(
         name=offer.public_name,
@@ -55,7 +74,7 @@ def _told(offer: Offer, tokens: int, seen: SeenWrites) -> ToolShape:
         annotations=annotations_of(declared),
         input_schema=as_object(definition.get("inputSchema")) or {},
         output_schema=as_object(definition.get("outputSchema")),
-        tokens=tokens,
+        tokens=read.tokens,
         seen_to_write=seen.get((offer.route.upstream, offer.public_name))
         or seen.get((offer.route.upstream, offer.route.native_name)),
     )

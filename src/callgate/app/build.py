@@ -185,6 +185,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
             problems=background.problems,
             count_tokens=TokenCounter().count,
             redact=redact,
+            redact_document=redact_documents(config),
             page=PageFiles.bundled(),
         )
     )
@@ -214,6 +215,18 @@ def redact_all(config: Config) -> Callable[[str], str]:
         for one in redactors:
             text = one.text(text)
         return text
+
+    return redact
+
+
+def redact_documents(config: Config) -> Callable[[bytes], bytes]:
+    """The same for JSON."""
+    redactors = [redactor_of(config), *server_redactors(config).values()]
+
+    def redact(raw: bytes) -> bytes:
+        for one in redactors:
+            raw = one.body(raw) or raw
+        return raw
 
     return redact
 

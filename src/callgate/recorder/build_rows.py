@@ -14,7 +14,7 @@ import msgspec
 from callgate.model.events import Aside
 from callgate.model.exchange import Exchange, Hop, Outcome, Settlement
 from callgate.model.session import Session
-from callgate.recorder.hay import Hay
+from callgate.recorder.group_texts import GroupTexts
 from callgate.recorder.redact import KnownClean, MaskAll, Redactor
 from callgate.recorder.rows import EventRow, HopRow, SessionRow, micros
 from callgate.recorder.sequence import Sequence
@@ -123,16 +123,16 @@ class RowBuilder:
             return None
 
     def _are_clean(self, exchanges: Iterable[Exchange]) -> bool:
-        hay = Hay(self._known_texts)
+        texts = GroupTexts(self._known_texts)
         try:
             for exchange in exchanges:
-                hay.add(exchange)
-            pieces = hay.pieces()
+                texts.add(exchange)
+            pieces = texts.pieces()
         except Exception:  # noqa: BLE001 - one of them is not what it should be: each is looked at by itself
             return False
         is_clean = all(map(self._of_all.is_clean, pieces))
         if is_clean and len(self._known_texts) < _MAX_KNOWN_TEXTS:
-            self._known_texts.update(hay.names)
+            self._known_texts.update(texts.names)
         return is_clean
 
 

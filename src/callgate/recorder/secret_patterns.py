@@ -2,8 +2,8 @@
 
 Each kind has a *hint* and a *form*. Hints are short and go into one RE2 set, which is asked about whole
 groups of rows at once: a hint must find at least whatever its form finds, may find more, holds no counted
-repetition (a set that runs out of memory answers "no"), and nothing that `sieve` might read in another way:
-characters, classes of them and repetitions. A form is exact; its first group, if any, is kept.
+repetition (a set that runs out of memory answers "no"), and nothing that `vector_scan` might read in another
+way: characters, classes of them and repetitions. A form is exact; its first group, if any, is kept.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ class SecretKind:
     name: str
     hint: str
     form: str
+    is_judged: bool = False  # masked only if it looks made up
 
 
 KINDS: tuple[SecretKind, ...] = (
@@ -97,19 +98,26 @@ KINDS: tuple[SecretKind, ...] = (
         r"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?",
     ),
     SecretKind("putty_key", "PuTTY-User-Key", r"(PuTTY-User-Key-File-[0-9]+:)[\s\S]*"),
-    SecretKind("http_credentials", "(?i)bearer|basic", r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
-    SecretKind("cookie", "(?i)cookie", r"(?i)(\b(?:set-)?cookie\s*:\s*)[^\r\n\"]+"),
+    # What follows is judged, for "basic training" is none.
     SecretKind(
-        "key_header",
-        "(?i)x-[a-z-]*(?:key|token|auth|secret)",
-        rf"(?i)(\bx-[a-z-]*(?:key|token|auth|secret)[a-z-]*\s*[:=]\s*){_END_OF_VALUE}+",
+        "http_credentials", "(?i)bearer|basic", r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}", True
     ),
+    SecretKind("google_signature", "(?i)x-goog-", rf"(?i)(x-goog-signature=){_END_OF_VALUE}+"),
+    SecretKind("query_signature", "[?&]Signature=", r"([?&]Signature=)[A-Za-z0-9%+/=_-]{20,}"),
+    SecretKind("shared_access_signature", "SharedAccessSignature", r"(SharedAccessSignature=)[^\s;\"']+"),
     SecretKind(
-        "sql_password",
-        "(?i)identified|passw",
+        "sql_identified",
+        "(?i)identified",
         # Inside a string of SQL its quotes are doubled or escaped.
-        r"(?i)(\b(?:identified\s+(?:with\s+\S+\s+)?by|password|passwd)\s*(?:\(|=|to|password)?\s*)"
-        r"(?:''(?:[^'\\]|\\[\s\S])+''|\\*'(?:[^'\\]|''|\\[\s\S])*')",
+        r"(?i)(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+|values\s+)?)"
+        r"(?:''(?:[^'\\]|\\[\s\S])+''|\\*'(?:[^'\\]|''|\\[\s\S])*'|\\*\"[^\"]*\")",
     ),
-    SecretKind("pwd", "(?i)pwd|passphrase", rf"(?i)(\b(?:pwd|passphrase)\s*[=:]\s*){_END_OF_VALUE}+"),
+    SecretKind(
+        "oracle_identified",
+        "(?i)identified",
+        r"(?i)(\buser\s+\S+\s+identified\s+by\s+)[^\s;'\"*\\]+",
+    ),
+    SecretKind(
+        "sqlcipher", "(?i)pragma", r"(?i)(\bpragma\s+(?:hex)?(?:re)?key\s*=\s*)(?:'[^']*'|\"[^\"]*\")"
+    ),
 )

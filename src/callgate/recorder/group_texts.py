@@ -11,7 +11,7 @@ _MAX_NAME_CHARS = 100
 _JOINED_BYTES = 4096
 
 
-class Hay:
+class GroupTexts:
     def __init__(self, known: set[str]) -> None:
         """`known`: names that were found clean before."""
         self._known = known
