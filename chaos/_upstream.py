@@ -52,3 +52,14 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
             return {"result": {}}
         case _:
             return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+async def _main() -> None:
+    """As a process of its own: prints its address, serves until it is ended."""
+    async with echo_upstream() as address:
+        print(address, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

@@ -1,0 +1,6 @@
+"""The scenarios of `scripts/chaos hostile`, by group."""
+
+from _hostile.clients import CLIENTS
+from _hostile.servers import HTTP, STDIO
+
+GROUPS = {group.name: group for group in (CLIENTS, STDIO, HTTP)}
