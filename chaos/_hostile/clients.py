@@ -23,7 +23,7 @@ CLIENTS = Group("clients")
 _MIB = 1024 * 1024
 
 
-@CLIENTS.scenario("smuggling corpus, whole and in pieces", has_token=False)
+@CLIENTS.scenario("smuggling corpus, whole and in pieces", has_token=False, in_short=True)
 async def smuggle(scene: Scene) -> None:
     for trick in TRICKS:
         whole = await _outcome(scene, trick, in_pieces=False)
@@ -48,7 +48,7 @@ async def trailers(scene: Scene) -> None:
     await _flood_after(scene, chunked_head(ECHO, {}) + b"0\r\n", field * 500, scene.many(80 * _MIB))
 
 
-@CLIENTS.scenario("trailers in bulk, with a token", Bound(cpu_s=1.0, memory_mib=32))
+@CLIENTS.scenario("trailers in bulk, with a token", Bound(cpu_s=1.0, memory_mib=32), in_short=True)
 async def trailers_of_a_client(scene: Scene) -> None:
     begin = chunked_head(ECHO, scene.gateway.credentials) + b"2\r\n{}\r\n0\r\n"
     await _flood_after(scene, begin, b"X-Trailer: y\r\n" * 5_000, scene.many(80 * _MIB))
@@ -124,7 +124,7 @@ async def unread_answers(scene: Scene) -> None:
         await asyncio.sleep(1)
 
 
-@CLIENTS.scenario("heads that drip", Bound(cpu_s=1.0, memory_mib=64))
+@CLIENTS.scenario("heads that drip", Bound(cpu_s=1.0, memory_mib=64), in_short=True)
 async def dripping_heads(scene: Scene) -> None:
     await _drip(scene, b"GET /x HTTP/1.1\r\n", b"X-A: b\r\n", scene.many(500))
 
@@ -175,7 +175,9 @@ async def wrong_tokens(scene: Scene) -> None:
 
 
 # The gateway may open 1,024 files; some 1,300 connections come.
-@CLIENTS.scenario("descriptor famine", Bound(cpu_s=3.0, memory_mib=128, wait_ms=1000), descriptors=1024)
+@CLIENTS.scenario(
+    "descriptor famine", Bound(cpu_s=3.0, memory_mib=128, wait_ms=1000), descriptors=1024, in_short=True
+)
 async def famine(scene: Scene) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(1300):

@@ -174,8 +174,8 @@ class HttpServer:
                 elif not await self._message(json.loads(body), writer):
                     return
                 await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # the gateway hung up
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the gateway hung up, or the scenario is over
         finally:
             writer.close()
 

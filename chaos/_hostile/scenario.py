@@ -18,6 +18,9 @@ class Bound:
     memory_mib: float = 96.0  # growth of the gateway's peak, and of the workers it starts
     wait_ms: float = 500.0  # the longest wait of an honest client
 
+    def times(self, factor: float) -> "Bound":
+        return Bound(self.cpu_s * factor, self.memory_mib * factor, self.wait_ms * factor)
+
     def broken_by(self, cpu_s: float, memory_mib: float, wait_ms: float) -> list[str]:
         return [
             f"{name}: {found:.1f} is more than {limit:g}"
@@ -70,7 +73,7 @@ class Scenario:
     upstream: Upstream = no_upstream
     descriptors: int | None = None  # as many as the gateway may open
     has_token: bool = True  # whether the gateway asks for one
-    in_short: bool = True
+    in_short: bool = False
 
 
 class Group:

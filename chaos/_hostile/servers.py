@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -13,6 +12,7 @@ from _hostile.attacker import Answer, ask, ask_modern, call, message
 from _hostile.frames import CALLS, LISTS
 from _hostile.http_server import RAW, http_server
 from _hostile.scenario import Bound, Group, Scene, Upstream
+from _hostile.shop import shop
 
 STDIO, HTTP = Group("stdio"), Group("http")
 _BAD = "/servers/bad/mcp"
@@ -69,15 +69,8 @@ async def _asked(scene: Scene, body: bytes, path: str = _BAD) -> Answer | None:
         return Answer(503, {}, str(problem).encode())
 
 
-for _name in CALLS:
-    STDIO.add(_name, call_it, _ORDINARY, upstream=over_stdio(_name))
-    HTTP.add(_name, call_it, _ORDINARY, upstream=over_http(_name))
-for _name in LISTS:
-    STDIO.add(_name, list_it, _ORDINARY, upstream=over_stdio(_name))
-    HTTP.add(_name, list_it, _ORDINARY, upstream=over_http(_name))
-for _name in RAW:
-    HTTP.add(_name, call_it, _ORDINARY, upstream=over_http(_name))
-for _name in (
+# What only a process can do: the acts of `stdio_server` that `call_it` is enough for.
+_PROCESS = (
     "dies in every call",
     "writes a line without an end",
     "closes its stdin",
@@ -85,8 +78,18 @@ for _name in (
     "floods its stderr",
     "writes a stderr line without an end",
     "leaves children behind",
-):
-    STDIO.add(_name, call_it, _ORDINARY, upstream=over_stdio(_name))
+)
+_IN_SHORT = {
+    "speaks garbage",
+    "lists in a loop",
+    "floods its stderr",
+    "sends a head without an end",
+    "answers twice on one connection",
+}
+for _group, _over, _calls in ((STDIO, over_stdio, (*CALLS, *_PROCESS)), (HTTP, over_http, (*CALLS, *RAW))):
+    for _attack, _names in ((call_it, _calls), (list_it, tuple(LISTS))):
+        for _name in _names:
+            _group.add(_name, _attack, _ORDINARY, upstream=_over(_name), in_short=_name in _IN_SHORT)
 
 
 @STDIO.scenario("stops reading", _ORDINARY, upstream=over_stdio("stops reading"))
@@ -115,19 +118,13 @@ async def count_its_streams(scene: Scene) -> None:
     scene.expect(scene.served.asked.total() < 200, f"it was asked {dict(scene.served.asked)}")
 
 
-_SHOP = '[[sources]]\nid = "shop"\ndsn = "sqlite:///shop.db"\n'
-
-
 @asynccontextmanager
 async def _beside_a_shop(folder: Path, scale: float) -> AsyncIterator[tuple[str, Any]]:
-    with sqlite3.connect(folder / "shop.db") as shop:
-        shop.execute("CREATE TABLE orders (id INTEGER)")
-    shop.close()
     async with over_http("shadows resources")(folder, scale) as (config, server):
-        yield config + _SHOP, server
+        yield config + shop(folder), server
 
 
-@HTTP.scenario("shadows resources", _ORDINARY, upstream=_beside_a_shop)
+@HTTP.scenario("shadows resources", _ORDINARY, upstream=_beside_a_shop, in_short=True)
 async def read_resources(scene: Scene) -> None:
     for uri in ("sqlite://shop/orders", "sqlite://shop/nothing", "callgate://record"):
         answer = await _asked(scene, message("resources/read", {"uri": uri}), "/mcp")
@@ -138,7 +135,7 @@ async def read_resources(scene: Scene) -> None:
 # ---- forged and replayed states: a modern client, and a legacy server that asks
 
 
-@STDIO.scenario("forged and replayed states", _ORDINARY, upstream=over_stdio("asks a name"))
+@STDIO.scenario("forged and replayed states", _ORDINARY, upstream=over_stdio("asks a name"), in_short=True)
 async def forge_states(scene: Scene) -> None:
     parked = await ask_modern(scene.gateway, _BAD, "play", {"n": 1})
     result = parked.json().get("result", {}) if parked else {}
