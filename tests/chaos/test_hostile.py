@@ -1,4 +1,4 @@
-"""Short forms of `scripts/chaos hostile`: answers, memory and the neighbours' calls count here, time does not."""
+"""Short forms of `scripts/chaos hostile`: answers, memory and neighbours count here, time does not."""
 
 import subprocess
 import sys

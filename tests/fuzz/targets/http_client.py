@@ -35,7 +35,7 @@ class _Exchange(HttpExchange):
         self.told.append("end")
 
     def on_failure(self, error: UpstreamError) -> None:
-        self.told.append(error.code)
+        self.told.append(f"failed: {error.code}")
 
 
 class _Transport(asyncio.Transport):

@@ -74,12 +74,14 @@ def _message(random: Random) -> bytes:
     return json.dumps(made, ensure_ascii=random.random() < 0.8).encode("utf-8", "surrogatepass")
 
 
-_WORDS = tuple(json.dumps(word).encode() for word in (*_KEYS, *_METHODS)) + (
+_WORDS = (
+    *(json.dumps(word).encode() for word in (*_KEYS, *_METHODS)),
     b'"jsonrpc":"2.0"',
     b"\n",
     b"\r\n",
 )
-_SEEDS = tuple(_message(Random(number)) for number in range(60)) + (
+_SEEDS = (
+    *(_message(Random(number)) for number in range(60)),
     b'[{"jsonrpc":"2.0","id":1,"method":"ping"},0,[]]',
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":%b}' % json.dumps(_INITIALIZE).encode(),
 )
@@ -93,7 +95,11 @@ class JsonRpcTarget:
     seeds = _SEEDS
 
     def run(self, pieces: Sequence[bytes]) -> Any:
-        return decode(b"".join(pieces)), decode_batch(b"".join(pieces))
+        frame = b"".join(pieces)
+        try:
+            return decode(frame), decode_batch(frame)
+        except CallerError as error:
+            return error.code
 
     def generated(self, random: Random) -> bytes:
         return _message(random)
