@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any
-
-from _gateway import Gateway
+from typing import Any, Protocol
 
 ECHO = "/servers/echo/mcp"
 HURT = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
@@ -21,6 +19,16 @@ _MODERN_META = {
     "io.modelcontextprotocol/clientInfo": {"name": "attacker", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
 }
+
+
+class Door(Protocol):
+    """Where to attack: a gateway, or what is known of one."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def credentials(self) -> dict[str, str]: ...
 
 
 @dataclass
@@ -92,7 +100,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire(gateway: Gateway) -> AsyncIterator[Wire]:
+async def wire(gateway: Door) -> AsyncIterator[Wire]:
     reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=_LIMIT_BYTES)
     one = Wire(reader, writer)
     try:
@@ -125,7 +133,7 @@ def call(tool: str, arguments: Any, rpc_id: Any = 1) -> bytes:
 
 
 async def initialize(
-    one: Wire, gateway: Gateway, path: str = ECHO, revision: str = "2025-06-18"
+    one: Wire, gateway: Door, path: str = ECHO, revision: str = "2025-06-18"
 ) -> dict[str, str]:
     """The headers that all further requests of this session need."""
     told = {"clientInfo": {"name": "attacker", "version": "1"}, "protocolVersion": revision}
@@ -140,7 +148,7 @@ async def initialize(
     return headers
 
 
-async def ask(gateway: Gateway, body: bytes, path: str = ECHO) -> Answer | None:
+async def ask(gateway: Door, body: bytes, path: str = ECHO) -> Answer | None:
     """One legacy request on a session of its own; its answer."""
     async with wire(gateway) as one:
         headers = await initialize(one, gateway, path)
@@ -148,7 +156,7 @@ async def ask(gateway: Gateway, body: bytes, path: str = ECHO) -> Answer | None:
         return await one.answer()
 
 
-async def ask_modern(gateway: Gateway, path: str, tool: str, arguments: Any, **more: Any) -> Answer | None:
+async def ask_modern(gateway: Door, path: str, tool: str, arguments: Any, **more: Any) -> Answer | None:
     """One call of 2026-07-28."""
     params = {"name": tool, "arguments": arguments, "_meta": _MODERN_META, **more}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}

@@ -196,7 +196,7 @@ def _behind(engine: str, make: Callable[[], Rogue]) -> Upstream:
 
 
 async def use_it(scene: Scene) -> None:
-    """Queries until the gateway came twice: each has one outcome; the rogue gets neither password nor file."""
+    """Queries until the gateway came twice: each has one outcome, the rogue gets no password and no file."""
     scene.served.begin.set()
     while scene.served.met < 2:
         answer = await ask(scene.gateway, call("rogue__query", {"sql": "SELECT 1"}), "/mcp")

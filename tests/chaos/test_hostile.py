@@ -35,3 +35,10 @@ def test_a_bound_that_is_exceeded_fails_the_run() -> None:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 1
     assert "a neighbour waited" in ran.stdout
+
+
+def test_a_short_soak_loses_nothing_and_keeps_its_memory() -> None:
+    told = run(
+        "soak", "--minutes", "0.1", "--phase-s", "1", "--rate", "200", "--hostile", "5", "--without-times"
+    )
+    assert "attacks" in told

@@ -12,7 +12,6 @@ from typing import Any
 from fuzz.mutate import Mutator, pieces_of
 from fuzz.target import CORPUS, Target, findings
 
-_HANG_CPU_S = 2.0  # an input has at most a few thousand bytes
 _MEMORY_MIB = 64.0  # how much a campaign may grow by, after its first inputs
 _WARM_UP = 2_000
 _MOST_FINDINGS = 10
@@ -59,7 +58,7 @@ def _hang(signum: int, frame: object) -> None:
 
 def _outcome(target: Target, pieces: Sequence[bytes]) -> tuple[str | None, Any]:
     """Why it is a finding, or what came of it."""
-    signal.setitimer(signal.ITIMER_PROF, _HANG_CPU_S)
+    signal.setitimer(signal.ITIMER_PROF, target.hang_cpu_s)
     try:
         return None, target.run(pieces)
     except HangError:

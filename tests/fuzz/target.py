@@ -11,6 +11,7 @@ CORPUS = Path(__file__).parent / "corpus"
 class Target(Protocol):
     name: str
     share: int  # of a hundred inputs
+    hang_cpu_s: float  # what one input may take; it has at most a few thousand bytes
     is_cut: bool  # whether its input comes in packets, and the borders of packets must not matter
     words: Sequence[bytes]  # of its language, for mutations
     seeds: Sequence[bytes]

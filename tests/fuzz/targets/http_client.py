@@ -67,6 +67,7 @@ class _Owner:
 class HttpClientTarget:
     name = "http_client"
     share = 24
+    hang_cpu_s = 2.0
     is_cut = True
     words = (*WORDS, b"HTTP/1.1 200 OK", b"HTTP/1.1 100 Continue\r\n\r\n")
     seeds = (

@@ -5,14 +5,14 @@ from random import Random
 from typing import Any
 
 from callgate.edge.byte_budget import ByteBudget
-
 from callgate.edge.http_message import HttpRequest
 from callgate.edge.request_reader import RequestReader
 from callgate.model.errors import CallgateError
-from fuzz.targets.http_words import WORDS, body, head
+from fuzz.targets.http_words import WORDS, body, head, mostly_honest
 
 _MAX_BODY_BYTES = 2_000
-_METHODS = (b"GET", b"POST", b"POST", b"POST", b"HEAD", b"DELETE", b"OPTIONS", b"CONNECT", b"PRI", b"X", b"")
+_HONEST_METHODS = (b"GET", b"POST", b"POST", b"DELETE")
+_METHODS = (b"HEAD", b"OPTIONS", b"CONNECT", b"PRI", b"X", b"")
 _TARGETS = (
     b"/mcp",
     b"/mcp",
@@ -30,6 +30,7 @@ _VERSIONS = (b"HTTP/1.1",) * 8 + (b"HTTP/1.0", b"HTTP/2.0", b"HTTP/0.9", b"http/
 class HttpServerTarget:
     name = "http_server"
     share = 24
+    hang_cpu_s = 2.0
     is_cut = True
     words = WORDS
     seeds = (
@@ -63,7 +64,8 @@ class HttpServerTarget:
     def generated(self, random: Random) -> bytes:
         made = b""
         for _ in range(random.randint(1, 3)):
-            first = b" ".join((random.choice(_METHODS), random.choice(_TARGETS), random.choice(_VERSIONS)))
+            choices = ((_HONEST_METHODS, _METHODS), (_TARGETS[:3], _TARGETS), ((b"HTTP/1.1",), _VERSIONS))
+            first = b" ".join(mostly_honest(random, *choice) for choice in choices)
             framing, text = body(random)
             made += head(first, random, b"Host: localhost\r\n" + framing) + text
         return made

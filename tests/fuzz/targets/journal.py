@@ -33,6 +33,7 @@ def _frame(random: Random) -> bytes:
 class JournalTarget:
     name = "journal"
     share = 3
+    hang_cpu_s = 2.0
     is_cut = False
     words = (_MAGIC, HEAD.pack(4, 0), HEAD.pack(2**32 - 1, 0), HEAD.pack(256 * 1024 * 1024, 0))
     seeds = tuple(_MAGIC + _frame(Random(number)) * 2 for number in range(20))

@@ -90,6 +90,7 @@ _SEEDS = (
 class JsonRpcTarget:
     name = "json_rpc"
     share = 12
+    hang_cpu_s = 2.0
     is_cut = False
     words = _WORDS
     seeds = _SEEDS
@@ -108,6 +109,7 @@ class JsonRpcTarget:
 class LinesTarget:
     name = "lines"
     share = 8
+    hang_cpu_s = 2.0
     is_cut = True
     words = _WORDS
     seeds = tuple(seed + b"\n" for seed in _SEEDS)
@@ -133,6 +135,7 @@ class ConversationTarget(LinesTarget):
 
     name = "conversation"
     share = 8
+    hang_cpu_s = 2.0
 
     def run(self, pieces: Sequence[bytes]) -> Any:
         conversation, events = Conversation(), []
@@ -159,6 +162,7 @@ class UpstreamTarget(LinesTarget):
 
     name = "upstream"
     share = 8
+    hang_cpu_s = 2.0
 
     def run(self, pieces: Sequence[bytes]) -> Any:
         connection = Connection(lambda: 0.5)
@@ -176,6 +180,7 @@ class UpstreamTarget(LinesTarget):
 class SseTarget:
     name = "sse"
     share = 12
+    hang_cpu_s = 2.0
     is_cut = True
     words = (
         b"data: ",

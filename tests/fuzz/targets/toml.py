@@ -39,10 +39,11 @@ _VALUES = (
 class TomlTarget:
     name = "toml"
     share = 1
+    hang_cpu_s = 2.0
     is_cut = False
     words = (*(word.encode() for word in (*_TABLES, *_KEYS, *_VALUES)), b"\n", b" = ", b"'''", b'"""')
     seeds = (
-        b'version = 1\n[server]\nlisten = "127.0.0.1:0"\ntokens = ["0123456789abcdef"]\n[record]\nkeep = "3d"\n',
+        b'version = 1\n[server]\ntokens = ["0123456789abcdef"]\n[record]\nkeep = "3d"\n',
         b'version = 1\n[[sources]]\nid = "a"\ndsn = "mysql://u:${P}@h/d?ssl=off"\nredact_patterns = ["a+"]\n',
         b'version = 1\n[[sources]]\nid = "s"\ndsn = "sqlite:///x.db"\n[[tools]]\nname = "t"\nsource = "s"\n',
         b'version = 1\n[[tools]]\nsql = "SELECT :a"\nparams.a = { type = "integer", default = 1 }\n',
