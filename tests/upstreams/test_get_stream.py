@@ -223,5 +223,6 @@ def test_a_server_that_wants_to_be_polled_without_pause_is_polled_less_and_less(
     pauses = [pause_s(0, polls) for polls in range(200)]
     assert pauses[0] <= 0.01, "an answer that is ready is fetched at once"
     assert pauses == sorted(pauses)
-    assert 60 < sum(pauses) and pauses[-1] <= 2, "some hundred polls take minutes, but it is never given up"
+    assert sum(pauses) > 60, "some hundred polls take minutes"
+    assert pauses[-1] <= 2, "it is never given up"
     assert {pause_s(2_000, polls) for polls in range(200)} == {2}, "an honest wish is heard"
