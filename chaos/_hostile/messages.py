@@ -35,7 +35,7 @@ async def _abort_uploads(scene: Scene, credentials: dict[str, str]) -> None:
     for _ in range(scene.many(100) // 5):
         await asyncio.gather(*(upload() for _ in range(5)), return_exceptions=True)
     left = resident_mib(scene.gateway.process.pid) - before
-    scene.expect(left < 96, f"{left:.0f} MiB stay after the uploads are gone")
+    scene.expect(left < 192, f"{left:.0f} MiB stay after the uploads are gone")
 
 
 @MESSAGES.scenario("aborted uploads with a wrong token", Bound(cpu_s=2.0, memory_mib=96), in_short=True)
@@ -43,7 +43,7 @@ async def abort_as_a_stranger(scene: Scene) -> None:
     await _abort_uploads(scene, {"Authorization": "Bearer wrong"})
 
 
-@MESSAGES.scenario("aborted uploads of a client", Bound(cpu_s=4.0, memory_mib=160))
+@MESSAGES.scenario("aborted uploads of a client", Bound(cpu_s=6.0, memory_mib=256))
 async def abort_as_a_client(scene: Scene) -> None:
     await _abort_uploads(scene, scene.gateway.credentials)
 
