@@ -17,10 +17,16 @@ _LIMIT_BYTES = 64 * 1024 * 1024
 
 
 class Gateway:
-    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, url: str, token: str | None = None) -> None:
         self.process = process
-        self._port = int(url.rpartition(":")[2])
+        self.port = int(url.rpartition(":")[2])
+        self.token = token
         self.echo = f"{url}/servers/echo/mcp"
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """The headers of a client that may call."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     async def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -35,8 +41,9 @@ class Gateway:
         return (await self._http("POST", "/api/v1/query", body))["rows"]
 
     async def _http(self, method: str, path: str, body: bytes) -> Any:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=_LIMIT_BYTES)
-        writer.write(request(method, path, body, {"Content-Type": "application/json"}))
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=_LIMIT_BYTES)
+        headers = {"Content-Type": "application/json", **self.credentials}
+        writer.write(request(method, path, body, headers))
         first, _, answered = await read_message(reader)
         writer.close()
         if " 200 " not in first:
@@ -45,16 +52,26 @@ class Gateway:
 
 
 @asynccontextmanager
-async def running_gateway(state: Path, upstream: str, *program: str) -> AsyncIterator[Gateway]:
-    """`program`: instead of `-m callgate`. Ends it at the end, if it still runs."""
+async def running_gateway(
+    state: Path,
+    upstream: str,
+    *program: str,
+    extra: str = "",
+    token: str | None = None,
+    descriptors: int | None = None,
+) -> AsyncIterator[Gateway]:
+    """`program`: instead of `-m callgate`. `extra`: more of its configuration. `descriptors`: as many as it
+    may open. Ends it at the end, if it still runs."""
     config = state / "callgate.toml"
-    config.write_text(f"version = 1\n[mcpServers.echo]\nurl = {json.dumps(upstream)}\n")
+    server = f"[server]\ntokens = [{json.dumps(token)}]\n" if token else ""
+    config.write_text(f"version = 1\n{server}[mcpServers.echo]\nurl = {json.dumps(upstream)}\n{extra}")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
     home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
     arguments = ["serve", "--json", "--port", "0", "--config", str(config), "--state-dir", str(state)]
+    limited = ["/bin/sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"] if descriptors else []
     with (state / "stderr.log").open("a") as log:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *(program or ("-m", "callgate")), *arguments,
+            *limited, sys.executable, *(program or ("-m", "callgate")), *arguments,
             stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state,
         )  # fmt: skip
     assert process.stdout is not None
@@ -62,7 +79,7 @@ async def running_gateway(state: Path, upstream: str, *program: str) -> AsyncIte
         line = await process.stdout.readline()
         if not line:
             raise AssertionError(f"no gateway: {(state / 'stderr.log').read_text()[-2000:]}")
-        yield Gateway(process, json.loads(line)["url"])
+        yield Gateway(process, json.loads(line)["url"], token)
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)

@@ -17,10 +17,17 @@ _EVERY_S = 0.005
 class Load:
     """Ids are numbers from `first_id` on; `text` is what each call sends and gets back."""
 
-    def __init__(self, url: str, first_id: int, text: str = "alpha order customer price " * 10) -> None:
+    def __init__(
+        self,
+        url: str,
+        first_id: int,
+        text: str = "alpha order customer price " * 10,
+        credentials: dict[str, str] | None = None,
+    ) -> None:
         self._port = int(url.rpartition(":")[2].partition("/")[0])
         self._path = f"/{url.split('/', 3)[3]}"
         self._text = text
+        self._headers = _HEADERS | (credentials or {})
         self._ids = itertools.count(first_id)
         self._due: asyncio.Queue[int] = asyncio.Queue()
         self.answered: list[int] = []  # the reply was here, whole
@@ -42,15 +49,17 @@ class Load:
             waiting.cancel()
         for client in clients:
             client.cancel()
-        await asyncio.gather(*clients, return_exceptions=True)
+        for ended in await asyncio.gather(*clients, return_exceptions=True):
+            if isinstance(ended, AssertionError):
+                raise ended
 
     async def _call(self) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         try:
-            headers = _HEADERS | {"MCP-Protocol-Version": _PROTOCOL}
+            headers = self._headers | {"MCP-Protocol-Version": _PROTOCOL}
             told = {"clientInfo": {"name": "chaos", "version": "1"}, "protocolVersion": _PROTOCOL}
             hello = _message(0, "initialize", told | {"capabilities": {}})
-            writer.write(request("POST", self._path, hello, _HEADERS))
+            writer.write(request("POST", self._path, hello, self._headers))
             _, answered, _ = await read_message(reader)
             headers["Mcp-Session-Id"] = answered["mcp-session-id"]
             writer.write(request("POST", self._path, _message(None, "notifications/initialized"), headers))

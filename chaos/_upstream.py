@@ -26,7 +26,11 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             if not first.startswith("POST"):
                 writer.write(response("405 Method Not Allowed", b""))
                 continue
-            message = json.loads(body)
+            try:
+                message = json.loads(body)
+            except (ValueError, RecursionError):
+                writer.write(response("400 Bad Request", b""))
+                continue
             if "id" not in message:
                 writer.write(response("202 Accepted", b""))
                 continue
@@ -47,8 +51,19 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
         case "tools/list":
             return {"result": {"tools": [_TOOL]}}
         case "tools/call":
-            return {"result": {"content": [{"type": "text", "text": params["arguments"]["text"]}]}}
+            return {"result": {"content": [{"type": "text", "text": params["arguments"].get("text")}]}}
         case "ping":
             return {"result": {}}
         case _:
             return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+async def _main() -> None:
+    """As a process of its own: prints its address, serves until it is ended."""
+    async with echo_upstream() as address:
+        print(address, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

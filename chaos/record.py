@@ -21,21 +21,12 @@ from pathlib import Path
 from _calls import a_call, a_session, open_recorder
 from _gateway import STUCK, Gateway, running_gateway
 from _load import Load
+from _trial import TrialError, expect
 from _upstream import echo_upstream
 
 # Ids of one round's calls, apart from any other's.
 _ROUND_IDS = 1_000_000
 _CALLS = "SELECT rpc_id::BIGINT FROM rpc_events WHERE method = 'tools/call'"
-
-
-class TrialError(Exception):
-    """What should have held did not."""
-
-
-def expect(held: bool, sentence: str) -> None:
-    print(f"  {'ok  ' if held else 'FAIL'} {sentence}", flush=True)
-    if not held:
-        raise TrialError(sentence)
 
 
 async def recorded(gateway: Gateway, where: str = "") -> Counter[int]:

@@ -20,6 +20,7 @@ _UNDER_BOTH_LOOPS = (
     "test_message_post.py",
     "test_get_stream.py",
     "test_legacy_sse.py",
+    "test_traffic.py",
 )
 
 

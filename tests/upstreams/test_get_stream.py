@@ -11,6 +11,7 @@ from upstreams.http_servers.scripted_http import (
 from upstreams.http_servers.streamable_stage import answers, notice, stage
 
 from callgate.model.envelope import Era
+from callgate.upstreams.get_stream import pause_s
 
 # ---- resuming (legacy)
 
@@ -216,3 +217,12 @@ async def test_a_modern_transport_has_no_listen_stream() -> None:
         on.ask(1)
         await on.receiver.next()
         assert [seen.method for seen in on.server.requests] == ["POST"]
+
+
+def test_a_server_that_wants_to_be_polled_without_pause_is_polled_less_and_less() -> None:
+    pauses = [pause_s(0, polls) for polls in range(200)]
+    assert pauses[0] <= 0.01, "an answer that is ready is fetched at once"
+    assert pauses == sorted(pauses)
+    assert sum(pauses) > 60, "some hundred polls take minutes"
+    assert pauses[-1] <= 2, "it is never given up"
+    assert {pause_s(2_000, polls) for polls in range(200)} == {2}, "an honest wish is heard"

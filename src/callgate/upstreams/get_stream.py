@@ -5,7 +5,8 @@ when to reconnect; the transport behind (`StreamOwner`) owns session and connect
 
 Rules
 1. `about` is the request whose interrupted POST stream goes on here; None for the listen stream.
-2. After an end the server's `retry` is waited for, or one second. Failures in a row wait longer, up to 30 s.
+2. After an end the server's `retry` is waited for (rarer and rarer, if it is next to nothing), or one second.
+   Failures in a row wait longer, up to 30 s.
 3. A request's stream gives up after a few failures in a row; an end without an event is no failure, it is how
    a server lets its clients poll. The listen stream is tried for as long as the transport lives.
 4. An answer that is neither a stream nor passing trouble (5xx, 429) says that there is no such stream (405 by
@@ -21,9 +22,18 @@ from callgate.upstreams.stream_owner import EventCursor, StreamOwner
 
 _PAUSE_S = 1.0
 _MAX_PAUSE_S = 30.0
-# A server may ask for `retry: 0`; this keeps a polled stream from spinning.
+# A server may ask for `retry: 0`. That is heard at first, and then less and less: one that breaks off each
+# stream at once would be asked a hundred times a second, as long as the call lasts.
 _MIN_PAUSE_S = 0.01
+_POLLS_PER_PAUSE = 10
 _MAX_FAILURES = 5
+
+
+def pause_s(retry_ms: int | None, polls: int) -> float:
+    """How long to wait before the next connection, after so many of them."""
+    if retry_ms is None:
+        return _PAUSE_S
+    return max(retry_ms / 1000, min(_PAUSE_S, _MIN_PAUSE_S * 2 ** min(polls // _POLLS_PER_PAUSE, 10)))
 
 
 class GetStream:
@@ -34,6 +44,7 @@ class GetStream:
         self._attempt: _Attempt | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
+        self._polls = 0
         self._quiet_ends = 0  # ends in a row of connections that brought no event
         self._has_heard = False  # on this connection
         self._is_over = False
@@ -47,13 +58,11 @@ class GetStream:
         self._owner.pool.send(self._attempt)
 
     def open_later(self) -> None:
-        retry_ms = self._cursor.retry_ms
-        pause_s = _PAUSE_S if retry_ms is None else max(retry_ms / 1000, _MIN_PAUSE_S)
+        wait_s = pause_s(self._cursor.retry_ms, self._polls)
+        self._polls += 1
         if self._failures or (self._about is None and self._quiet_ends):
-            pause_s = max(
-                pause_s, min(_MAX_PAUSE_S, _PAUSE_S * 2 ** min(self._failures + self._quiet_ends, 6))
-            )
-        self._timer = asyncio.get_running_loop().call_later(pause_s, self.open_now)
+            wait_s = max(wait_s, min(_MAX_PAUSE_S, _PAUSE_S * 2 ** min(self._failures + self._quiet_ends, 6)))
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self.open_now)
 
     def cancel(self) -> None:
         self._is_over = True

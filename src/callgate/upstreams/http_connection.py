@@ -170,6 +170,10 @@ class HttpConnection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
+        if status < 100 and not self._complete:
+            text = f"{self._owner.shown} answered with the HTTP status {status:03}, which does not exist"
+            self._fail(UpstreamError(UPSTREAM_FAILED, text))  # its body would come without a head
+            return
         if status < 200 or self._complete:
             return  # 100 Continue, 103 Early Hints: the answer proper follows
         self._head_done = True

@@ -79,7 +79,8 @@ class Traffic:
         self._questions = ServerQuestions(client)
         self._is_shared = client is None
         self._thinking_s = answer_timeout_s + _MARGIN_S
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
 
     @property
     def is_pipe(self) -> bool:
@@ -363,11 +364,11 @@ class Traffic:
         at = self.connection.next_deadline()
         if at is None:
             return
-        if self._timer is not None and not self._timer.cancelled() and self._timer.when() <= at:
+        if self._timer is not None and not self._timer.cancelled() and self._timer_at <= at:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(at, self._tick)
+        self._timer, self._timer_at = self._loop.call_at(at, self._tick), at
 
     def _tick(self) -> None:
         self._timer = None

@@ -20,12 +20,17 @@ class LineSplitter:
         head, newline, rest = data.partition(b"\n")
         self._pending.append(head)
         if self._pending.size_bytes > self._max_frame_bytes:
-            raise CallerError(CALLER_TOO_LARGE, f"A message is longer than {self._max_frame_bytes} bytes")
+            raise self._too_long()
         if not newline:
             return []
         lines = [self._pending.take(), *rest.split(b"\n")]
+        if len(rest) > self._max_frame_bytes and max(map(len, lines)) > self._max_frame_bytes:
+            raise self._too_long()
         self._pending.append(lines.pop())
         return [frame for line in lines if (frame := line.strip())]
+
+    def _too_long(self) -> CallerError:
+        return CallerError(CALLER_TOO_LARGE, f"A message is longer than {self._max_frame_bytes} bytes")
 
 
 def flat(frame: bytes) -> bytes:

@@ -1,0 +1,1 @@
+"""Attacks on a gateway: see hostile.py and soak.py."""
