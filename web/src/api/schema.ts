@@ -1372,6 +1372,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1453,6 +1462,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1525,6 +1543,15 @@ export interface operations {
             };
             /** @description `caller.unknown_session`: The session does not exist, has ended, or is not yours */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1635,6 +1662,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1704,6 +1740,15 @@ export interface operations {
             };
             /** @description `caller.not_found`: Nothing lives at this address */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1814,6 +1859,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1883,6 +1937,15 @@ export interface operations {
             };
             /** @description `caller.not_found`: Nothing lives at this address */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1990,6 +2053,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2070,6 +2142,15 @@ export interface operations {
             };
             /** @description `caller.wrong_content_type`: The body must be application/json */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_many_reads`: Too many reads of the record run already */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2162,6 +2243,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2918,7 +3008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_replayable`: The call cannot be made again as it was: not all of it is in the record */
+            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record; `caller.not_replayable`: The call cannot be made again as it was: not all of it is in the record */
             409: {
                 headers: {
                     [name: string]: unknown;

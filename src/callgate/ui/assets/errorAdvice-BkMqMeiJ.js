@@ -11,6 +11,20 @@ Callgate itself failed. The answer carries no detail on purpose: it could quote 
 
 ## What to do
 Please report it with that traceback. Other calls are not affected.
+`,"../../../docs/errors/caller.ambiguous_id.md":`# \`caller.ambiguous_id\`
+
+A piece of an id leads to more than one row of the record.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -32602 | 409 | 2 |
+
+## What it means
+Sessions and calls are found by their id, or by at least four characters of its beginning or its end. These characters are in
+more than one id.
+
+## What to do
+Write more of it: the hint names the newest that fit. Ids begin with the time, so their ends differ sooner; the page shows the ends.
 `,"../../../docs/errors/caller.bad_arguments.md":`# \`caller.bad_arguments\`
 
 The arguments do not fit the tool's input schema.
@@ -20,10 +34,12 @@ The arguments do not fit the tool's input schema.
 | -32602 | 422 | 2 |
 
 ## What it means
-The arguments of a tool call do not fit the tool's input schema.
+The arguments of a tool call do not fit the tool's input schema. On the command line: an option or an argument is
+missing, unknown or of the wrong form.
 
 ## What to do
-The message lists each argument and what is wrong with it; \`tools/list\` has the schema.
+The message lists each argument and what is wrong with it; \`tools/list\` has the schema. On the command line,
+\`callgate <command> --help\` shows what it takes.
 `,"../../../docs/errors/caller.bad_json.md":`# \`caller.bad_json\`
 
 The message is not valid JSON.
@@ -63,6 +79,19 @@ A 2026-07-28 request repeats parts of its body in the headers \`MCP-Protocol-Ver
 
 ## What to do
 Make the headers repeat the body. Proxies on the way must not change one without the other.
+`,"../../../docs/errors/caller.http_version.md":`# \`caller.http_version\`
+
+This version of HTTP is not spoken here.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -32600 | 505 | 1 |
+
+## What it means
+The first line of the request names another version than HTTP/1.1 or HTTP/1.0. Callgate speaks neither HTTP/0.9 nor, without a proxy, HTTP/2 and HTTP/3.
+
+## What to do
+Send HTTP/1.1. Behind a reverse proxy that speaks HTTP/2 to clients, let it speak HTTP/1.1 to Callgate (\`proxy_http_version 1.1\` in nginx).
 `,"../../../docs/errors/caller.malformed.md":`# \`caller.malformed\`
 
 The message is not valid JSON-RPC.
@@ -87,6 +116,7 @@ The server asks something that the client did not declare it can answer.
 ## What it means
 The tool, prompt or resource needs an answer of the client's (elicitation, sampling or roots). This client did not
 declare the capability, and the gateway never invents one. \`requiredCapabilities\` in the error's data names it.
+Or the server shows the tool only to clients that declare the capability, so it is not in this client's list.
 
 ## What to do
 Use a client that declares the capability, or a tool that does not ask. With \`isolation = "shared"\` for a legacy
@@ -202,6 +232,35 @@ an end to their number.
 ## What to do
 Close pages that nobody looks at, or try again after the seconds that \`Retry-After\` names. Who comes back with \`Last-Event-ID\`
 gets what was settled meanwhile; \`?follow=false\` gets it without staying.
+`,"../../../docs/errors/caller.too_many_reads.md":`# \`caller.too_many_reads\`
+
+Too many reads of the record run already.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31429 | 429 | 1 |
+
+## What it means
+At a time there run two queries (\`POST /api/v1/query\`, \`callgate query\`, the page), four reads that look at much of the record (a search for a
+text, sums, an agent's excerpt), two exports and six other reads. The next one waits for ten seconds. This one's turn did not come.
+
+## What to do
+Try again after the seconds that \`Retry-After\` names. A query ends at its \`timeout_s\` at the latest, any other read after 30 s, an export
+after ten minutes. A filter on \`ts\`, or \`since\`, makes most of them short.
+`,"../../../docs/errors/caller.transfer_coding.md":`# \`caller.transfer_coding\`
+
+The body comes in a coding that is not known here.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -32600 | 501 | 1 |
+
+## What it means
+\`Transfer-Encoding\` names something else than \`chunked\` alone. A proxy and a server that understand such a list differently see two different
+requests in the same bytes, so it is not guessed at.
+
+## What to do
+Send the body with \`Content-Length\`, or with \`Transfer-Encoding: chunked\`. To send compressed JSON is not possible.
 `,"../../../docs/errors/caller.unanswered.md":`# \`caller.unanswered\`
 
 A question of the server was not answered in time.
@@ -293,7 +352,8 @@ No tool of that name is offered.
 No tool of that name is offered. On \`/mcp\` tools are called \`<server>__<tool>\`, on \`/servers/<name>/mcp\` by their own name.
 
 ## What to do
-Ask \`tools/list\`; the hint names the nearest ones. When a whole server is missing, \`/healthz\` says why.
+Ask \`tools/list\`; the hint names the nearest ones. When a whole server is missing, \`/healthz\` says why; its \`notes\` say when a
+server lists more tools than are offered.
 `,"../../../docs/errors/caller.unsupported_version.md":`# \`caller.unsupported_version\`
 
 The protocol version is not supported.
@@ -385,20 +445,7 @@ The \`Host\` header does not name this gateway, as happens in a DNS rebinding at
 
 ## What to do
 Use the address the gateway printed, or add the name to \`[server] allowed_hosts\`.
-`,"../../../docs/errors/refused.origin.md":`# \`refused.origin\`
-
-The request comes from a web page of another origin.
-
-| JSON-RPC code | HTTP status | exit code |
-|---|---|---|
-| -31403 | 403 | 6 |
-
-## What it means
-A web page of another origin called the gateway. Browsers send \`Origin\`; we answer only to our own and to those you name.
-
-## What to do
-If the page is yours, add its origin to \`[server] allowed_origins\`.
-`,"../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
+`,"../../../docs/errors/refused.origin.md":"# `refused.origin`\n\nThe request comes from a web page of another origin.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -31403 | 403 | 6 |\n\n## What it means\nA web page of another origin called the gateway. Browsers send `Origin`; we answer only to our own and to those you name. With a plain\n`GET` they send none, but `Sec-Fetch-Site` says whose page asks: `cross-site` and `same-site` are refused, `same-origin` and `none` (typed into\nthe address bar) pass, and so does a client that is no browser. `same-site` is refused because to a browser every port of `localhost` is the\nsame site: another program's page on this machine is not ours.\n\n## What to do\nIf the page is yours, add its origin to `[server] allowed_origins`.\n","../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
 
 The gateway is at a limit of its own and takes no more at the moment.
 
@@ -410,10 +457,14 @@ The gateway is at a limit of its own and takes no more at the moment.
 Every place for a client connection is taken. The number of places is \`[server] max_connections\`, and at most half of the files that
 this process may open (\`ulimit -n\`): the other half is kept for the record, the servers and the databases.
 
+Or the bodies of all requests that are being read or answered have reached their limit: together they may take eight times
+\`[server] max_body\` (16 MiB unless changed, so 128 MiB). The first 16 KiB of each body are not counted, so that ordinary calls pass while large ones
+fill the limit.
+
 ## What to do
 Try again after the seconds that \`Retry-After\` names. Connections that never sent a request are closed first when places run out.
 If honest clients need more places, raise \`max_connections\` and the hard limit of open files (\`LimitNOFILE=\` in a systemd unit,
-\`--ulimit nofile=\` in Docker).
+\`--ulimit nofile=\` in Docker). If large bodies are usual and the machine has the memory, raise \`max_body\`.
 `,"../../../docs/errors/refused.read_only.md":`# \`refused.read_only\`
 
 The statement would write, and the source is read-only.
@@ -427,6 +478,21 @@ The statement would change data, and the source is read-only, which is the defau
 
 ## What to do
 If the agent is meant to write: \`mode = "write"\` for this source in \`callgate.toml\` (for a source made from \`MYSQL_*\` variables: \`MYSQL_ALLOW_WRITE=true\`). Otherwise ask with SELECT.
+`,"../../../docs/errors/refused.too_many_guesses.md":`# \`refused.too_many_guesses\`
+
+The token is wrong, and so were many others from this address.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31429 | 429 | 6 |
+
+## What it means
+The bearer token is not valid, and 16 other requests with wrong tokens from the same address wait for their answer already. Wrong tokens
+are answered more and more slowly, up to 2 s each. A right token is answered at once, whatever else came from its address.
+
+## What to do
+Check the token: it must be one of \`[server] tokens\`, sent as \`Authorization: Bearer …\`. If nobody of yours sends wrong tokens, somebody is
+guessing: the log has a line with the address.
 `,"../../../docs/errors/refused.unauthenticated.md":`# \`refused.unauthenticated\`
 
 A bearer token is needed, and none or a wrong one was given.
@@ -436,7 +502,8 @@ A bearer token is needed, and none or a wrong one was given.
 | -31401 | 401 | 6 |
 
 ## What it means
-Tokens are configured, and the request has none or a wrong one.
+Tokens are configured, and the request has none or a wrong one. This is decided when the head of the request is there: nothing of its body
+is kept. From the fourth wrong token of one address on the answer takes longer each time, up to 2 s; a right token is never slowed down.
 
 ## What to do
 Send \`Authorization: Bearer <token>\` with one of \`[server] tokens\`.
@@ -515,10 +582,11 @@ The address is already in use or not ours to use.
 | -32603 | 500 | 4 |
 
 ## What it means
-The address to listen on is busy, or this user may not use it.
+The address to listen on is busy, or this user may not use it. When it is Callgate that has it, the message says so, with the
+process and its state folder if that is yours too.
 
 ## What to do
-Stop what listens there, or choose another port with \`--port\` (0 takes any free one). Only the default port moves by itself.
+Use the gateway that runs there, or stop what listens there, or choose another port with \`--port\` (0 takes any free one). Only the default port moves by itself.
 `,"../../../docs/errors/setup.record_elsewhere.md":`# \`setup.record_elsewhere\`
 
 Another process holds the record's store.
@@ -554,10 +622,12 @@ The state folder cannot be used.
 | -32603 | 500 | 1 |
 
 ## What it means
-The folder for the record and the address file cannot be made or written.
+The folder for the record and the address file cannot be made or written. Or it is not safe: it belongs to another user, others may write to
+it, or it lies in a folder that everybody may write to. Whoever can write there could send our commands, with their token, to a gateway of
+their own, and change what the record says.
 
 ## What to do
-Choose another with \`CALLGATE_STATE_DIR\`, \`[server] state_dir\` or \`[record] path\`. If the message says that the record cannot be
+If the folder is not safe, do what the message says: \`chown\` or \`chmod go-w\`. Else choose another with \`CALLGATE_STATE_DIR\`, \`[server] state_dir\` or \`[record] path\`. If the message says that the record cannot be
 opened, move that file and its \`.wal\` away: a new one is begun, and what was journalled meanwhile goes into it.
 `,"../../../docs/errors/source.access_denied.md":`# \`source.access_denied\`
 
