@@ -126,7 +126,7 @@ async def _beside_a_shop(folder: Path, scale: float) -> AsyncIterator[tuple[str,
 
 @HTTP.scenario("shadows resources", _ORDINARY, upstream=_beside_a_shop, in_short=True)
 async def read_resources(scene: Scene) -> None:
-    for uri in ("sqlite://shop/orders", "sqlite://shop/nothing", "callgate://record"):
+    for uri in ("sqlite://shop/orders", "sqlite://shop/nothing"):
         answer = await _asked(scene, message("resources/read", {"uri": uri}), "/mcp")
         scene.expect(answer is not None, f"no outcome for {uri}")
         scene.expect(answer is None or b"from the shadow" not in answer.body, f"it answers for {uri}")
