@@ -21,6 +21,7 @@ _UNDER_BOTH_LOOPS = (
     "test_get_stream.py",
     "test_legacy_sse.py",
     "test_traffic.py",
+    "test_http_floods.py",
 )
 
 
