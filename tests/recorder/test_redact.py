@@ -135,7 +135,7 @@ for part in (
     "password:\\n - ", "bearer ", "pass: user ", "a", "a.", "a:", "a@", "://", "a://", "a://b:",
     "a://b:c@", "a://b:\u4040", ":/", "://@:", "[",
 ):
-    text = part * (100_000 // len(part))
+    text = part * (200_000 // len(part))
     redactor.text(text)
     redactor.json(('{"token": 1, "text": "' + text + '"}').encode())
 """

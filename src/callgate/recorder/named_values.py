@@ -35,7 +35,7 @@ _MAX_TAG_CHARS = 500
 
 _FLAGS = re.ASCII
 # ---- between a name and its value
-_CLOSERS = r"(?:\\*[\"'`]|[\])]|%5[dD]|\*\*|::\w+|[?!](?=[:\s]))*"
+_CLOSERS = r"(?:\\*[\"'`]|[\])]|%5[dD]|\*\*|::\w{1,30}|[?!](?=[:\s])){0,6}"
 _SIGN = re.compile(
     _CLOSERS + r"(?:\s+(?:is|was)|\s+(?:for|of)\s+[\w@.'-]{1,40})?[ \t]*"
     r"(?P<sign>:=|=>|[=!]==?|<>|=~|:(?!:)|=|%3[dD]|%3[aA])(?:\*\*)?[ \t]*",
