@@ -22,6 +22,7 @@ from callgate.sql.duckdb.driver import DuckdbDriver
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.policy import Policy
 from callgate.sql.record.driver import ExcerptDriver
+from callgate.sql.record.turns import Turns
 
 ALICE, BOB = "alice-9f3c27d1a8e64b05", "bob-9f3c27d1a8e64b05"
 TOKENS = (
@@ -188,7 +189,7 @@ async def test_without_the_guard_there_is_still_nothing_to_see(tmp_path: Path) -
 async def test_an_excerpt_is_gone_once_its_call_is_over(tmp_path: Path) -> None:
     record = Record(tmp_path)
     days = record.recorder.keeper.days_folder
-    driver = ExcerptDriver(Excerpts(record.reader, days), "local", Policy(DUCKDB), asyncio.Semaphore(2))
+    driver = ExcerptDriver(Excerpts(record.reader, days), "local", Policy(DUCKDB), Turns(2))
     try:
         for sql in ("SELECT count(*) FROM sessions", "SELECT no_such_column FROM sessions"):
             await shown(driver, sql)

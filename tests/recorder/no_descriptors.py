@@ -9,7 +9,7 @@ from contextlib import contextmanager
 def no_descriptors() -> Iterator[None]:
     """What is open stays open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
     try:
         yield
     finally:

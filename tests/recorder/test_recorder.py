@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from recorder.happenings import NOW_S, Open, Record, a_session, day_file, opened, settled
 
-from callgate.model.errors import SetupError
+from callgate.model.errors import CallgateError, SetupError
 from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
@@ -227,4 +227,4 @@ async def test_who_reads_while_the_record_closes_is_answered(open_recorder: Open
         reads.append(asyncio.create_task(record.source_requests()))
         await asyncio.sleep(0)
     answers = await asyncio.gather(*reads, return_exceptions=True)
-    assert all(isinstance(answer, list | SetupError) for answer in answers)
+    assert all(isinstance(answer, list | CallgateError) for answer in answers), answers

@@ -4,6 +4,7 @@ The text of a line may be a stranger's, and a stranger may cause the same line t
 line is made safe for a terminal, and a line that repeats is counted instead of written.
 """
 
+import json
 import logging
 import sys
 from collections import OrderedDict
@@ -11,8 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TextIO
-
-import msgspec
 
 from callgate.model.terminal_text import safe_for_terminal
 
@@ -75,7 +74,7 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return safe_for_terminal(msgspec.json.encode(line).decode())
+        return safe_for_terminal(json.dumps(line, ensure_ascii=False))
 
 
 class Repeats(logging.Filter):

@@ -100,7 +100,8 @@ def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: End
         exchange_id=exchange.exchange_id,
         outcome=settlement.outcome.value,
         server=exchange.server_name,
-        tool=exchange.tool_name and exchange.tool_name[:_MAX_CHARS],
+        # Only one that a server was asked for: strangers make up names, and span names are to be few.
+        tool=exchange.tool_name[:_MAX_CHARS] if exchange.tool_name and exchange.hops else None,
         prompt=_text(named.name) if named is not None else None,
         uri=_text(named.uri) if named is not None else None,
         rpc_id=None if is_ours else _rpc_id(arrival.rpc_id),

@@ -15,6 +15,7 @@ import duckdb
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_MANY_READS
 from callgate.model.errors import CallerError
 from callgate.recorder.store import Store
+from callgate.recorder.trouble import record_closed
 
 _Found = TypeVar("_Found")
 Read = Callable[[duckdb.DuckDBPyConnection], _Found]
@@ -50,7 +51,11 @@ class ReadThreads:
         limit_s = kind.value.most_s if most_s is None else most_s
         await self._take_turn(kind)
         reading = _Reading(store)
-        running = asyncio.get_running_loop().run_in_executor(self._pool, reading.run, read)
+        try:
+            running = asyncio.get_running_loop().run_in_executor(self._pool, reading.run, read)
+        except RuntimeError:  # the threads are closed
+            self._turns[kind].release()
+            raise record_closed() from None
         # Its turn ends with its thread, whether or not anybody still waits for it.
         running.add_done_callback(lambda _: self._turns[kind].release())
         try:
@@ -64,6 +69,8 @@ class ReadThreads:
                 hint="Ask for a shorter stretch of time (since, until), or use fewer words",
             ) from None
         except asyncio.CancelledError:
+            if running.cancelled():  # by `close`, before it began; nobody gave it up
+                raise record_closed() from None
             _stop(reading, running)
             raise
 
