@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 from cli.terminal_stage import run_on_terminal
@@ -28,6 +29,23 @@ async def test_nothing_is_said_against_tools_that_are_served(tmp_path: Path) -> 
         assert gateway.announced["warnings"] == []
         called = await run_callgate(tmp_path, "call", "shop__orders")
         assert (called.exit_code, "| n |" in called.stdout) == (0, True)
+
+
+def test_the_sample_works_in_whatever_folder_it_is_typed(tmp_path: Path) -> None:
+    """From a checkout, where `callgate` is not on the path."""
+    checkout, elsewhere = tmp_path / "a folder", tmp_path / "elsewhere"
+    checkout.mkdir()
+    elsewhere.mkdir()
+    (checkout / "callgate").symlink_to(Path(sys.executable).with_name("callgate"))
+    environment = clean_environment(tmp_path, TERM="dumb", PATH="/usr/bin:/bin")
+    command = [str(checkout / "callgate"), "serve", "--port", "0"]
+    shown = run_on_terminal(command, environment, checkout, until="claude mcp add")
+    # The terminal may have broken the line.
+    sample = "".join(shown.text.partition("another terminal:")[2].partition("claude mcp add")[0].splitlines())
+    told = subprocess.run(
+        ["bash", "-c", sample], env=environment, cwd=elsewhere, capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, "| count(*) |" in told.stdout) == (0, True), (sample, told.stderr)
 
 
 def test_the_line_for_claude_has_no_header_where_no_token_is_needed(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ async def test_calls_are_listed_and_filtered(tmp_path: Path, running: bool) -> N
         ("answered", "SELECT 1"),
     ]
     assert [call["sql"] for call in json.loads(refused.stdout)["tool_calls"]] == ["DELETE FROM shop.orders"]
-    assert "No calls" in none.stderr
+    assert "No calls that fit in the record" in none.stderr
     assert sum(one["tool_call_count"] for one in json.loads(sessions.stdout)["sessions"]) == 2
 
 

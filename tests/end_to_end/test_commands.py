@@ -84,6 +84,41 @@ async def test_call_answers_with_and_without_a_running_gateway(tmp_path: Path, r
     assert "| n |" in done.stdout
 
 
+async def test_a_busy_port_is_told_in_plain_words(tmp_path: Path) -> None:
+    with busy_port() as taken:
+        port = taken.getsockname()[1]
+        done = await run_callgate(tmp_path, "serve", "--port", str(port))
+    assert done.stderr.startswith(f"Error: Cannot listen on 127.0.0.1:{port}: address already in use\n")
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["by itself", "through the gateway"])
+async def test_call_of_a_server_that_is_down_says_so(tmp_path: Path, running: bool) -> None:
+    (tmp_path / "callgate.toml").write_text(
+        'version = 1\n[mcpServers.dead]\nurl = "http://127.0.0.1:1/mcp"\n'
+        '[mcpServers.missing]\ncommand = "no-such-program"\n'
+    )
+    if running:
+        async with running_gateway(tmp_path) as gateway:
+            dead = await run_callgate(tmp_path, "call", "dead__greet", "name=Zoë")
+            missing = await run_callgate(tmp_path, "call", "missing__greet")
+            (row,) = (await gateway.get("/api/v1/tool-calls?server=dead"))["tool_calls"]
+            assert (row["tool"], row["arguments"]) == ("dead__greet", '{"name":"Zoë"}')
+    else:
+        dead = await run_callgate(tmp_path, "call", "dead__greet", "name=Zoë")
+        missing = await run_callgate(tmp_path, "call", "missing__greet")
+    assert (dead.exit_code, "upstream.unavailable" in dead.stderr) == (5, True), dead.stderr
+    assert "http://127.0.0.1:1 refused the connection" in dead.stderr
+    assert (missing.exit_code, "no-such-program was not found" in missing.stderr) == (5, True), missing.stderr
+
+
+async def test_call_reaches_tools_that_are_found_by_search_only(tmp_path: Path) -> None:
+    searching = {"CALLGATE_SERVER_TOOL_SEARCH": "true"}
+    done = await run_callgate(tmp_path, "call", "demo__query", COUNT, **searching)
+    assert (done.exit_code, "| n |" in done.stdout) == (0, True), done.stderr
+    wrong = await run_callgate(tmp_path, "call", "demo__qery", COUNT, **searching)
+    assert (wrong.exit_code, "Did you mean demo__query" in wrong.stderr) == (2, True), wrong.stderr
+
+
 async def test_call_joins_a_gateway_of_the_same_file_whatever_port_it_was_given(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text('version = 1\n[server]\nlisten = "127.0.0.1:7499"\n')
     async with running_gateway(tmp_path, "--host", "127.0.0.1", "--port", "0") as gateway:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from databases.database import Database
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
 from mcp import Client
 
@@ -232,3 +233,10 @@ async def test_doctor_warns_of_an_account_that_may_do_too_much(tmp_path: Path, m
     assert done.exit_code == 0, done.stdout + done.stderr
     assert "! The account has all privileges on everything." in done.stdout
     assert mariadb.password not in done.stdout + done.stderr
+
+
+async def test_doctor_says_each_warning_once(tmp_path: Path, postgres: Database) -> None:
+    (tmp_path / "callgate.toml").write_text(f"version = 1\n[[sources]]\nid = 'x'\ndsn = '{postgres.dsn}'\n")
+    done = await run_callgate(tmp_path, "doctor")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "! The role is a superuser" in done.stdout

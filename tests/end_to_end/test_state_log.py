@@ -20,7 +20,7 @@ sys.exit("no access with hunter2hunter2")
 """
 
 
-async def log_of(state: Path, *options: str) -> list[str]:
+async def log_of(state: Path, *options: str, **environment: str) -> list[str]:
     """All that `serve` says while a dying server is started several times."""
     (state / "dying.py").write_text(DYING)
     starts = state / "starts"
@@ -32,7 +32,7 @@ async def log_of(state: Path, *options: str) -> list[str]:
     process = await asyncio.create_subprocess_exec(
         *CALLGATE, "serve", "--port", "0", *options,
         stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
-        env=clean_environment(state), cwd=state,
+        env=clean_environment(state, **environment), cwd=state,
     )  # fmt: skip
     assert process.stderr is not None
     saying = asyncio.ensure_future(process.stderr.read())
@@ -57,3 +57,14 @@ async def test_quiet_and_json_say_that_line_and_nothing_else(tmp_path: Path) -> 
     (line,) = await log_of(tmp_path, "--quiet", "--log-format", "json")
     told = json.loads(line)
     assert (told["level"], told["message"][:15]) == ("warning", "✗ dying is down")
+
+
+async def test_with_json_every_line_is_json_the_greeting_too(tmp_path: Path) -> None:
+    messages = [json.loads(line)["message"] for line in await log_of(tmp_path, "--log-format", "json")]
+    (ready,) = [message for message in messages if "is ready" in message]
+    assert re.fullmatch(r"Callgate \S+ is ready: http://127.0.0.1:\d+/ and http://127.0.0.1:\d+/mcp", ready)
+
+
+async def test_quiet_still_says_the_warnings_of_the_start(tmp_path: Path) -> None:
+    told = await log_of(tmp_path, "--quiet", CALLGATE_RECORD_KEP="30d")
+    assert any("WARNING CALLGATE_RECORD_KEP: there is no such variable" in line for line in told)

@@ -55,9 +55,10 @@ async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
     progress = ProgressLine()
     async with _server(through) as server:
         tools = {entry["name"]: entry for entry in await server.list_tools()}
-        if tool not in tools:
+        # A gateway also knows tools that it does not list: of a server that is down, and with tool_search.
+        if tool not in tools and through.upstream is not None:
             raise _unknown_tool(tool, list(tools))
-        arguments = read_arguments(pairs, tools[tool].get("inputSchema", {}))
+        arguments = read_arguments(pairs, tools.get(tool, {}).get("inputSchema", {}))
         try:
             return await server.call_tool(
                 tool,
@@ -65,6 +66,11 @@ async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
                 timeout_s=through.timeout_s,
                 on_progress=lambda told: progress.show(_progress_text(told)),
             )
+        except ServerFault as fault:
+            hint, code = hint_and_code(fault.data)
+            if code == CALLER_UNKNOWN_TOOL.code:
+                raise _unknown_tool(tool, list(tools), hint) from fault
+            raise
         finally:
             progress.clear()
 
@@ -82,8 +88,8 @@ def _progress_text(progress: _Json) -> str:
     return f"{progress.get('progress')}{total} {progress.get('message', '')}"
 
 
-def _unknown_tool(tool: str, known: list[str]) -> CallerError:
-    hint = did_you_mean_one_of(tool, known) or f"Offered: {', '.join(known) or 'none'}"
+def _unknown_tool(tool: str, known: list[str], hint: str | None = None) -> CallerError:
+    hint = hint or did_you_mean_one_of(tool, known) or f"Offered: {', '.join(known) or 'none'}"
     return CallerError(CALLER_UNKNOWN_TOOL, f"There is no tool {tool}", hint=hint)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from callgate.app.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
 from callgate.app.setup_problems import setup_problems
-from callgate.cli.log import log_to_stderr
+from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
 from callgate.config.flags import Flags
 from callgate.config.load import Loaded, load_config
@@ -21,7 +21,7 @@ _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
 
 
 def run_doctor(flags: Flags, as_json: bool) -> None:
-    log_to_stderr()
+    log_to_stderr(LogOptions(LogLevel.ERROR))  # what drivers warn of is in the report
     try:
         loaded = _load(flags)
     except ConfigProblems as found:

@@ -19,6 +19,7 @@ from callgate.cli.options import (
     PortOption,
     QuietOption,
     StateOption,
+    StdioLogLevelOption,
 )
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
 from callgate.cli.usage import command_of, usage_error
@@ -102,7 +103,7 @@ def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOpt
 def stdio(
     config: ConfigOption = None,
     state_dir: StateOption = None,
-    log_level: LogLevelOption = None,
+    log_level: StdioLogLevelOption = None,
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Serve MCP over stdin and stdout, for clients that start their servers."""

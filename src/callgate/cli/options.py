@@ -25,10 +25,16 @@ OpenOption = Annotated[
     typer.Option("--open/--no-open", help="Open the web page in the browser once it is served."),
 ]
 LogLevelOption = Annotated[
-    LogLevel | None, typer.Option("--log-level", help="Least important lines of the log (default: info).")
+    LogLevel | None,
+    typer.Option(
+        "--log-level", help="Least important lines of the log (default: info; with --quiet: warning)."
+    ),
 ]
 LogFormatOption = Annotated[
     LogFormat, typer.Option("--log-format", help="Lines of the log for people, or JSON for programs.")
+]
+StdioLogLevelOption = Annotated[
+    LogLevel | None, typer.Option("--log-level", help="Least important lines of the log (default: warning).")
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="No greeting; only warnings and errors in the log.")

@@ -96,7 +96,8 @@ def run_calls(flags: Flags, which: CallFilter, limit: int, as_json: bool) -> Non
         print_json(answer)
         return
     print_table(_CALL_COLUMNS, [_call_row(call) for call in answer["tool_calls"]])
-    _say_rest(len(answer["tool_calls"]), answer["total"], "calls")
+    fitting = "calls" if which == CallFilter() else "calls that fit"
+    _say_rest(len(answer["tool_calls"]), answer["total"], fitting)
 
 
 def run_query(flags: Flags, sql: str, max_rows: int, as_json: bool) -> None:

@@ -1,15 +1,17 @@
 """`callgate serve`: run the gateway and tell the person at the terminal what it does."""
 
-import os
+import logging
+import shlex
 import shutil
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
-from callgate.cli.log import LogOptions, log_to_stderr
+from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.flags import Flags
@@ -17,6 +19,8 @@ from callgate.config.load import load_config
 from callgate.config.paths import record_folder
 from callgate.model.health import State
 from callgate.model.terminal_text import one_safe_line
+
+_log = logging.getLogger(__name__)
 
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
@@ -35,7 +39,9 @@ def run_serve(flags: Flags, output: ServeOutput, opens_page: bool) -> None:
     def on_ready(serving: Serving) -> None:
         if output.as_json:
             _announce_json(serving)
-        elif not output.is_quiet:
+        elif output.is_quiet or output.log.format is LogFormat.JSON:
+            _announce_in_log(serving)
+        else:
             _announce(serving)
         if opens_page:
             open_page(f"{serving.url}/")
@@ -69,6 +75,13 @@ def _announce(serving: Serving) -> None:
     console.print(f"  {_claude_line(serving)}", markup=False)
 
 
+def _announce_in_log(serving: Serving) -> None:
+    """Where no greeting is wanted, or every line must be JSON: the warnings are still to be heard."""
+    _log.info("Callgate %s is ready: %s/ and %s/mcp", callgate.__version__, serving.url, serving.url)
+    for warning in _warnings(serving):
+        _log.warning("%s", warning)
+
+
 def _claude_line(serving: Serving) -> str:
     """As a shell takes it. The token is the shell's to read: it is in nothing that we write."""
     line = f"claude mcp add --transport http callgate {serving.url}/mcp"
@@ -79,7 +92,8 @@ def _claude_line(serving: Serving) -> str:
 
 def _program() -> str:
     """What to type to run us again: from a checkout `callgate` is not on the path."""
-    return "callgate" if shutil.which("callgate") else os.path.relpath(sys.argv[0])
+    # The other terminal may be in any folder.
+    return "callgate" if shutil.which("callgate") else shlex.quote(str(Path(sys.argv[0]).absolute()))
 
 
 def _warnings(serving: Serving) -> list[str]:

@@ -6,6 +6,7 @@ everything else              the mounted app, through the gate; it says which of
 
 import asyncio
 import logging
+import os
 import re
 import socket
 import time
@@ -108,7 +109,7 @@ class Listener:
                 lambda: _Connection(self), host, port, backlog=_BACKLOG, reuse_address=True
             )
         except (OSError, OverflowError) as problem:
-            reason = getattr(problem, "strerror", None) or str(problem)
+            reason = _plain_reason(problem)
             raise SetupError(
                 SETUP_PORT,
                 f"Cannot listen on {host}:{port}: {reason}",
@@ -287,6 +288,13 @@ class _Connection(HttpConnection):
             self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
         else:
             self.close()
+
+
+def _plain_reason(problem: OSError | OverflowError) -> str:
+    """The system's own words, which asyncio wraps into a sentence; a name that is not found has none."""
+    if isinstance(problem, OSError) and problem.errno and not isinstance(problem, socket.gaierror):
+        return os.strerror(problem.errno).lower()
+    return getattr(problem, "strerror", None) or str(problem)
 
 
 def _is_mcp(path: str) -> bool:

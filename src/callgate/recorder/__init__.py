@@ -6,7 +6,7 @@
           > whoever listens                               feed
       > store: a DuckDB file a day, one holder            keeper, drain, write_batch, body_columns, store,
                                                           sweep, retention
-    read (drains first)                                   reader, read_*, judge_query
+    read (drains first)                                   reader, read_*
     what one principal may see of it, as a file           excerpts, wanted_rows
 
 Must not know who emits. Only redacted rows leave this room's first step: what is not redacted before the

@@ -24,7 +24,7 @@ Sessions and calls are found by their id, or by at least four characters of its 
 more than one id.
 
 ## What to do
-Write more of it: the hint names the newest that fit. Ids begin with the time, so their ends differ sooner; the page shows the ends.
+Write more of it: the hint names the newest that fit. Ids begin with the time, so their ends differ sooner; the page shows the first 13 characters, and copies the whole id.
 `,"../../../docs/errors/caller.bad_arguments.md":`# \`caller.bad_arguments\`
 
 The arguments do not fit the tool's input schema.
