@@ -85,3 +85,26 @@ async def test_a_connection_that_never_asked_gives_way_when_all_places_are_taken
         # The strangers stay connected and say nothing. Who asks is let in before they leave.
         while (answer := await turned_away(port_of(gateway))) is None or answer.status != 200:
             await asyncio.sleep(0.1)
+
+
+async def test_connections_that_asked_once_and_stay_give_way_too(tmp_path: Path) -> None:
+    async with (
+        asyncio.timeout(DEADLINE_S),
+        running_gateway(tmp_path, command=FEW_DESCRIPTORS) as gateway,
+        AsyncExitStack() as crowd,
+    ):
+        answer: Answer | None = None
+        while answer is None or answer.status == 200:
+            _, writer = await _kept(port_of(gateway))
+            crowd.callback(writer.close)
+            answer = await turned_away(port_of(gateway))
+        while (answer := await turned_away(port_of(gateway))) is None or answer.status != 200:
+            await asyncio.sleep(0.1)
+
+
+async def _kept(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection that was answered once, and stays."""
+    reader, writer = await stranger(port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await reader.readline()
+    return reader, writer

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callgate.model.verdict import Allow, Deny
+from callgate.sql.dialect import Dialect
+from callgate.sql.duckdb.dialect import DUCKDB
 from callgate.sql.guard.judge import judge
 from callgate.sql.policy import MAX_NESTING, Policy
+from callgate.sql.postgres.dialect import POSTGRES
 from callgate.sql.settings import Mode
 from callgate.sql.sqlite.dialect import SQLITE
 
@@ -367,3 +370,9 @@ def state_of(connection: sqlite3.Connection) -> list[object]:
 def test_every_text_gets_a_verdict(sql):
     for policy in (READ_ONLY, WRITE, DDL):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)
+
+
+@pytest.mark.parametrize("dialect", [SQLITE, DUCKDB, POSTGRES], ids=lambda dialect: dialect.name)
+def test_thousands_of_signs_before_a_size_are_refused_like_any_other_depth(dialect: Dialect):
+    name = "zeroblob(" if dialect is SQLITE else "repeat('x', "
+    assert isinstance(judge(f"SELECT {name}{'- ' * 4000}1)", Policy(dialect)).verdict, Deny)

@@ -57,6 +57,8 @@ _BACKLOG = 1024
 # When all places are taken: how long a connection may stay before its first request, and how often we look.
 _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
+# Of those that asked before, this part gives way at a time, the longest silent first.
+_PART_MADE_ROOM = 8
 # After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are
 # large bodies; who sent wrong tokens is to stop.
 _RETRY_AFTER_S = {503: 3, 429: 60}
@@ -159,14 +161,23 @@ class Listener:
         self._connections.discard(connection)
 
     def _make_room(self) -> None:
-        """For those who come next: a connection that never asked anything costs an attacker nothing."""
+        """For those who come next: a connection that never asked anything costs an attacker nothing, and one
+        that asked once and is kept costs little. A client whose kept connection is closed opens another."""
         now = asyncio.get_running_loop().time()
         if now - self._made_room_at < _MAKE_ROOM_EVERY_S:
             return
         self._made_room_at = now
-        for connection in list(self._connections):
-            if not connection.has_asked and connection.waiting_since < now - _UNASKED_S:
+        before = now - _UNASKED_S
+        asked = [connection for connection in self._connections if connection.has_asked]
+        for connection in self._connections.difference(asked):
+            if connection.waiting_since < before:
                 connection.abort()
+        if 2 * len(asked) < self._limits.max_connections:
+            return  # the crowd is another, and gives way by itself
+        silent = [one for one in asked if not one.is_answering and one.waiting_since < before]
+        silent.sort(key=lambda connection: connection.waiting_since)
+        for connection in silent[: max(1, self._limits.max_connections // _PART_MADE_ROOM)]:
+            connection.abort()
 
     def _drop_idle(self) -> None:
         loop = asyncio.get_running_loop()

@@ -98,9 +98,13 @@ def passing_file(folder: Path, what: str) -> Path:
     return folder / f"{what}-{uuid.uuid4().hex}{_PASSING}"
 
 
-def remove_passing(folder: Path, name: str = f"*{_PASSING}") -> None:
-    """With DuckDB's log of it. All of them only before anybody reads: they are what a dead process left."""
-    for path in folder.glob(f"{name}*"):
+def remove_passing(folder: Path, name: str | None = None) -> None:
+    """With DuckDB's log of it. All of them only before anybody reads: they are what a dead process left.
+
+    Needs no descriptor for a named one, and raises nothing then: the store's thread must not end by it.
+    """
+    named = None if name is None else [folder / name, folder / f"{name}.wal"]
+    for path in named if named is not None else folder.glob(f"*{_PASSING}*"):
         with suppress(OSError):
             path.unlink()
 

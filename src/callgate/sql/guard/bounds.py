@@ -7,7 +7,7 @@ something. What is not understood has no bound.
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from callgate.sql.dialect import Tokens
 from callgate.sql.guard.verbs import skip_group
@@ -27,14 +27,20 @@ _TYPES = frozenset({"bigint", "double", "float", "int", "int4", "int8", "integer
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """None: no limit is known. `lengths`: how many lengths of values were multiplied to get there."""
+    """None: no limit is known. `lengths`: how many lengths of values were multiplied to get there.
+
+    `is_there`: it cannot be NULL. least() and greatest() pass over NULL, so that a limit which may be NULL
+    limits nothing: least(2000000000, n % 5).
+    """
 
     low: float | None = None
     high: float | None = None
     lengths: int = 0
+    is_there: bool = False
 
 
 UNKNOWN = Bound()
+_ZERO = Bound(0, 0, is_there=True)
 
 
 def bound_of(tokens: Tokens) -> Bound:
@@ -85,8 +91,12 @@ def _value(tokens: Tokens, at: int) -> tuple[Bound, int]:
         return UNKNOWN, at
     token = tokens[at]
     if token.is_operator("-"):
-        bound, at = _value(tokens, at + 1)
-        return _minus(Bound(0, 0), bound), at
+        # Thousands of signs in a row are no reason to go as deep.
+        behind = next(
+            (one for one in range(at, len(tokens)) if not tokens[one].is_operator("-")), len(tokens)
+        )
+        bound, end = _value(tokens, behind)
+        return (_minus(_ZERO, bound) if (behind - at) % 2 else bound), end
     if token.is_operator("("):
         end = skip_group(tokens, at)
         bound = bound_of(tokens[at + 1 : end - 1])
@@ -104,7 +114,7 @@ def _number(text: str) -> Bound:
     if not _NUMBER.fullmatch(text):
         return UNKNOWN
     number = float(text)
-    return Bound(number, number) if number < _LARGEST else UNKNOWN
+    return Bound(number, number, is_there=True) if number < _LARGEST else UNKNOWN
 
 
 def _behind_cast(tokens: Tokens, at: int) -> int:
@@ -125,29 +135,55 @@ def _call(tokens: Tokens, at: int) -> Bound:
         return bound_of(inside[:-2]) if is_cast else UNKNOWN
     bounds = [bound_of(argument) for argument in arguments]
     if name in _ROUNDING and len(bounds) in (1, 2):
-        return _plus(bounds[0], Bound(-1, 1))
+        return _plus(bounds[0], Bound(-1, 1, is_there=bounds[-1].is_there))
     if len(bounds) < 2:  # min(x) and max(x) are aggregates
         return UNKNOWN
-    lows = [bound.low for bound in bounds if bound.low is not None]
-    highs = [bound.high for bound in bounds if bound.high is not None]
-    lengths = max(bound.lengths for bound in bounds)
     if name in _LEAST:
-        return Bound(min(lows) if len(lows) == len(bounds) else None, min(highs, default=None), lengths)
+        return _least(bounds)
     if name in _GREATEST:
-        return Bound(max(lows, default=None), max(highs) if len(highs) == len(bounds) else None, lengths)
-    if name in ("coalesce", "ifnull") and len(lows) == len(highs) == len(bounds):
-        return Bound(min(lows), max(highs), lengths)
+        # Of a text and a number SQLite's max() gives the text, which counts as 0.
+        may_be_text = name == "max" and any(bound.low is bound.high is None for bound in bounds)
+        most = _negative(_least([_negative(bound) for bound in bounds]))
+        return replace(most, low=None) if may_be_text else most
+    if name in ("coalesce", "ifnull"):
+        lows = [bound.low for bound in bounds if bound.low is not None]
+        highs = [bound.high for bound in bounds if bound.high is not None]
+        if len(lows) == len(highs) == len(bounds):
+            return Bound(min(lows), max(highs), max(bound.lengths for bound in bounds))
     return UNKNOWN
 
 
+def _least(bounds: list[Bound]) -> Bound:
+    """The smallest of those that are there. Where each may be NULL, any of them may be the only one left."""
+    lows = [bound.low for bound in bounds if bound.low is not None]
+    highs = [bound.high for bound in bounds if bound.high is not None]
+    limits = [bound.high for bound in bounds if bound.is_there and bound.high is not None]
+    high = min(limits) if limits else max(highs) if len(highs) == len(bounds) else None
+    return Bound(
+        min(lows) if len(lows) == len(bounds) else None,
+        high,
+        max(bound.lengths for bound in bounds),
+        any(bound.is_there for bound in bounds),
+    )
+
+
 def _plus(one: Bound, other: Bound) -> Bound:
-    return Bound(_sum_of(one.low, other.low), _sum_of(one.high, other.high), max(one.lengths, other.lengths))
+    return Bound(
+        _sum_of(one.low, other.low),
+        _sum_of(one.high, other.high),
+        max(one.lengths, other.lengths),
+        one.is_there and other.is_there,
+    )
 
 
 def _minus(one: Bound, other: Bound) -> Bound:
-    low = None if other.high is None else -other.high
-    high = None if other.low is None else -other.low
-    return _plus(one, Bound(low, high, other.lengths))
+    return _plus(one, _negative(other))
+
+
+def _negative(bound: Bound) -> Bound:
+    low = None if bound.high is None else -bound.high
+    high = None if bound.low is None else -bound.low
+    return replace(bound, low=low, high=high)
 
 
 def _sum_of(one: float | None, other: float | None) -> float | None:
@@ -158,7 +194,8 @@ def _times(one: Bound, other: Bound) -> Bound:
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return UNKNOWN
     products = [a * b for a in (one.low, one.high) for b in (other.low, other.high)]
-    return Bound(min(products), max(products), one.lengths + other.lengths)
+    is_there = one.is_there and other.is_there
+    return Bound(min(products), max(products), one.lengths + other.lengths, is_there)
 
 
 def _over(one: Bound, other: Bound) -> Bound:
@@ -167,7 +204,7 @@ def _over(one: Bound, other: Bound) -> Bound:
         return UNKNOWN
     low = None if one.low is None else min(one.low, 0.0)
     high = None if one.high is None else max(one.high, 0.0)
-    return Bound(low, high, one.lengths)
+    return Bound(low, high, one.lengths, one.is_there and other.is_there)
 
 
 def _modulo(one: Bound, other: Bound) -> Bound:
