@@ -226,3 +226,18 @@ async def test_a_look_at_the_journals_that_fails_does_not_end_the_store(recorder
     recorder.emit(settled(a_session(), NOW_S, sql="after"))
     assert await statements(recorder) == ["after"]
     assert recorder.problem() is None
+
+
+async def test_who_waits_for_the_store_is_told_though_another_cannot_be(recorder: Record) -> None:
+    told: list[bool] = []
+
+    def fail(problem: SetupError | None) -> None:
+        raise ValueError("cannot be told")
+
+    recorder.recorder.keeper.flush(fail)
+    recorder.recorder.keeper.flush(lambda problem: told.append(problem is None))
+    assert await statements(recorder) == []
+    async with asyncio.timeout(DEADLINE_S):
+        while not told:
+            await asyncio.sleep(0.01)
+    assert told == [True]

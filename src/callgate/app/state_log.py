@@ -23,13 +23,13 @@ class StateLog:
         self._states: dict[str, State] = {}
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Until it is cancelled. The first look is a moment late: the databases are being tried."""
         while True:
+            await asyncio.sleep(_EVERY_S)
             try:
                 self.look()
             except Exception:  # noqa: BLE001 - the next look may go well
                 _log.exception("The state of the servers could not be told")
-            await asyncio.sleep(_EVERY_S)
 
     def look(self) -> None:
         for entry in self._health():

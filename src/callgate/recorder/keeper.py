@@ -111,8 +111,15 @@ class Keeper:
                 self.trouble.note(store_unusable(self._days_folder, problem))
             finally:
                 for flushed in flushes:
-                    flushed(self.trouble.error)
+                    self._tell(flushed)
         self._let_go_of_store()
+
+    def _tell(self, flushed: Flushed) -> None:
+        """One that fails must not keep the others waiting for ever."""
+        try:
+            flushed(self.trouble.error)
+        except Exception:  # noqa: BLE001 - see above
+            _log.exception("Who waited for the store could not be told")
 
     def _run_round(self, gives_way: bool) -> None:
         """In a thread of its own: it inherits our priority, and may lower but never raise it."""
