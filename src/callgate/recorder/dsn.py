@@ -13,6 +13,7 @@ MASK = "***"
 _WINDOW_CHARS = 8192
 _USER = re.compile(r"[^\s\"'`/:]*")
 _PORT_AND_SLASH = re.compile(r":\d{2,5}/", re.ASCII)
+_HOST_IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?/", re.ASCII)
 _END_OF_WORD = re.compile(r"[\s\"'`]")
 
 
@@ -52,7 +53,9 @@ def _end_of_user(text: str, start: int) -> int:
 
 def _is_port(text: str, mark: int, colon: int) -> bool:
     """`https://host:8080/path@v2`: no browser would take that for a password."""
-    return text.endswith(("http", "https"), 0, mark) and _PORT_AND_SLASH.match(text, colon) is not None
+    if not text.endswith(("http", "https"), 0, mark):
+        return False
+    return bool(_PORT_AND_SLASH.match(text, colon) or _HOST_IN_BRACKETS.match(text, mark + 3))
 
 
 def _end_of_word(text: str, start: int) -> int:

@@ -34,6 +34,7 @@ _NAME_CHARS = frozenset(
 _HEX = re.compile(r"[0-9A-Fa-f]{2}")
 _LEFT_CHARS = 120  # of what stands before a name
 _MAX_TAG_CHARS = 500
+_MIN_TOKEN_CHARS = 6
 
 _FLAGS = re.ASCII
 # ---- between a name and its value
@@ -283,7 +284,9 @@ def _after_space(text: str, name: Name) -> list[Span]:
 def _told_string(text: str, name: Name, opening: re.Match[str]) -> list[Span]:
     """`My password is "x"`; a token's is believed only if it is no word."""
     start, end = opening.end(), end_of_quoted(text, opening)
-    is_word = not looks_made_up(text[start : min(end, start + _MAX_TAG_CHARS)])
+    is_word = end - start < _MIN_TOKEN_CHARS or not looks_made_up(
+        text[start : min(end, start + _MAX_TAG_CHARS)]
+    )
     if is_word and (name.kind is not Kind.PASSWORD or _ADJECTIVE.match(text, start)):
         return []
     return checked(text, name, start, end)
