@@ -30,7 +30,7 @@ KEYS = st.sampled_from((*NAMES, *ODD_KEYS)).flatmap(
 HINTS = st.sampled_from([STEMS, *(kind.hint for kind in HINTED)]).flatmap(st.from_regex)
 DSNS = st.builds("postgres://u{}:{}@h".format, NOISE, NOISE)
 ESCAPES = st.sampled_from(("\\u0041", "\\u017F", "\\u212a", "\\/", "\\u00e9", "\\n", "\\\\"))
-PLAIN = re.compile(r"(\(\?i\))?([A-Za-z0-9_:=~/ |()*+?-]|\(\?:|\\\.|\[[A-Za-z0-9 ?&~-]+\])+")
+PLAIN = re.compile(r"(\(\?i\))?([A-Za-z0-9_:=~/@ |()*+?-]|\(\?:|\\\.|\[[A-Za-z0-9 ?&~-]+\])+")
 
 
 def _odd(char: str) -> str:

@@ -12,14 +12,16 @@ MASK = "***"
 # address from swallowing the rest of a long line up to some unrelated "@".
 _WINDOW_CHARS = 8192
 _USER = re.compile(r"[^\s\"'`/:]*")
+_PORT_AND_SLASH = re.compile(r":\d{2,5}/", re.ASCII)
+_HOST_IN_BRACKETS = re.compile(r"\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?/", re.ASCII)
 _END_OF_WORD = re.compile(r"[\s\"'`]")
 
 
 def mask_passwords(text: str) -> str:
     """From the colon after the user to the last "@" of the word: a password may itself hold "/", ":" and "@".
 
-    What is not a password but stands in its place goes too (`http://host:80/@name`): the two cannot be told
-    apart, and only one of the mistakes can be made good.
+    What is not a password but stands in its place goes too (`redis://host:80/@name`): the two cannot be told
+    apart, and only one of the mistakes can be made good. But a port and a slash of HTTP are just that.
     """
     mark = text.find("://")
     parts: list[str] = []
@@ -29,7 +31,7 @@ def mask_passwords(text: str) -> str:
     while mark >= 0:
         colon = _end_of_user(text, mark + 3)
         next_from = mark + 3
-        if text.startswith(":", colon):
+        if text.startswith(":", colon) and not _is_port(text, mark, colon):
             if word_end <= colon:
                 word_end = _end_of_word(text, colon)
             limit = min(word_end, colon + 1 + _WINDOW_CHARS)
@@ -47,6 +49,13 @@ def _end_of_user(text: str, start: int) -> int:
     found = _USER.match(text, start)
     assert found is not None
     return found.end()
+
+
+def _is_port(text: str, mark: int, colon: int) -> bool:
+    """`https://host:8080/path@v2`: no browser would take that for a password."""
+    if not text.endswith(("http", "https"), 0, mark):
+        return False
+    return bool(_PORT_AND_SLASH.match(text, colon) or _HOST_IN_BRACKETS.match(text, mark + 3))
 
 
 def _end_of_word(text: str, start: int) -> int:

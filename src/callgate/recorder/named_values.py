@@ -28,16 +28,20 @@ from callgate.recorder.value_extents import (
     strings_inside,
 )
 
-_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
+_NAME_CHARS = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-\xc3\xb1\x91"
+)  # and a Spanish letter's bytes
 _HEX = re.compile(r"[0-9A-Fa-f]{2}")
 _LEFT_CHARS = 120  # of what stands before a name
 _MAX_TAG_CHARS = 500
+_MIN_TOKEN_CHARS = 6
 
 _FLAGS = re.ASCII
 # ---- between a name and its value
 _CLOSERS = r"(?:\\*[\"'`]|[\])]|%5[dD]|\*\*|::\w{1,30}|[?!](?=[:\s])){0,6}"
 _SIGN = re.compile(
-    _CLOSERS + r"(?:\s+(?:is|was)|\s+(?:for|of)\s+[\w@.'-]{1,40})?[ \t]*"
+    _CLOSERS
+    + r"(?:\s+(?:is|was)|\s+(?:for|of|de|del|para|pour)\s+(?:(?:the|la|el)\s+)?[\w@.'-]{1,40})?[ \t]*"
     r"(?P<sign>:=|=>|[=!]==?|<>|=~|:(?!:)|=|%3[dD]|%3[aA])(?:\*\*)?[ \t]*",
     _FLAGS,
 )
@@ -57,12 +61,21 @@ _WRAPPER = re.compile(
     re.IGNORECASE,
 )
 # ---- what a name stands in
-_FLAG_VALUE = re.compile(r"(?:\s+|\\*[\"']\s*,\s*)(?![-|&;])", _FLAGS)
+_FLAG_VALUE = re.compile(r"(?:\s+|\\*[\"']\s*,\s*)(?![-|&;]|<\s)", _FLAGS)
 _SPACED_BEFORE = re.compile(
     r"(?:\bENV|\bsetx|\bconfig(?:ure)?\s+set|\blogin\s+\S{1,100})\s+(?://\S{1,100}:)?$", _FLAGS
 )
 # "with password hunter22", "the API key is abc123": a word with letters and digits in it.
-_TOLD = re.compile(r"(?P<verb>\s+(?:is|was))?\s+(?P<word>[\w!#$%^&*+/=@-]{6,200})(?=[\s.,;)]|$)", _FLAGS)
+_FOR_WHOM = r"(?:\s+(?:for|of)\s+(?:the\s+)?[\w@.'-]{1,40}(?:\s+(?:user|account))?)?"
+_VERB = r"\s+(?:is|was|ist|lautet|est|es)(?:\s+(?:now|still))?"
+_TOLD = re.compile(
+    rf"(?P<verb>{_FOR_WHOM}{_VERB})?\s+(?P<word>[\w!#$%^&*+/=@-]{{6,200}})(?=[\s.,;)]|$)",
+    _FLAGS,
+)
+_TOLD_STRING = re.compile(rf"{_FOR_WHOM}{_VERB}\s+(?=\\*[\"'`])", _FLAGS)
+_ADJECTIVE = re.compile(
+    r"(?:too |not |very )?(?:weak|strong|short|long|correct|accepted|rejected|secure|insecure)\b", _FLAGS
+)
 _MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])", _FLAGS)
 _SETTER = re.compile(
     r"(?:set|put|add|append|header|env|insert|store|save|define|property|config)\w*\s*\(\s*"
@@ -154,7 +167,7 @@ def _name(text: str, start: int, end: int) -> Name | None:
     kind = kind_of(written)
     left = text[max(0, start - _LEFT_CHARS) : start]
     if kind is Kind.PASS and _USER.search(text, max(0, start - 200), end + 100) is None:
-        kind = None
+        kind = Kind.LONE_PASS
     if kind is None:
         return None
     if kind in (Kind.TOKEN, Kind.TOKENS) and left.endswith(" "):  # "next token", in two words
@@ -212,6 +225,8 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
 
 
 def _unquoted(text: str, name: Name, at: int, sign: str) -> list[Span]:
+    if name.kind is Kind.LONE_PASS:
+        return []
     call = _CALL.match(text, at)
     if call is not None:
         return strings_inside(text, name, call.end()) if _WRAPPER.search(call[0]) else []
@@ -234,6 +249,7 @@ def _after_space(text: str, name: Name) -> list[Span]:
     if (name.left.endswith((" ", "\t", ":")) and _SPACED_BEFORE.search(name.left)) or name.text in (
         "requirepass",
         "rootpw",
+        "bindpw",
     ):
         gap = _SPACE.match(text, name.end)
         return [] if gap is None else one_word(text, name, gap.end())
@@ -248,6 +264,10 @@ def _after_space(text: str, name: Name) -> list[Span]:
     told = _TOLD.match(text, name.end)
     if told is not None and (told["verb"] or name.kind is Kind.PASSWORD) and _MIXED.match(told["word"]):
         return [told.span("word")]
+    told = _TOLD_STRING.match(text, name.end)
+    opening = OPENING.match(text, told.end()) if told is not None else None
+    if opening is not None:
+        return _told_string(text, name, opening)
     if name.kind is not Kind.PASSWORD and not name.text.isupper():
         return []
     gap = _SPACE_AND_QUOTE.match(text, name.end)
@@ -259,6 +279,17 @@ def _after_space(text: str, name: Name) -> list[Span]:
         return checked(text, name, dollars.end(), end if end >= 0 else len(text))
     opening = OPENING.match(text, gap.end())
     return [] if opening is None else checked(text, name, opening.end(), end_of_quoted(text, opening))
+
+
+def _told_string(text: str, name: Name, opening: re.Match[str]) -> list[Span]:
+    """`My password is "x"`; a token's is believed only if it is no word."""
+    start, end = opening.end(), end_of_quoted(text, opening)
+    is_word = end - start < _MIN_TOKEN_CHARS or not looks_made_up(
+        text[start : min(end, start + _MAX_TAG_CHARS)]
+    )
+    if is_word and (name.kind is not Kind.PASSWORD or _ADJECTIVE.match(text, start)):
+        return []
+    return checked(text, name, start, end)
 
 
 def _in_element(text: str, name: Name) -> list[Span]:

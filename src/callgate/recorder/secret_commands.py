@@ -7,7 +7,9 @@ from callgate.recorder.secret_patterns import SecretKind
 
 _TO = r"[^\n|;]*?\s"  # other arguments, up to the next one
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'|;\\]+)"
-_USER = r"[ =]?\\*[\"']?[^\s:\"'\\]+:)[^\s\"'\\]+"
+_USER = r"[ =]?\\*[\"']?[^\s:\"'\\]+:)(?:[^\s\"'\\/]|/[^\s\"'\\/])[^\s\"'\\]*"  # not https://
+_LITERAL = r"(?:\"[^\"$`][^\"]*\"|'[^']+'|[^\s\"'|;\\$`-][^\s\"'|;\\]*)"  # no variable
+_ECHO = rf"(\b(?:echo|printf) (?:-\w )?(?:['\"]?%s['\"]? )?){_LITERAL}"
 
 COMMANDS: tuple[SecretKind, ...] = (
     SecretKind("curl_user", "curl ", rf"(\bcurl\b{_TO}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){_USER}"),
@@ -37,6 +39,28 @@ COMMANDS: tuple[SecretKind, ...] = (
         "chpasswd",
         r"(\becho (?:-\w )?['\"]?[^\s:'\"|]+:)[^\s'\"|]+(['\"]?\s*\|\s*(?:sudo )?chpasswd)",
     ),
+    SecretKind(
+        "password_stdin",
+        "password-stdin|--with-token",
+        rf"{_ECHO}(\s*\|[^\n;|]*--(?:password-stdin|with-token))",
+    ),
+    SecretKind(
+        "rabbitmqctl",
+        "rabbitmqctl ",
+        rf"(\brabbitmqctl (?:{_TO})?(?:add_user|change_password) \S+ ){_VALUE}",
+    ),
+    SecretKind("sudo_stdin", "sudo [ -~]*-S", rf"{_ECHO}(\s*\|\s*sudo (?:-\w+ )*-\w*S\b)"),
+    SecretKind(
+        "net_use",
+        "(?i)net use ",
+        r"(?i)(\bnet use (?:[a-z*]:? )?\\+\S+ )(?:\"[^\"]*\"|[^\s\"/*]\S*)((?: /\S+)*? /user:)",
+    ),
+    SecretKind(
+        "net_use_user",
+        "(?i)net use ",
+        r"(?i)(\bnet use [^\n|;]*?/user:\S+ )(?:\"[^\"]*\"|[^\s\"/*]\S*)",
+    ),
+    SecretKind("net_user", "(?i)net user ", r"(?i)(\bnet user \S+ )(?:\"[^\"]*\"|[^\s\"/*]\S*)( /[a-z])"),
     SecretKind("sqlplus", "sqlplus ", r"(\bsqlplus (?:-\w+ )*[^\s/'\"]+/)[^\s@'\"]+"),
     SecretKind("oracle_thin", "jdbc:oracle", r"(jdbc:oracle:\w+:[^\s/@]+/)[^\s@]+"),
     SecretKind("aws_configure", "configure set", r"(\bconfigure set \S*(?:secret|token)\S* )\S+"),

@@ -32,6 +32,8 @@ _SCHEMA_PARTS = frozenset(("items", "anyOf", "oneOf", "allOf", "additionalProper
 _CODE = 100_000
 
 
+# What stands under these is judged only if it is a text.
+_JUDGED_STRINGS = (Kind.AUTH, Kind.LONE_PASS, Kind.DSN, Kind.PHRASE)
 _MAX_KEYS = 4096
 _MAX_KEY_CHARS = 100
 
@@ -56,7 +58,7 @@ class DocumentCleaner:
         for key, member in members.items():
             kind, written = self._keys.get(key) or self._about_key(key)
             if kind is Kind.PASS and not any(other.lower().startswith(USERS) for other in members):
-                kind = None
+                kind = Kind.LONE_PASS
             cleaned[written] = self.clean(member) if kind is None else self._under(kind, member, key)
         return cleaned
 
@@ -111,7 +113,7 @@ class DocumentCleaner:
             members = cast(dict[str, Any], value)
             if _is_schema(members):
                 return self._schema(kind, members)
-            if kind is Kind.AUTH:
+            if kind in _JUDGED_STRINGS:
                 return self.clean(members)
         return MASK if self._holds_secret(kind, value, name) else self.clean(value)
 

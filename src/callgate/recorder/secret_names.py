@@ -27,7 +27,10 @@ class Kind(Enum):
     HEADER = "header"  # the rest of the line
     COOKIE = "cookie"
     PASS = "pass"  # noqa: S105 - only beside a user
+    LONE_PASS = "lone pass"  # noqa: S105 - of nobody: only a string that looks very much like one
     AUTH = "auth"  # only what looks made up
+    DSN = "dsn"  # only with a password in it
+    PHRASE = "phrase"  # only so many words as open a wallet
     LISTED = "listed"  # by the operator: whatever the value is
 
 
@@ -43,20 +46,33 @@ _NAME_ENDS = r"[\\\"'`>:=|,;)\]\n\r\t]"
 _SHORT_OWNER = (
     "(?:db|user|usr|mysql|smtp|mail|root|admin|ftp|proxy|login|auth|redis|ssh|ldap|key|store|app|api|pg|my)"
 )
+_PAT_OWNERS = (
+    "github|gitlab|gh|git|azure|devops|ado|bitbucket|docker|dockerhub|airtable|snowflake|databricks"
+    "|tableau|jira"
+)
+_SK_OWNERS = "stripe|paystack|clerk|openai|anthropic"
+_PIN_OWNERS = "card|sim|atm|debit|bank"
+_CODE_OWNERS = "mfa|totp|2fa|tfa|otp"
 # In the part of the syntax that RE2 and Vectorscan read alike, see `vector_scan`.
 STEMS = (
     "(?i)passw|passphrase|passcode|pass[ _-](?:phrase|word|code)|pwd|pswd|secret|token|credential"
     "|authorization"
     f"|(?:{_KEY_OWNERS})[ _.-]?key|x-[a-z-]+-key|conn(?:ection)?[ _-]?str"
     rf"|(?:otp|psk|pass){_NAME_ENDS}|pass +[:=]|(?:otp|psk|{_SHORT_OWNER}pass) |otp[_-]|[_-]pass"
-    rf"|requirepass|rootpw|pw{_NAME_ENDS}|[_-]pw"
-    "|(?:seed|recovery|backup|mnemonic)[ _-]?(?:phrase|code)|cookie|auth[\\\\\"']* ?[:=]|_auth|auth_header"
+    rf"|requirepass|rootpw|bindpw|pw{_NAME_ENDS}|pw +[:=]|[_-]pw"
+    "|kennwort|wachtwoord|mot[ _-]?de[ _-]?passe|contrase|senha"
+    f"|(?:{_PAT_OWNERS})[_-]?pat|(?:{_SK_OWNERS})[_-]?sk"
+    f"|(?:{_PIN_OWNERS})[ _-]?pin|(?:{_CODE_OWNERS})[ _-]?code"
+    "|(?:private|key)[ _-]?pem|mnemonic|_dsn|_jwt|(?:db|database)[ _-]?ur[il]"
+    rf"|(?:bearer|jwt|dsn|auth){_NAME_ENDS}|(?:bearer|jwt|dsn|auth) +[:=]"
+    "|(?:seed|recovery|backup|mnemonic)[ _-]?(?:phrase|code)|cookie|_auth|auth_header"
 )
 _STEM = re.compile(STEMS)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PASSWORDS = word_set(
     """
     password passwd pwd pswd passphrase passcode pw otp psk secret credential requirepass rootpw
+    bindpw passwort kennwort wachtwoord motdepasse contrasena senha
     """
 )
 _KEY_OWNER = frozenset(_KEY_OWNERS.split("|"))
@@ -67,7 +83,7 @@ _HONEST_X_KEYS = word_set(
 )
 # The same in one word: `PGPASSWORD`, `authtoken`, `clientsecret`.
 _JOINED = re.compile(
-    r"(?P<before>.*?)(?P<noun>password|passwd|passphrase|passcode|pwd|secret|credential|token"
+    r"(?P<before>.*?)(?P<noun>password|passwort|kennwort|passwd|passphrase|passcode|pwd|secret|credential|token"
     r"|(?:api|secret|private|access|auth|encryption|master|signing)key|connectionstring|connstr"
     r"|authorization)(?P<plural>s?)"
 )
@@ -86,7 +102,7 @@ _HONEST_TOKENS = word_set(
     """
     next page continuation pagination cursor resume sync delta progress cancellation cancel pad
     padding eos bos unk sep cls mask stop end start special per first last prev previous design sub
-    unexpected current lookahead pre non idempotency expected reserved
+    unexpected current lookahead pre non idempotency expected reserved lexer parser lexical syntax
     """
 )
 _COUNTS = word_set(
@@ -116,7 +132,22 @@ _PAIRS = {
     ("mnemonic", "phrase"): Kind.PASSWORD, ("recovery", "code"): Kind.PASSWORD,
     ("backup", "code"): Kind.PASSWORD, ("connection", "string"): Kind.TOKEN, ("conn", "string"): Kind.TOKEN,
     ("conn", "str"): Kind.TOKEN, ("connection", "str"): Kind.TOKEN, ("auth", "header"): Kind.HEADER,
+    ("de", "passe"): Kind.PASSWORD,
+    ("contrase", "a"): Kind.PASSWORD,  # the letter between them is no ASCII
+    ("private", "pem"): Kind.TOKEN, ("key", "pem"): Kind.TOKEN,
+    ("db", "url"): Kind.DSN, ("database", "url"): Kind.DSN,
+    ("db", "uri"): Kind.DSN, ("database", "uri"): Kind.DSN,
+    ("fa", "code"): Kind.PASSWORD,  # of two factors: digits are no words
+    **{(owner, "pat"): Kind.TOKEN for owner in _PAT_OWNERS.split("|")},
+    **{(owner, "sk"): Kind.TOKEN for owner in _SK_OWNERS.split("|")},
+    **{(owner, "pin"): Kind.PASSWORD for owner in _PIN_OWNERS.split("|")},
+    **{(owner, "code"): Kind.PASSWORD for owner in _CODE_OWNERS.split("|")},
 }  # fmt: skip
+_SIMPLE = {
+    "authorization": Kind.HEADER, "cookie": Kind.COOKIE, "cookies": Kind.COOKIE, "jwt": Kind.AUTH,
+    "dsn": Kind.DSN, "mnemonic": Kind.PHRASE,
+}  # fmt: skip
+_ALONE = {"auth": Kind.AUTH, "bearer": Kind.AUTH}
 # A name that is longer is judged by its end.
 _MAX_NAME_CHARS = 100
 
@@ -145,7 +176,7 @@ def _kind_of_end(words: list[str]) -> Kind | None:
     single = last[:-1] if last.endswith("s") and not last.endswith("ss") else last
     pair = _PAIRS.get((before, single))
     if pair is not None:
-        return pair
+        return None if words[-3:-1] == ["public", "key"] else pair
     if single in ("token", "secret"):
         return _kind_of_noun(single, before, words, is_plural=single != last)
     if single in _PASSWORDS:
@@ -155,12 +186,8 @@ def _kind_of_end(words: list[str]) -> Kind | None:
         return Kind.TOKEN if before in _KEY_OWNER or is_header else None
     if last == "pass":
         return (Kind.PASSWORD if before in _PASS_OWNERS else None) if before else Kind.PASS
-    simple = {"authorization": Kind.HEADER, "cookie": Kind.COOKIE, "cookies": Kind.COOKIE, "auth": Kind.AUTH}
-    return (
-        simple.get(last)
-        if last in simple and (last != "auth" or not before)
-        else _kind_of_joined(last, words)
-    )
+    simple = _SIMPLE.get(last) or (None if before else _ALONE.get(last))
+    return simple or _kind_of_joined(last, words)
 
 
 def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
@@ -179,7 +206,11 @@ def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
         )
     if noun == "authorization":
         return Kind.HEADER
-    return Kind.PASSWORD if noun[:4] in ("pass", "pwd", "secr", "cred") and "key" not in noun else Kind.TOKEN
+    return (
+        Kind.PASSWORD
+        if noun[:4] in ("pass", "pwd", "secr", "cred", "kenn") and "key" not in noun
+        else Kind.TOKEN
+    )
 
 
 def _kind_of_noun(noun: str, before: str, words: list[str], *, is_plural: bool) -> Kind | None:

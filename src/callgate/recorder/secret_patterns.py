@@ -118,6 +118,13 @@ KINDS: tuple[SecretKind, ...] = (
         r"(?i)(\buser\s+\S+\s+identified\s+by\s+)[^\s;'\"*\\]+",
     ),
     SecretKind(
+        "sql_cipher_key",
+        "(?i)pgp_sym_|aes_(?:en|de)crypt",
+        r"(?i)(\b(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt)\s*"
+        r"\((?:'[^']*'|[^'(),]|\([^()]*\))*,\s*\\*)(?:'(?:[^'\\]|''|\\[\s\S])*'|\"[^\"]*\")",
+    ),
+    SecretKind("dsn_of_go", "@tcp|@unix", r"(\b[A-Za-z0-9_.-]+:)[^\s\"'`]+(@(?:tcp|unix)\()"),
+    SecretKind(
         "sqlcipher", "(?i)pragma", r"(?i)(\bpragma\s+(?:hex)?(?:re)?key\s*=\s*)(?:'[^']*'|\"[^\"]*\")"
     ),
 )

@@ -11,7 +11,7 @@ from callgate.recorder.secret_values import is_secret_value
 from callgate.recorder.value_extents import Name, Span
 
 _RULE = re.compile(r"[\s|+:=-]*-[\s|+:=-]*", re.ASCII)
-_HEAD_CELL = re.compile(r"\s*[\"'`*]*([A-Za-z_][\w .-]{0,60}?)[\"'`*]*\s*", re.ASCII)
+_HEAD_CELL = re.compile(r"\s*[\"'`*]*((?:2fa|[A-Za-z_])[\w .\xc3\xb1\x91-]{0,60}?)[\"'`*]*\s*", re.ASCII)
 _KEY_AND_VALUE = re.compile(r"\|\s*values?\s*\|", re.IGNORECASE)
 _EXPANDED = "-[ RECORD"
 _INSERT = re.compile(

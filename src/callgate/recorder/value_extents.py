@@ -65,6 +65,7 @@ def one_word(text: str, name: Name, at: int) -> list[Span]:
         return checked(text, name, opening.end(), end_of_quoted(text, opening))
     found = _UNQUOTED_WORD.match(text, at)
     if found is None or found[0].lower() in (
+        "|",
         "to",
         "option",
         "flag",
