@@ -129,7 +129,7 @@ async def _three_killed(state: Path, upstream: str, first_id: int, options: argp
 @contextmanager
 def small_disk(size_mib: int) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={size_mib}m", "tmpfs", name]
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size_mib}m,mode=0700", "tmpfs", name]
         mounted = subprocess.run(mount, capture_output=True, check=False)
         if mounted.returncode != 0:
             raise TrialError(f"a small disk needs root: {mounted.stderr.decode().strip()}")

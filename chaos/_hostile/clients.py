@@ -179,7 +179,7 @@ async def wrong_tokens(scene: Scene) -> None:
 
 # The gateway may open 1,024 files; some 1,300 connections come.
 @CLIENTS.scenario(
-    "descriptor famine", Bound(cpu_s=3.0, memory_mib=128, wait_ms=1000), descriptors=1024, in_short=True
+    "descriptor famine", Bound(cpu_s=3.0, memory_mib=256, wait_ms=1000), descriptors=1024, in_short=True
 )
 async def famine(scene: Scene) -> None:
     async with AsyncExitStack() as stack:
