@@ -133,11 +133,11 @@ for part in (
     "Cookie: ", "password string = ", "'password', ", "password like (", "<a password>", "%3Dtoken",
     "set('token', ", "value=password name=", "password for x", "password::", "token: - ",
     "password:\\n - ", "bearer ", "pass: user ", "a", "a.", "a:", "a@", "://", "a://", "a://b:",
-    "a://b:c@", "a://b:\u4040", ":/", "://@:", "[",
+    "a://b:c@", "a://b:\u4040", ":/", "://@:", "[", "'password''x'", "it's a token",
 ):
     text = part * (200_000 // len(part))
     redactor.text(text)
-    redactor.json(('{"token": 1, "text": "' + text + '"}').encode())
+    redactor.json(('{"token": 1, "text": "' + text[:20_000] + '"}').encode())
 """
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -94,6 +95,49 @@ def test_a_secret_in_text_is_masked_and_the_rest_stays(name: str) -> None:
     assert secret not in redacted
     assert redacted.startswith("before ")
     assert "***" in redacted
+
+
+# A text as a literal holds it.
+QUOTED: dict[str, Callable[[str], str]] = {
+    "doubled": lambda text: "'" + text.replace("'", "''") + "'",
+    "escaped": lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'",
+    "cell": lambda text: '"' + text.replace('"', '""') + '"',
+    "string": json.dumps,
+    "cell of Markdown": lambda text: "| " + text.replace("|", "\\|") + " |",
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("quoted", QUOTED)
+def test_a_literal_that_doubles_or_escapes_quotes_hides_nothing(name: str, quoted: str) -> None:
+    text, secret = MAKERS[name](random.Random(1))
+    literal = QUOTED[quoted](text)
+    for around in (
+        f"SELECT {literal} AS note",
+        f"it's near SELECT {literal} AS note",
+        f"SELECT {literal[:-1]}",  # cut
+        f"SELECT {QUOTED[quoted](f'SELECT {literal}')}",
+    ):
+        assert secret not in Redactor().text(around), around
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UPDATE users SET password = '', name = 'bob'",
+        "SELECT 'it''s a token count' AS note, 'the password''s length' AS other",
+        'name,note\n1,"she said ""no password"" twice"',
+        r"print('it\'s the token')",
+    ],
+)
+def test_an_ordinary_literal_with_quotes_in_it_stays_as_it_is(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_of_very_many_literals_the_rest_is_masked() -> None:
+    redacted = Redactor().text("token_count 'a''b' " * 3_000)
+    assert redacted.startswith("token_count 'a''b' ")
+    assert redacted.count("'***'") == 1_000
 
 
 @pytest.mark.parametrize("name", MAKERS)

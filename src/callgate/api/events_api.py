@@ -3,8 +3,9 @@
 Rules
 1. An event's id is the `seq` of the last settled row that was told: who comes back with it (`Last-Event-ID`)
    gets the rest from the record. Only settled rows carry one, so nothing between two of them is skipped.
-2. A reader that is too slow is told how many rows it missed; nobody else notices (see `RowFeed`). One that
-   comes back reads the record first and listens when it is nearly there: what is live meanwhile waits for it.
+2. A reader that is too slow gets what it missed from the record; nobody else notices (see `RowFeed`). Only
+   where the record cannot be read is it told how many rows it missed. One that comes back reads the record
+   first and listens when it is nearly there: what is live meanwhile waits for it.
 3. Sums of sessions, health and the catalogue are levels, not edges: they are looked at each second, and told
    when they differ from what this reader knows.
 """
@@ -138,7 +139,7 @@ class EventsApi:
                 while not ended.done():
                     await asyncio.wait((row, ended), timeout=_TICK_S, return_when=asyncio.FIRST_COMPLETED)
                     if row.done():
-                        for frame in stream.told(row.result()):
+                        async for frame in stream.told(row.result()):
                             yield frame
                         row = asyncio.ensure_future(anext(rows))
                     async for frame in stream.tick(time.monotonic()):
@@ -162,7 +163,8 @@ class _Stream:
         self._record = record
         self._status = status
         self._redact = redact
-        self._after = after
+        self._after = after  # what the record told, or the reader knew when it came
+        self._heard: int | None = None  # the last number that the feed told
         self._touched: dict[str, str] = {}  # session: what to say of it
         self._ticked = self._spoke = time.monotonic()
         self._health = _short(status)
@@ -172,19 +174,41 @@ class _Stream:
     def comes_back(self) -> bool:
         return self._after is not None
 
-    async def backlog(self) -> AsyncIterator[bytes]:
+    async def backlog(self, is_late: bool = False) -> AsyncIterator[bytes]:
+        """What was recorded since. `is_late`: for a reader that also missed what happened to sessions."""
         while self._after is not None and self._record is not None:
             rows = await self._record.events_after(self._after, _PAGE)
             for row in rows:
                 self._after = max(self._after, row["seq"])
+                if is_late and row["session_id"] is not None:
+                    self._touched.setdefault(row["session_id"], "sessions.updated")
                 if row["method"] == TOOL_CALL:
                     yield self._of_call(row, row["outcome"] is not None)
             if len(rows) < _PAGE:
                 return
 
-    def told(self, item: FeedRow | Missed) -> list[bytes]:
+    async def told(self, item: FeedRow | Missed) -> AsyncIterator[bytes]:
         if isinstance(item, Missed):
-            return [_frame("events.missed", {"count": item.count})]
+            async for frame in self._missed(item):
+                yield frame
+        else:
+            self._heard = item.seq
+            for frame in self._of_row(item):
+                yield frame
+
+    async def _missed(self, missed: Missed) -> AsyncIterator[bytes]:
+        """From the record: it has what this reader was too slow for."""
+        try:
+            if self._heard is not None:
+                self._after = max(self._after or 0, self._heard)
+                async for frame in self.backlog(is_late=True):
+                    yield frame
+                return
+        except CallgateError:
+            pass  # the record is in trouble: /healthz says so, and the stream goes on
+        yield _frame("events.missed", {"count": missed.count})
+
+    def _of_row(self, item: FeedRow) -> list[bytes]:
         row = item.row
         match item.happening:
             case "session_created":

@@ -13,8 +13,8 @@ import msgspec
 from callgate.ports.row_feed import FeedRow, Happening, Missed
 from callgate.recorder.rows import EventRow, Group, SessionRow
 
-# Of one listener; rows are shared among them. A page that is this far behind is better off with the record.
-_MAX_WAITING = 8192
+# Of one listener; rows are shared among them. Who is this far behind reads the record.
+_MAX_WAITING = 2_000
 # A stream is for looking at: the record has the rest of a body.
 _SHOWN_CHARS = 2048
 

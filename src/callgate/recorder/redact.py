@@ -18,6 +18,7 @@ import msgspec
 
 from callgate.recorder.dsn import MASK, mask_passwords
 from callgate.recorder.named_values import masked, value_spans
+from callgate.recorder.quoted_texts import QuotedTexts
 from callgate.recorder.re2_patterns import Mask, PatternSet, Places
 from callgate.recorder.secret_commands import COMMANDS
 from callgate.recorder.secret_members import DocumentCleaner
@@ -105,10 +106,15 @@ class Redactor:
         return None if body is None else body.decode()
 
     def text(self, text: str) -> str:
+        return self._text(text, QuotedTexts(self._text))
+
+    def _text(self, text: str, quoted: QuotedTexts) -> str:
         raw = text.encode(errors="surrogatepass")
         found = self._hints.found(raw)
         if not found:
             return text
+        if "'" in text or '"' in text:
+            raw = quoted.clean(text).encode(errors="surrogatepass")
         # Forms first: a private key goes on over lines, a value behind a name may end with its own.
         for place in found:
             mask = self._masks[place]

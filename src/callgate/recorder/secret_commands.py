@@ -9,6 +9,7 @@ _TO = r"[^\n|;]*?\s"  # other arguments, up to the next one
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'|;\\]+)"
 _USER = r"[ =]?\\*[\"']?[^\s:\"'\\]+:)(?:[^\s\"'\\/]|/[^\s\"'\\/])[^\s\"'\\]*"  # not https://
 _LITERAL = r"(?:\"[^\"$`][^\"]*\"|'[^']+'|[^\s\"'|;\\$`-][^\s\"'|;\\]*)"  # no variable
+_PIPE = r"\s*\\*\|\s*"  # a cell of Markdown escapes it
 _ECHO = rf"(\b(?:echo|printf) (?:-\w )?(?:['\"]?%s['\"]? )?){_LITERAL}"
 
 COMMANDS: tuple[SecretKind, ...] = (
@@ -37,19 +38,19 @@ COMMANDS: tuple[SecretKind, ...] = (
     SecretKind(
         "chpasswd",
         "chpasswd",
-        r"(\becho (?:-\w )?['\"]?[^\s:'\"|]+:)[^\s'\"|]+(['\"]?\s*\|\s*(?:sudo )?chpasswd)",
+        rf"(\becho (?:-\w )?['\"]?[^\s:'\"|]+:)[^\s'\"|]+(['\"]?{_PIPE}(?:sudo )?chpasswd)",
     ),
     SecretKind(
         "password_stdin",
         "password-stdin|--with-token",
-        rf"{_ECHO}(\s*\|[^\n;|]*--(?:password-stdin|with-token))",
+        rf"{_ECHO}({_PIPE}[^\n;|]*--(?:password-stdin|with-token))",
     ),
     SecretKind(
         "rabbitmqctl",
         "rabbitmqctl ",
         rf"(\brabbitmqctl (?:{_TO})?(?:add_user|change_password) \S+ ){_VALUE}",
     ),
-    SecretKind("sudo_stdin", "sudo [ -~]*-S", rf"{_ECHO}(\s*\|\s*sudo (?:-\w+ )*-\w*S\b)"),
+    SecretKind("sudo_stdin", "sudo [ -~]*-S", rf"{_ECHO}({_PIPE}sudo (?:-\w+ )*-\w*S\b)"),
     SecretKind(
         "net_use",
         "(?i)net use ",
