@@ -84,8 +84,8 @@ class ReadThreads:
         except TimeoutError:
             raise CallerError(
                 CALLER_TOO_MANY_READS,
-                f"{kind.value.at_once} such reads of the record run already, and none ended within "
-                f"{self._patience_s:g} s",
+                f"{kind.value.at_once} such reads of the record run at a time, and this one had no turn "
+                f"within {self._patience_s:g} s",
                 hint="Try again in a moment",
             ) from None
 

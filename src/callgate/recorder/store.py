@@ -126,8 +126,12 @@ class Store:
     def _copy(self, day: Day) -> Path:
         copy = passing_file(self._folder, "snapshot")
         copy_open_file(self._copied_by[day], copy)
-        with suppress(FileNotFoundError):
-            copy_small_file(day.log_path, copy.with_name(f"{copy.name}.wal"))
+        try:
+            with suppress(FileNotFoundError):
+                copy_small_file(day.log_path, copy.with_name(f"{copy.name}.wal"))
+        except OSError:  # without its log the copy is of no use
+            copy.unlink()
+            raise
         return copy
 
     def turn_to(self, day: date) -> None:

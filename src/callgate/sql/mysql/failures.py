@@ -9,10 +9,10 @@ from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.near_columns import ReadTable, column_advice, tables_of_column
 from callgate.sql.network.driver import read_only_error, timeout_error
 from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.network.unknown_column import advise_on_column
 from callgate.sql.network.unreachable import not_let_in
 from callgate.sql.policy import Policy
 from callgate.sql.settings import ServerAddress
@@ -124,16 +124,11 @@ async def _unknown_column(fault: ServerFault, statement: Statement, policy: Poli
     """Unknown column 'o.totl' in 'SELECT'"""
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
-    found: list[tuple[ReadTable, list[str]]] = []
-    for table in tables_of_column(wanted, statement, policy.dialect):
-        database, _, name = table.written.rpartition(".")
-        columns = await ask(
-            "SELECT column_name FROM information_schema.columns"
-            " WHERE table_schema = coalesce(?, database()) AND table_name = ? ORDER BY ordinal_position",
-            (database or None, name),
-        )
-        found.append((table, first_column(columns)))
-    advice, table_name = column_advice(wanted, found)
+    query = (
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE table_schema = coalesce(?, database()) AND table_name = ? ORDER BY ordinal_position"
+    )
+    advice, table_name = await advise_on_column(wanted, statement, policy, ask, query)
     return _told(
         codes.SOURCE_UNKNOWN_COLUMN,
         f"Column '{wanted}' does not exist.",

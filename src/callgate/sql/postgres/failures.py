@@ -11,10 +11,10 @@ from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.near_columns import ReadTable, column_advice, tables_of_column
 from callgate.sql.network.driver import read_only_error, timeout_error
 from callgate.sql.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.network.unknown_column import advise_on_column
 from callgate.sql.network.unreachable import not_let_in
 from callgate.sql.policy import Policy
 from callgate.sql.postgres.own_functions import CALLS_OWN_FUNCTION
@@ -138,16 +138,11 @@ async def _unknown_column(fault: ServerFault, statement: Statement, policy: Poli
     """column o.totl does not exist; PostgreSQL adds a guess of its own as the hint"""
     match = _COLUMN.search(fault.message)
     wanted = match.group(1) if match else fault.message
-    found: list[tuple[ReadTable, list[str]]] = []
-    for table in tables_of_column(wanted, statement, policy.dialect):
-        schema, _, name = table.written.rpartition(".")
-        columns = await ask(
-            "SELECT column_name FROM information_schema.columns"
-            " WHERE ($1::text IS NULL OR table_schema = $1) AND table_name = $2 ORDER BY ordinal_position",
-            (schema or None, name),
-        )
-        found.append((table, first_column(columns)))
-    advice, table_name = column_advice(wanted, found)
+    query = (
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE ($1::text IS NULL OR table_schema = $1) AND table_name = $2 ORDER BY ordinal_position"
+    )
+    advice, table_name = await advise_on_column(wanted, statement, policy, ask, query)
     example = (table_name or "table_name").rpartition(".")[2]
     listing = f"information_schema.columns WHERE table_name = '{example}'"
     return _told(

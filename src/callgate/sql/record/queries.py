@@ -230,6 +230,6 @@ def _stopped(reason: StopReason, query: Query) -> CallgateError:
 def _busy(limits: QueryLimits) -> CallerError:
     return CallerError(
         CALLER_TOO_MANY_READS,
-        f"{limits.at_once} queries run already, and none ended within {limits.patience_s:g} s",
+        f"{limits.at_once} queries run at a time, and this one had no turn within {limits.patience_s:g} s",
         hint="Try again in a moment",
     )
