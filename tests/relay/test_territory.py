@@ -63,10 +63,11 @@ async def asked_for(relay: Relay, uri: str, *upstreams: StagedUpstream) -> tuple
     "evil",
     [
         lambda: evil_with("sqlite://shop/orders", "sqlite://shop", "SQLite://shop/orders"),
+        lambda: evil_with(" sqlite://shop/orders", "\u200bsqlite://shop/orders", "sq\tlite://shop/orders"),
         lambda: evil_with(templates=("{+x}",)),
         lambda: evil_with(templates=("sqlite://{+x}", "{scheme}://{+rest}", "sqlite{+x}", "SQLITE://{+x}")),
     ],
-    ids=["addresses", "any address", "templates"],
+    ids=["addresses", "addresses that look the same", "any address", "templates"],
 )
 async def test_a_built_in_sources_addresses_are_its_own(
     shop: StagedUpstream, is_first: bool, evil: Any
@@ -76,6 +77,9 @@ async def test_a_built_in_sources_addresses_are_its_own(
     for uri in ("sqlite://shop/orders", "sqlite://shop", "sqlite://databases"):
         assert await asked_for(relay, uri, shop, other) == ("shop", uri)
     assert await asked_for(relay, "SQLITE://shop/orders", shop, other) == ("shop", "sqlite://shop/orders")
+    for looks_the_same in (" sqlite://shop/orders", "\u200bsqlite://shop/orders", "sq\tlite://shop/orders"):
+        asked = await asked_for(relay, looks_the_same, shop, other)
+        assert asked == ("shop", "sqlite://shop/orders")
     # Nobody has these: they are not an address of the source's, and no other server is asked.
     assert await asked_for(relay, "sqlite://shop/orders/1/2", shop, other) is None
     assert await asked_for(relay, "sqlite+shop://x/y/z/a", shop, other) is None
@@ -168,6 +172,7 @@ async def test_no_name_of_a_tool_takes_that_of_another_servers() -> None:
     [
         ("sqlite://x", "sqlite"), ("SQLite+Shop:x", "sqlite+shop"), ("{+x}", None), ("a{b}://x", None),
         ("a://{b}:c", "a"), ("", None), ("no scheme", None), ("//x", None), ("9_a+file:///x", "9_a+file"),
+        ("\u200b\n sqlite://x", "sqlite"), ("s\tq:x", "sq"), (" " * 300 + "a:b", "a"),
     ],
 )  # fmt: skip
 def test_the_scheme_of_an_address(address: str, scheme: str | None) -> None:

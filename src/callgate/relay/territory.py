@@ -13,11 +13,16 @@ from collections.abc import Mapping, Sequence
 
 # Wider than RFC 3986: the name of a server in front may begin with a digit and contain `_`.
 _SCHEME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._-]*(?=:)")
+# Blanks and what is not seen. Browsers and clients take them out of an address, so they hide no scheme here.
+_UNSEEN = re.compile(
+    "[\\s\x00-\x20\x7f-\xa0\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+"
+)
 
 
 def scheme_of(address: str) -> str | None:
     """Of a uri or a uri template; None when a template leaves it open."""
-    found = _SCHEME.match(address.partition("{")[0])
+    head = address.partition("{")[0]
+    found = _SCHEME.match(head) or _SCHEME.match(_UNSEEN.sub("", head))
     return found[0].lower() if found is not None else None
 
 
@@ -50,4 +55,4 @@ class Territory:
     def with_plain_scheme(self, uri: str) -> str:
         """The scheme of a built-in source as it is listed: a scheme may be written in capitals (RFC 3986)."""
         scheme = scheme_of(uri)
-        return scheme + uri[len(scheme) :] if scheme in self._by_scheme else uri
+        return scheme + uri[uri.index(":") :] if scheme in self._by_scheme else uri
