@@ -60,7 +60,7 @@ async def endless_trailer(scene: Scene) -> None:
     await _flood_after(scene, begin, b"y" * 65536, scene.many(80 * _MIB))
 
 
-@CLIENTS.scenario("a head without an end", Bound(cpu_s=1.0, memory_mib=64))
+@CLIENTS.scenario("a head without an end", Bound(cpu_s=1.0, memory_mib=32))
 async def endless_head(scene: Scene) -> None:
     await _flood_after(
         scene, b"GET /x HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n" * 10_000, scene.many(80 * _MIB)
@@ -86,7 +86,7 @@ async def _flood_after(scene: Scene, begin: bytes, piece: bytes, size: int) -> N
     await asyncio.gather(*(flood() for _ in range(3)))
 
 
-@CLIENTS.scenario("chunks of one byte, with extensions", Bound(cpu_s=4.0, memory_mib=64))
+@CLIENTS.scenario("chunks of one byte, with extensions", Bound(cpu_s=4.0, memory_mib=32))
 async def tiny_chunks(scene: Scene) -> None:
     async with wire(scene.gateway) as one:
         headers = await initialize(one, scene.gateway)
@@ -101,7 +101,7 @@ async def tiny_chunks(scene: Scene) -> None:
         scene.expect(answer is not None, "no answer")
 
 
-@CLIENTS.scenario("pipelining without reading", Bound(cpu_s=6.0, memory_mib=96))
+@CLIENTS.scenario("pipelining without reading", Bound(cpu_s=6.0, memory_mib=32))
 async def pipelining(scene: Scene) -> None:
     async with wire(scene.gateway) as one:
         headers = await initialize(one, scene.gateway)
@@ -114,7 +114,7 @@ async def pipelining(scene: Scene) -> None:
                     await one.writer.drain()
 
 
-@CLIENTS.scenario("big answers that nobody reads", Bound(cpu_s=6.0, memory_mib=256))
+@CLIENTS.scenario("big answers that nobody reads", Bound(cpu_s=6.0, memory_mib=160))
 async def unread_answers(scene: Scene) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(scene.many(40)):
@@ -125,12 +125,12 @@ async def unread_answers(scene: Scene) -> None:
         await asyncio.sleep(1)
 
 
-@CLIENTS.scenario("heads that drip", Bound(cpu_s=1.0, memory_mib=64), in_short=True)
+@CLIENTS.scenario("heads that drip", Bound(cpu_s=1.0, memory_mib=32), in_short=True)
 async def dripping_heads(scene: Scene) -> None:
     await _drip(scene, b"GET /x HTTP/1.1\r\n", b"X-A: b\r\n", scene.many(500))
 
 
-@CLIENTS.scenario("bodies that drip", Bound(cpu_s=1.5, memory_mib=64))
+@CLIENTS.scenario("bodies that drip", Bound(cpu_s=1.5, memory_mib=32))
 async def dripping_bodies(scene: Scene) -> None:
     begin = head("POST", ECHO, scene.gateway.credentials | {"Content-Length": "100000"})
     await _drip(scene, begin, b"x", scene.many(500))
@@ -147,7 +147,7 @@ async def _drip(scene: Scene, begin: bytes, drop: bytes, connections: int) -> No
             await asyncio.sleep(0.2)
 
 
-@CLIENTS.scenario("connections that come and go", Bound(cpu_s=4.0, memory_mib=64))
+@CLIENTS.scenario("connections that come and go", Bound(cpu_s=4.0, memory_mib=32))
 async def churn(scene: Scene) -> None:
     async def come_and_go(times: int) -> None:
         for _ in range(times):
@@ -159,7 +159,7 @@ async def churn(scene: Scene) -> None:
     await asyncio.gather(*(come_and_go(scene.many(250)) for _ in range(20)))
 
 
-@CLIENTS.scenario("wrong tokens in a row", Bound(cpu_s=4.0, memory_mib=64))
+@CLIENTS.scenario("wrong tokens in a row", Bound(cpu_s=4.0, memory_mib=32))
 async def wrong_tokens(scene: Scene) -> None:
     async def guess(first: int) -> None:
         async with wire(scene.gateway) as one:
@@ -179,7 +179,7 @@ async def wrong_tokens(scene: Scene) -> None:
 
 # The gateway may open 1,024 files; some 1,300 connections come.
 @CLIENTS.scenario(
-    "descriptor famine", Bound(cpu_s=3.0, memory_mib=256, wait_ms=1000), descriptors=1024, in_short=True
+    "descriptor famine", Bound(cpu_s=3.0, memory_mib=64, wait_ms=1000), descriptors=1024, in_short=True
 )
 async def famine(scene: Scene) -> None:
     async with AsyncExitStack() as stack:

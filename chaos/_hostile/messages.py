@@ -38,17 +38,17 @@ async def _abort_uploads(scene: Scene, credentials: dict[str, str]) -> None:
     scene.expect(left < 192, f"{left:.0f} MiB stay after the uploads are gone")
 
 
-@MESSAGES.scenario("aborted uploads with a wrong token", Bound(cpu_s=2.0, memory_mib=96), in_short=True)
+@MESSAGES.scenario("aborted uploads with a wrong token", Bound(cpu_s=2.0, memory_mib=64), in_short=True)
 async def abort_as_a_stranger(scene: Scene) -> None:
     await _abort_uploads(scene, {"Authorization": "Bearer wrong"})
 
 
-@MESSAGES.scenario("aborted uploads of a client", Bound(cpu_s=6.0, memory_mib=256))
+@MESSAGES.scenario("aborted uploads of a client", Bound(cpu_s=6.0, memory_mib=192))
 async def abort_as_a_client(scene: Scene) -> None:
     await _abort_uploads(scene, scene.gateway.credentials)
 
 
-@MESSAGES.scenario("uploads that stay almost whole", Bound(cpu_s=4.0, memory_mib=384))
+@MESSAGES.scenario("uploads that stay almost whole", Bound(cpu_s=4.0, memory_mib=256))
 async def hold_uploads(scene: Scene) -> None:
     """As many bodies as possible at once: a budget over all connections is what bounds them."""
     async with AsyncExitStack() as stack:
