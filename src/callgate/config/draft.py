@@ -27,6 +27,7 @@ class Draft:
     broken: frozenset[Loc]  # already reported: what follows from them is not worth a second word
     substituted: Mapping[Loc, str]  # filled in from a variable or file, never repeated; what to show instead
     named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
+    written: Mapping[Loc, Loc]  # where in the file a place stands, if its words are another client's
     problems: tuple[Problem, ...]
 
     def table(self, name: str) -> dict[str, Any]:
@@ -50,11 +51,19 @@ class Draft:
         }
 
     def path_of(self, loc: Loc) -> str:
-        return self.named_by.get(loc) or key_path(loc)
+        return self.named_by.get(loc) or key_path(place_in_file(loc, self.written))
+
+
+def place_in_file(loc: Loc, written: Mapping[Loc, Loc]) -> Loc:
+    for length in range(len(loc), 0, -1):
+        if (place := written.get(loc[:length])) is not None:
+            return (*place, *loc[length:])
+    return loc
 
 
 def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Draft:
-    tree = deepcopy(file.tables)
+    adopted = file.adopted
+    tree = deepcopy(adopted.tables)
     named_by: dict[Loc, str] = {}
     overrides = overrides_of(environ)
     if flags.state_dir is not None:
@@ -65,16 +74,36 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
         if isinstance(section, dict):
             section[loc[1]] = text
             named_by[loc] = name
-    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by))
+    walk = Interpolation(
+        environ,
+        file.folder,
+        untouched=frozenset(named_by),
+        path_of=lambda loc: key_path(place_in_file(loc, adopted.written)),
+        inputs=adopted.inputs,
+        reads_files=not adopted.is_foreign,
+        own_variables=_own_variables(tree),
+    )
     draft = Draft(
         tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
         folder=file.folder,
         broken=frozenset(walk.broken),
         substituted=walk.substituted,
         named_by=named_by,
-        problems=(*file.problems, *walk.problems),
+        written=adopted.written,
+        problems=(*file.problems, *adopted.problems, *walk.problems),
     )
     return _with_listen_flags(draft, flags)
+
+
+def _own_variables(tree: dict[str, Any]) -> frozenset[tuple[str, str]]:
+    """Of each server the variables that its own `env` sets: its program may fill them in by itself."""
+    servers = tree.get("mcpServers")
+    return frozenset(
+        (name, variable)
+        for name, raw in (cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}).items()
+        if isinstance(raw, dict) and isinstance(raw.get("env"), dict)
+        for variable in cast("dict[str, Any]", raw["env"])
+    )
 
 
 def _with_absolute_paths(
