@@ -1,10 +1,12 @@
 """Entries and whole files of other clients, as they are."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from callgate.config.field_types import is_entry_name
 from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
@@ -47,7 +49,7 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     (
         ".mcp.json",  # Claude Code
         """{"mcpServers": {"api": {"type": "http", "url": "${API:-https://h/x}/mcp",
-            "headers": {"Authorization": "Bearer ${KEY}"}, "oauth": {"clientId": "c"}, "alwaysLoad": true}}}""",
+            "headers": {"Authorization": "Bearer ${KEY}"}, "oauth": {"clientId": "c"}, "trust": true}}}""",
         {"url": "https://h/x/mcp", "headers": {"Authorization": "Bearer k"}},
     ),
     (
@@ -111,8 +113,8 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "zed-before.json",
-        """{"context_servers": {"old": {"command": {"path": "/bin/server", "args": ["run"], "env": {"A": "b"}},
-            "settings": {}}}}""",
+        """{"context_servers": {"old": {"command": {"path": "/bin/server", "args": ["run"],
+            "env": {"A": "b"}}, "settings": {}}}}""",
         {"command": "/bin/server", "args": ("run",), "env": {"A": "b"}},
     ),
     (
@@ -169,9 +171,9 @@ disabled_tools = ["rm"]
     ),
     (
         "goose.json",
-        """{"mcpServers": {"g": {"type": "streamable_http", "uri": "https://h/mcp", "envs": {}, "env_keys": [],
-            "enabled": true, "bundled": null, "timeout": 300, "available_tools": [], "name": "g",
-            "description": ""}}}""",
+        """{"mcpServers": {"g": {"type": "streamable_http", "uri": "https://h/mcp", "envs": {},
+            "env_keys": [], "enabled": true, "bundled": null, "timeout": 300, "available_tools": [],
+            "name": "g", "description": ""}}}""",
         {"url": "https://h/mcp", "only": ()},
     ),
     (
@@ -268,12 +270,14 @@ def test_a_problem_names_the_file_the_entry_and_the_key_as_they_are_written(tmp_
 def test_one_server_in_two_tables_is_a_problem(tmp_path: Path) -> None:
     text = '{"servers": {"a": {"command": "x"}}, "mcpServers": {"a": {"command": "y"}}}'
     (problem,) = problems_in(tmp_path, "mcp.json", text)
-    assert problem.key_path == "servers.a" and "mcpServers.a" in problem.message
+    assert problem.key_path == "servers.a"
+    assert "mcpServers.a" in problem.message
 
 
 def test_a_file_without_servers_says_where_they_are_looked_for(tmp_path: Path) -> None:
     (problem,) = problems_in(tmp_path, "settings.json", '{"theme": "x"}')
-    assert "mcpServers" in problem.hint and "context_servers" in problem.hint
+    assert "mcpServers" in problem.hint
+    assert "context_servers" in problem.hint
 
 
 def test_our_own_format_may_be_json(tmp_path: Path) -> None:
@@ -307,7 +311,8 @@ def test_what_looks_like_a_comment_inside_a_text_is_text(tmp_path: Path) -> None
 
 def test_a_yaml_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (problem,) = problems_in(tmp_path, "config.yaml", "extensions:\n  a: 1\n")
-    assert "YAML" in problem.message and "JSON" in problem.hint
+    assert "YAML" in problem.message
+    assert "JSON" in problem.hint
 
 
 def test_an_input_that_vs_code_would_ask_for_is_said_to_be_missing(tmp_path: Path) -> None:
@@ -316,7 +321,8 @@ def test_an_input_that_vs_code_would_ask_for_is_said_to_be_missing(tmp_path: Pat
                "servers": {"a": {"command": "x", "env": {"K": "${input:my.key}", "R": "${input:region}"}}}}"""
     (problem,) = problems_in(tmp_path, "mcp.json", text)
     assert problem.key_path == "servers.a.env.K"
-    assert "MY_KEY" in problem.hint and "The key of the shop" in problem.hint
+    assert "MY_KEY" in problem.hint
+    assert "The key of the shop" in problem.hint
     spec = only(load_file(tmp_path, "mcp.json", text, {"MY_KEY": "k"}))
     assert spec.env["R"].get_secret_value() == "eu"
 
@@ -361,15 +367,14 @@ def test_a_name_is_taken_as_it_is_written_and_an_id_made_of_it(load_text, writte
     "written", ["", " ", "天气", "\u202eevil\u0000\n", LONG, LONG + "x", "..", "-", "__"]
 )
 def test_no_name_is_too_odd_to_be_offered_and_each_gets_its_own_id(tmp_path: Path, written: str) -> None:
-    import json
-
     text = json.dumps({"mcpServers": {name: {"command": "x"} for name in (written, "server", "n", LONG)}})
     loaded = load_file(tmp_path, "x.json", text)
     ids = list(loaded.config.mcp_servers)
     assert len(set(ids)) == len({written, "server", "n", LONG})
     assert all(is_entry_name(one) and len(one) <= 64 for one in ids)
     for spec in loaded.config.mcp_servers.values():
-        assert len(spec.title or "") <= 100 and (spec.title or "x").isprintable()
+        assert len(spec.title or "") <= 100
+        assert (spec.title or "x").isprintable()
     assert max(len(str(note)) for note in loaded.notes) < 500
     assert told(loaded.notes).replace("\n", "").isprintable()
     again = load_file(tmp_path, "x.json", text)
@@ -377,8 +382,6 @@ def test_no_name_is_too_odd_to_be_offered_and_each_gets_its_own_id(tmp_path: Pat
 
 
 def test_names_that_are_equal_after_derivation_stay_apart_whatever_their_order(tmp_path: Path) -> None:
-    import json
-
     names = ["GitHub", "git hub", "github", "GITHUB", "shop"]
     by_order = []
     for order in (names, names[::-1]):
@@ -400,8 +403,6 @@ def test_a_derived_id_gives_way_to_a_source_s(load_text) -> None:
 
 
 def test_what_is_shown_is_a_file_that_means_the_same(load_text, tmp_path: Path) -> None:
-    import tomli_w
-
     shown = masked(
         load_text(
             "[mcpServers.'Git Hub']\ncommand = ['npx', '-y']\n[mcpServers.GITHUB]\nurl='http://x/'"

@@ -50,7 +50,8 @@ def test_two_long_names_with_the_same_beginning_stay_apart(
 @pytest.mark.parametrize("tool", ["read_documentation", "t" * 52])
 def test_a_long_name_keeps_the_tool_and_shortens_the_server(tool: str) -> None:
     name = named(LONG, tool)
-    assert name.endswith(f"__{tool}") and name.startswith("aws-")
+    assert name.endswith(f"__{tool}")
+    assert name.startswith("aws-")
     assert len(name) <= MAX_NAME_CHARS
 
 
@@ -65,4 +66,5 @@ def test_what_clients_do_not_take_is_replaced_and_told_apart_by_a_digest(tool: s
 def test_short_names_are_nobody_else_s() -> None:
     (short,) = short_servers([LONG]).values()
     both = short_servers([LONG, short])
-    assert both[short] == short and both[LONG] != short
+    assert both[short] == short
+    assert both[LONG] != short

@@ -6,10 +6,11 @@ values: what is wrong with them `parse` and `check_mcp_server` say, under the wo
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from callgate.config.foreign_keys import ENABLED, FORWARDED, IGNORED, LEFT_OUT, ONLY, RENAMED, TYPES
 from callgate.config.mcp_server_spec import McpServerSpec
+from callgate.config.raw_values import list_of, table_of
 from callgate.config.spec import known_keys
 
 _OURS = frozenset(known_keys(McpServerSpec))
@@ -71,13 +72,12 @@ def _flattened(raw: Mapping[str, Any]) -> dict[str, Any]:
     """
     flat = {key: value for key, value in raw.items() if value is not None}
     if isinstance(flat.get("transport"), dict):
-        flat = {**cast("dict[str, Any]", flat.pop("transport")), **flat}
+        flat = {**table_of(flat.pop("transport")), **flat}
     if isinstance(flat.get("command"), dict):
-        command = cast("dict[str, Any]", flat.pop("command"))
+        command = table_of(flat.pop("command"))
         flat = {**{("command" if key == "path" else key): value for key, value in command.items()}, **flat}
-    if isinstance(flat.get("requestOptions"), dict):  # Continue
-        options = cast("dict[str, Any]", flat.pop("requestOptions"))
-        flat = {**({"headers": options["headers"]} if "headers" in options else {}), **flat}
+    if "headers" in (options := table_of(flat.get("requestOptions"))):  # Continue
+        flat = {"headers": options["headers"], **flat}
     return {key: value for key, value in flat.items() if value is not None}
 
 
@@ -99,20 +99,17 @@ def _take_foreign(adopted: AdoptedEntry, key: str, value: Any, *, is_foreign: bo
 def _take_tools(adopted: AdoptedEntry, raw: Mapping[str, Any]) -> None:
     """`tools` is a table of ours, or a client's list of all that it was shown."""
     tools = raw.get("tools", {})
-    if isinstance(tools, list):
-        tools = {"only": tools}
-    if not isinstance(tools, dict):
-        adopted.table["tools"] = tools
-        return
-    made = dict(cast("dict[str, Any]", tools))
+    made: dict[str, Any] = {"only": raw["tools"]} if isinstance(tools, list) else dict(table_of(tools))
     for ours, words in (("only", ONLY), ("leave_out", LEFT_OUT)):
         for key in words:
             if isinstance(raw.get(key), list) and ours not in made:
                 made[ours] = raw[key]
                 adopted.written["tools"] = key
-    if isinstance(made.get("only"), list) and "*" in made["only"]:
+    if "*" in list_of(made.get("only")):
         del made["only"]
-    if made:
+    if not isinstance(tools, list | dict):
+        adopted.table["tools"] = tools  # `parse` says so
+    elif made:
         adopted.table["tools"] = made
 
 
@@ -128,14 +125,13 @@ def _take_type(adopted: AdoptedEntry) -> None:
 
 def _take_command(adopted: AdoptedEntry) -> None:
     table = adopted.table
-    command, args = table.get("command"), table.get("args", [])
-    if isinstance(command, list) and command and isinstance(args, list):
-        words = cast("list[Any]", command)
-        table["command"], args = words[0], [*words[1:], *cast("list[Any]", args)]
-    if isinstance(args, list) and (args or "args" in table):
-        table["args"] = [_as_text(arg) for arg in cast("list[Any]", args)]
+    words = list_of(table.get("command"))
+    if words and isinstance(table.get("args", []), list):
+        table["command"], table["args"] = words[0], [*words[1:], *list_of(table.get("args"))]
+    if isinstance(table.get("args"), list):
+        table["args"] = [_as_text(arg) for arg in table["args"]]
     if isinstance(table.get("env"), dict):
-        env = cast("dict[str, Any]", table["env"])
+        env = table_of(table["env"])
         table["env"] = {name: _as_text(value) for name, value in env.items() if value is not None}
 
 
@@ -149,22 +145,18 @@ def _as_text(value: Any) -> Any:
 def _take_variables(adopted: AdoptedEntry, raw: Mapping[str, Any]) -> None:
     """What is named by its variable instead of written."""
     for key in FORWARDED:
-        names = raw.get(key)
-        if isinstance(names, list):
-            for name in cast("list[Any]", names):
-                if isinstance(name, str):
-                    _add(adopted, "env", name, f"${{{name}}}", key)
+        for name in list_of(raw.get(key)):
+            if isinstance(name, str):
+                _add(adopted, "env", name, f"${{{name}}}", key)
     bearer = raw.get("bearer_token_env_var")
     if isinstance(bearer, str):
         _add(adopted, "headers", "Authorization", f"Bearer ${{{bearer}}}", "bearer_token_env_var")
-    headers = raw.get("env_http_headers")
-    if isinstance(headers, dict):
-        for name, variable in cast("dict[str, Any]", headers).items():
-            _add(adopted, "headers", name, f"${{{variable}}}", "env_http_headers")
+    for name, variable in table_of(raw.get("env_http_headers")).items():
+        _add(adopted, "headers", name, f"${{{variable}}}", "env_http_headers")
 
 
 def _add(adopted: AdoptedEntry, table: str, name: str, value: str, written: str) -> None:
-    held = adopted.table.setdefault(table, {})
+    held = adopted.table.setdefault(table, dict[str, Any]())
     if isinstance(held, dict) and name not in held:
         held[name] = value
         adopted.written[f"{table}.{name}"] = written

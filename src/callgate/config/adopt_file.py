@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from callgate.config.adopt_entry import adopt_entry
 from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.raw_values import list_of, table_of
 
 OURS = "mcpServers"
 _TABLES = (OURS, "servers", "mcp_servers", "context_servers")
@@ -71,48 +72,41 @@ def _server_tables(tables: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
     for key in _TABLES:
         if key in tables:
             yield (key,), _by_name(tables[key])
-    nested = tables.get(_NESTED)
-    if not isinstance(nested, dict):
-        return
-    table = cast("dict[str, Any]", nested)
-    if isinstance(table.get("servers"), dict):
-        yield (_NESTED, "servers"), table["servers"]
-    elif entries := {name: raw for name, raw in table.items() if _is_entry(raw)}:
+    nested = table_of(tables.get(_NESTED))
+    if isinstance(nested.get("servers"), dict):
+        yield (_NESTED, "servers"), nested["servers"]
+    elif entries := {name: raw for name, raw in nested.items() if _is_entry(table_of(raw))}:
         yield (_NESTED,), entries
 
 
-def _is_entry(raw: object) -> bool:
-    return isinstance(raw, dict) and ("command" in raw or "url" in raw)
+def _is_entry(raw: dict[str, Any]) -> bool:
+    return "command" in raw or "url" in raw
 
 
 def _by_name(entries: Any) -> Any:
     """Continue writes a list of entries, each with its name."""
-    if not isinstance(entries, list) or not entries:
-        return entries
-    items = cast("list[Any]", entries)
-    named = {
-        item["name"]: item for item in items if isinstance(item, dict) and isinstance(item.get("name"), str)
-    }
-    return named if len(named) == len(items) else entries
+    items = list_of(entries)
+    named = {table_of(item)["name"]: item for item in items if isinstance(table_of(item).get("name"), str)}
+    return named if items and len(named) == len(items) else entries
 
 
 def _place_of(place: Loc, name: str, tables: dict[str, Any]) -> Loc:
-    if isinstance(tables.get(str(place[0])), list):
-        items = cast("list[dict[str, Any]]", tables[str(place[0])])
-        return (*place, next(at for at, item in enumerate(items) if item["name"] == name))
+    for at, item in enumerate(list_of(tables.get(str(place[0])))):
+        if item["name"] == name:
+            return (*place, at)
     return (*place, name)
 
 
 def _take(adopted: AdoptedFile, servers: dict[str, Any], ours: Loc, place: Loc, raw: Any) -> None:
     name = str(ours[-1])
-    if place != ours:
-        adopted.written.setdefault(ours, place)
     if name in servers:
         first = key_path(adopted.written.get(ours, ours))
         adopted.problems.append(
             Problem(key_path(place), f"this is already {first}", "Keep one of the two, or rename one.")
         )
         return
+    if place != ours:
+        adopted.written[ours] = place
     if not isinstance(raw, dict):
         servers[name] = raw  # `parse` says so
         return
@@ -126,10 +120,9 @@ def _take(adopted: AdoptedFile, servers: dict[str, Any], ours: Loc, place: Loc, 
 
 def _inputs(raw: Any) -> dict[str, Input]:
     inputs: dict[str, Input] = {}
-    for item in cast("list[Any]", raw) if isinstance(raw, list) else []:
-        if isinstance(item, dict) and isinstance(item.get("id"), str):
-            one = cast("dict[str, Any]", item)
-            default, about = one.get("default"), one.get("description")
+    for one in map(table_of, list_of(raw)):
+        default, about = one.get("default"), one.get("description")
+        if isinstance(one.get("id"), str):
             inputs[one["id"]] = Input(
                 default if isinstance(default, str) else None, about if isinstance(about, str) else ""
             )

@@ -16,6 +16,7 @@ from callgate.config.flags import Flags
 from callgate.config.interpolate import Interpolation
 from callgate.config.listen_address import ListenAddress, ListenError, parse_host, parse_listen, parse_port
 from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.raw_values import list_of, table_of
 
 _LISTEN: Loc = ("server", "listen")
 
@@ -32,13 +33,11 @@ class Draft:
 
     def table(self, name: str) -> dict[str, Any]:
         """A top-level table, empty when it is missing or not a table."""
-        value = self.tree.get(name)
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return table_of(self.tree.get(name))
 
     def tables(self, name: str) -> list[tuple[int, dict[str, Any]]]:
         """The tables of a top-level list, with their positions."""
-        value = self.tree.get(name)
-        items = cast("list[Any]", value) if isinstance(value, list) else []
+        items = list_of(self.tree.get(name))
         return [(at, cast("dict[str, Any]", item)) for at, item in enumerate(items) if isinstance(item, dict)]
 
     def is_broken(self, loc: Loc) -> bool:
@@ -97,12 +96,10 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
 
 def _own_variables(tree: dict[str, Any]) -> frozenset[tuple[str, str]]:
     """Of each server the variables that its own `env` sets: its program may fill them in by itself."""
-    servers = tree.get("mcpServers")
     return frozenset(
         (name, variable)
-        for name, raw in (cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}).items()
-        if isinstance(raw, dict) and isinstance(raw.get("env"), dict)
-        for variable in cast("dict[str, Any]", raw["env"])
+        for name, raw in table_of(tree.get("mcpServers")).items()
+        for variable in table_of(table_of(raw).get("env"))
     )
 
 
@@ -111,9 +108,7 @@ def _with_absolute_paths(
 ) -> dict[str, Any]:
     """The file's paths are relative to the file, a variable's or flag's to the working directory."""
     places: list[Loc] = [("server", "state_dir"), ("record", "path")]
-    servers = tree.get("mcpServers")
-    if isinstance(servers, dict):
-        places += [("mcpServers", name, "cwd") for name in cast("dict[str, Any]", servers)]
+    places += [("mcpServers", name, "cwd") for name in table_of(tree.get("mcpServers"))]
     for loc in places:
         table: Any = tree
         for part in loc[:-1]:

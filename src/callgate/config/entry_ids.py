@@ -17,6 +17,8 @@ from collections.abc import Collection, Iterable
 from callgate.config.field_types import is_entry_name
 
 MAX_ID_CHARS = 64
+# A derived one is shorter: together with a tool of usual length it still fits into 64.
+_MAX_DERIVED_CHARS = 40
 MAX_TITLE_CHARS = 100
 _DIGEST_CHARS = 8
 _NOT_IN_ID = re.compile(r"[^a-z0-9_]+")
@@ -34,7 +36,7 @@ def entry_ids(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
     often = Counter(derived.values())
     unusable = {*taken, *ids.values()}
     for name, slug in derived.items():
-        is_unique = often[slug] == 1 and slug not in unusable and slug and len(slug) <= MAX_ID_CHARS
+        is_unique = often[slug] == 1 and slug not in unusable and slug and len(slug) <= _MAX_DERIVED_CHARS
         ids[name] = slug if is_unique else _with_digest(slug, name, unusable)
         unusable.add(ids[name])
     return {name: ids[name] for name in names}
@@ -58,6 +60,6 @@ def _slug(name: str) -> str:
 
 def _with_digest(slug: str, name: str, unusable: Collection[str]) -> str:
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
-    beginning = slug[: MAX_ID_CHARS - _DIGEST_CHARS - 1].rstrip(_EDGES) or "server"
+    beginning = slug[: _MAX_DERIVED_CHARS - _DIGEST_CHARS - 1].rstrip(_EDGES) or "server"
     made = f"{beginning}-{digest[:_DIGEST_CHARS]}"
-    return made if made not in unusable else f"{beginning[: MAX_ID_CHARS - 33]}-{digest[:32]}"
+    return made if made not in unusable else f"{beginning}-{digest[:32]}"

@@ -83,6 +83,7 @@ IGNORED: Mapping[str, str] = {
     "extensionName": "",
     "remoteConfigured": "",
     "metadata": "",
+    "requestOptions": "Of it only headers are read",
     "bundled": "",
     "registryUrl": "",
     "provider": "",

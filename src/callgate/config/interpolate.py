@@ -1,6 +1,6 @@
-"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:` in place of a whole secret. In MCP servers also
-what other clients write: `${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `{env:VAR}`, `${{ secrets.VAR }}`,
-and `$VAR` as a whole value or as its last word.
+"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:` in place of a whole secret. In MCP
+servers also what other clients write: `${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `{env:VAR}`,
+`${{ secrets.VAR }}`, and `$VAR` as a whole value or as its last word.
 
 Owns what such text means. Must not know what a value is for, except which keys bear secrets, and that a
 DSN is an address: a password put into one may hold any character, so it is escaped where it lands.

@@ -1,4 +1,4 @@
-"""What the operator is to know of one upstream's list: what is left out of it, and what is called otherwise."""
+"""What the operator is to know of one list: what is left out of it, and what is called otherwise."""
 
 from collections.abc import Iterator, Sequence
 

@@ -23,3 +23,6 @@ class CallLimits:
         if not self.by_tool:
             return self.timeout_s
         return self.by_tool.get(text_of(peek(params).name) or "", self.timeout_s)
+
+
+DEFAULT_LIMITS = CallLimits()

@@ -23,7 +23,7 @@ from callgate.model.heard import Heard, News, StateChanged
 from callgate.model.reply import Item, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.upstreams.call_limits import CallLimits
+from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
@@ -51,7 +51,7 @@ class McpUpstreamPlan:
     isolation: str = "auto"  # "auto" | "shared" | "session"
     answer_timeout_s: float = 600.0  # how long a person may think about a server's question
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
-    call_limits: CallLimits = CallLimits()
+    call_limits: CallLimits = DEFAULT_LIMITS
     title: str | None = None  # what people call it, where that is not its name
 
 
