@@ -285,6 +285,10 @@ def make_state_folder(config: Config) -> Path:
 
 
 def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
+    return McpUpstream(plan_of(name, spec, server, outward))
+
+
+def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
     own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
@@ -297,7 +301,7 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
         settings = HttpSettings(name, spec.url, headers)
         make = sse_opener if spec.kind == "sse" else http_opener
         opener = make(settings, outward.client)
-    plan = McpUpstreamPlan(
+    return McpUpstreamPlan(
         name,
         opener,
         timeout_s=spec.timeout_s or DEFAULT_TIMEOUT_S,
@@ -307,7 +311,6 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
         call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
         title=spec.title,
     )
-    return McpUpstream(plan)
 
 
 def tool_choices(config: Config) -> dict[str, ToolChoice]:
