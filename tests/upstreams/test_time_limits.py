@@ -93,7 +93,7 @@ async def test_a_call_has_five_minutes_unless_the_file_says_otherwise(
     written: dict[str, Any], call_s: float, other_s: float
 ) -> None:
     spec = McpServerSpec.model_validate({"url": "http://127.0.0.1:9/mcp", **written})
-    outward = Outward(Warden(), HttpClient())
+    outward = Outward(Warden(), HttpClient(), str)
     try:
         plan = plan_of("one", spec, ServerSpec(), outward)
         assert (plan.call_limits.timeout_s, plan.timeout_s) == (call_s, other_s)

@@ -72,6 +72,7 @@ class Outward:
 
     warden: Warden
     client: HttpClient
+    redact: Callable[[str], str]  # what is told of their refusals
 
     async def close(self) -> None:
         await self.client.close()
@@ -135,8 +136,9 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     state = make_state_folder(config)
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
+    redact = redact_all(config)
     upstreams = open_sources(config)
-    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)))
+    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)), redact)
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
         for name, spec in config.mcp_servers.items()
@@ -145,7 +147,6 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     if config.is_empty:
         upstreams.append(await _demo(state))
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
-    redact = redact_all(config)
     offers_record = config.record.offer
     record = None
     if config.record.enabled:
@@ -298,7 +299,7 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
     else:
         assert spec.url is not None
         headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
-        settings = HttpSettings(name, spec.url, headers)
+        settings = HttpSettings(name, spec.url, headers, outward.redact)
         make = sse_opener if spec.kind == "sse" else http_opener
         opener = make(settings, outward.client)
     return McpUpstreamPlan(

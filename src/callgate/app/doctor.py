@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import callgate
-from callgate.app.build import Outward, open_mcp_server, tool_choices
+from callgate.app.build import Outward, open_mcp_server, redact_all, tool_choices
 from callgate.app.sources import open_sources
 from callgate.config.specs import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
@@ -74,7 +74,7 @@ async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
     if not enabled:
         yield []
         return
-    outward = Outward(Warden(), HttpClient())
+    outward = Outward(Warden(), HttpClient(), redact_all(config))
     servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
     try:
         yield servers
