@@ -20,7 +20,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
-from callgate.model.reply import Item, Unasked, Unpassed
+from callgate.model.reply import Item, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
@@ -28,7 +28,7 @@ from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_versi
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.link import LinkPlan
-from callgate.upstreams.log_levels import LogLevels
+from callgate.upstreams.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.own_lines import OwnLines
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions
@@ -195,9 +195,17 @@ class McpUpstream:
         )
 
         def on_heard(item: Unasked | Unpassed) -> None:
-            self._listener(Heard(self.name, session_id, item))
+            wanted_by = self._wanted_by(item) if session_id is None else ()
+            self._listener(Heard(self.name, session_id, item, wanted_by))
 
         return Line(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
+
+    def _wanted_by(self, item: Unasked | Unpassed) -> tuple[str, ...]:
+        """Who set a level for this message of a shared line's log, and has no line of its own to hear."""
+        if not isinstance(item, Notice) or item.method != MESSAGE:
+            return ()
+        wanting = self._levels.wanting(item.params)
+        return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
         return self._open(Era.LEGACY, client, session.session_id)

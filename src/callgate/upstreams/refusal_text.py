@@ -50,7 +50,12 @@ def _secrets(settings: HttpSettings) -> set[str]:
     held += [pair.partition("=")[2] for pair in parts.query.split("&")]
     for _, value in settings.headers:
         held += [value, value.rpartition(" ")[2]]  # `Bearer x` is also told as `x`
-    return {text for one in held for text in (one, unquote(one), unquote_plus(one)) if len(text) >= _MIN_SECRET_CHARS}
+    return {
+        text
+        for one in held
+        for text in (one, unquote(one), unquote_plus(one))
+        if len(text) >= _MIN_SECRET_CHARS
+    }
 
 
 def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:
