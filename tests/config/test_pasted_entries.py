@@ -252,6 +252,22 @@ def test_disabled_means_disabled_however_it_is_written(tmp_path: Path, entry: st
     ).disabled
 
 
+@pytest.mark.parametrize("rule", ['"excluded": ["b"]', '"allowed": ["a"]'])
+def test_a_server_that_gemini_s_own_rules_exclude_is_disabled(tmp_path: Path, rule: str) -> None:
+    text = f'{{"mcp": {{{rule}}}, "mcpServers": {{"a": {{"command": "x"}}, "b": {{"command": "y"}}}}}}'
+    servers = load_file(tmp_path, "settings.json", text).config.mcp_servers
+    assert {name: spec.disabled for name, spec in servers.items()} == {"a": False, "b": True}
+
+
+def test_a_key_is_told_in_a_note_only_as_far_as_it_is_harmless(tmp_path: Path) -> None:
+    keys = {"\u202e" + "k" * 5000: 1, "mysql://u:hunter2@h": 2}
+    text = json.dumps({"mcpServers": {"a": {"command": "x", **keys}}, **keys})
+    notes = told(load_file(tmp_path, "x.json", text).notes)
+    assert len(notes) < 1000
+    assert "hunter2" not in notes
+    assert "\u202e" not in notes
+
+
 @pytest.mark.parametrize("table", ["mcpServers", "servers", "mcp_servers", "context_servers"])
 def test_each_client_s_word_for_the_table_is_known_in_our_own_file_too(load_text, table: str) -> None:
     loaded = load_text(f"[{table}.a]\nurl = 'http://x/'")

@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.config.foreign_keys import ENABLED, FORWARDED, IGNORED, LEFT_OUT, ONLY, RENAMED, TYPES
 from callgate.config.mcp_server_spec import McpServerSpec
+from callgate.config.problem import key_path
 from callgate.config.raw_values import list_of, table_of
 from callgate.config.spec import known_keys
 
@@ -40,7 +41,7 @@ class AdoptedEntry:
 
     @property
     def note(self) -> str:
-        named = ", ".join(self.ignored[:_MAX_NAMED])
+        named = ", ".join(key_path((key,)) for key in self.ignored[:_MAX_NAMED])
         more = len(self.ignored) - _MAX_NAMED
         return f"ignored: {named}" + (f" and {more} more" if more > 0 else "")
 

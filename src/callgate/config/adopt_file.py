@@ -59,8 +59,17 @@ def adopt_file(tables: dict[str, Any], *, is_json: bool) -> AdoptedFile:
     if found:
         adopted.tables[OURS] = servers
     if adopted.is_foreign:
+        _disable_excluded(servers, table_of(tables.get(_NESTED)))
         _tell_foreign(adopted, tables, found)
     return adopted
+
+
+def _disable_excluded(servers: dict[str, Any], rules: dict[str, Any]) -> None:
+    """Gemini CLI's `mcp = { allowed = […], excluded = […] }`: which of its servers it connects to."""
+    allowed, excluded = list_of(rules.get("allowed")), list_of(rules.get("excluded"))
+    for name, entry in servers.items():
+        if isinstance(entry, dict) and (name in excluded or (allowed and name not in allowed)):
+            entry["disabled"] = True
 
 
 def _rest(tables: dict[str, Any]) -> dict[str, Any]:
