@@ -7,8 +7,8 @@ import pytest
 
 from callgate.config.environment import CONFIG_VARIABLE, STATE_DIR_VARIABLE, scalar_variables
 from callgate.config.environment_sources import MYSQL_VARIABLES, URL_VARIABLES
-from callgate.config.explain import known_keys
 from callgate.config.load import load_config
+from callgate.config.spec import known_keys
 from callgate.config.specs import (
     Config,
     McpServerSpec,

@@ -97,6 +97,7 @@ class ServersApi:
         facts, failure = self._sources.get(entry.name), entry.last_failure
         return ServerShape(
             name=entry.name,
+            title=entry.title or entry.name,
             kind="sql" if entry.kind == "sql" else "mcp",
             state=entry.state.value,
             since=None if entry.since is None else _moment(entry.since),
@@ -130,6 +131,8 @@ def health_of(entry: Health, redact: Callable[[str], str]) -> dict[str, Any]:
     body: dict[str, Any] = {
         "name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": detail,
     }  # fmt: skip
+    if entry.title is not None:
+        body["title"] = entry.title
     if entry.error_code is not None:
         body["code"] = entry.error_code
     if entry.notes:

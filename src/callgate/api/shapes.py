@@ -195,7 +195,8 @@ class RecentCalls(msgspec.Struct):
 
 
 class ServerShape(msgspec.Struct, kw_only=True):
-    name: str
+    name: str  # its id: the prefix of its tools, and its place in addresses
+    title: str  # what people call it: the name of its entry as it is written
     kind: Literal["sql", "mcp"]
     state: Literal["up", "starting", "down"]
     since: datetime | None  # when it was first seen in that state

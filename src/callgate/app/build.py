@@ -41,12 +41,14 @@ from callgate.recorder.snapshots import Snapshots
 from callgate.recorder.tokens import TokenCounter
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
+from callgate.relay.tool_choice import ToolChoice
 from callgate.sql.demo import make_demo_shop
 from callgate.sql.open_source import open_source
 from callgate.sql.record.queries import Queries
 from callgate.sql.record.source import RecordSource
 from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
+from callgate.upstreams.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_pool import DEFAULT_LIMITS, PoolLimits
@@ -54,6 +56,7 @@ from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
 from callgate.upstreams.warden import Warden
+from callgate.wire.request_table import DEFAULT_TIMEOUT_S
 
 
 class _Unrecorded:
@@ -69,6 +72,7 @@ class Outward:
 
     warden: Warden
     client: HttpClient
+    redact: Callable[[str], str]  # what is told of their refusals
 
     async def close(self) -> None:
         await self.client.close()
@@ -132,8 +136,9 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     state = make_state_folder(config)
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
+    redact = redact_all(config)
     upstreams = open_sources(config)
-    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)))
+    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)), redact)
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
         for name, spec in config.mcp_servers.items()
@@ -142,7 +147,6 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     if config.is_empty:
         upstreams.append(await _demo(state))
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
-    redact = redact_all(config)
     offers_record = config.record.offer
     record = None
     if config.record.enabled:
@@ -165,6 +169,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
         tool_search=config.server.tool_search,
         tracer=exporter.tracing if exporter is not None else None,
         max_offers=config.server.max_offers,
+        tool_choices=tool_choices(config),
     )
     api = HttpApi(
         ApiParts(
@@ -281,6 +286,10 @@ def make_state_folder(config: Config) -> Path:
 
 
 def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
+    return McpUpstream(plan_of(name, spec, server, outward))
+
+
+def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
     own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
@@ -290,11 +299,28 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
     else:
         assert spec.url is not None
         headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
-        settings = HttpSettings(name, spec.url, headers)
+        settings = HttpSettings(name, spec.url, headers, outward.redact)
         make = sse_opener if spec.kind == "sse" else http_opener
         opener = make(settings, outward.client)
-    plan = McpUpstreamPlan(name, opener, spec.timeout_s, spec.isolation, server.answer_timeout_s, own_opener)
-    return McpUpstream(plan)
+    return McpUpstreamPlan(
+        name,
+        opener,
+        timeout_s=spec.timeout_s or DEFAULT_TIMEOUT_S,
+        isolation=spec.isolation,
+        answer_timeout_s=server.answer_timeout_s,
+        own_opener=own_opener,
+        call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
+        title=spec.title,
+    )
+
+
+def tool_choices(config: Config) -> dict[str, ToolChoice]:
+    """Of the servers whose tools are not all let through."""
+    return {
+        name: ToolChoice(spec.tools.only, spec.tools.leave_out)
+        for name, spec in config.mcp_servers.items()
+        if spec.tools.only or spec.tools.leave_out
+    }
 
 
 async def _demo(state: Path) -> Upstream:

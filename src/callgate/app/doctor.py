@@ -10,16 +10,21 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import callgate
-from callgate.app.build import Outward, open_mcp_server
+from callgate.app.build import Outward, open_mcp_server, redact_all, tool_choices
 from callgate.app.sources import open_sources
 from callgate.config.specs import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
+from callgate.model.offers import Kind
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.listing_notes import listing_notes
+from callgate.relay.public_names import short_servers
+from callgate.relay.read_listing import Reading, read_page, read_part
+from callgate.relay.territory import Territory
 from callgate.sql.server import SqlServer
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.warden import Warden
@@ -44,6 +49,7 @@ class Diagnosis:
     kind: str  # "sql" | "mcp"
     address: str  # without a password
     reachable: bool
+    title: str = ""  # what people call it, where that is not its name
     version: str = ""
     account: str = ""
     role: str = ""
@@ -57,7 +63,8 @@ async def examine(config: Config) -> list[Diagnosis]:
     sources = zip(config.sources, open_sources(config), strict=True)
     asked = [_examine_source(spec, upstream) for spec, upstream in sources]
     async with _servers(config) as servers:
-        asked += [_examine_server(upstream) for upstream in servers]
+        readings = _readings(config, [server.name for server in servers])
+        asked += [_examine_server(upstream, readings[upstream.name]) for upstream in servers]
         return list(await asyncio.gather(*asked))
 
 
@@ -67,7 +74,7 @@ async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
     if not enabled:
         yield []
         return
-    outward = Outward(Warden(), HttpClient())
+    outward = Outward(Warden(), HttpClient(), redact_all(config))
     servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
     try:
         yield servers
@@ -106,30 +113,44 @@ async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
     )
 
 
-async def _examine_server(upstream: Upstream) -> Diagnosis:
-    blank = Diagnosis(upstream.name, "mcp", "", reachable=False)
+def _readings(config: Config, servers: list[str]) -> dict[str, Reading]:
+    """How each server's tools are read, as the gateway would."""
+    names = [*(source.id for source in config.sources), *servers]
+    territory, short, choices = Territory(names), short_servers(names), tool_choices(config)
+    most = config.server.max_offers
+    return {
+        name: Reading(Kind.TOOL, name, territory, most, short=short[name], choice=choices.get(name))
+        for name in servers
+    }
+
+
+async def _examine_server(upstream: Upstream, reading: Reading) -> Diagnosis:
+    blank = Diagnosis(upstream.name, "mcp", "", reachable=False, title=upstream.health().title or "")
     hop = Hop(upstream.name, "tools/list", b"", started_mono=time.monotonic())
     try:
-        problem = await asyncio.wait_for(_list_tools(upstream, hop), _PATIENCE_S)
+        findings = await asyncio.wait_for(_list_tools(upstream, hop, reading), _PATIENCE_S)
     except CallgateError as error:
         return replace(blank, findings=(Finding("problem", error.message, error.hint),))
     except TimeoutError:
         return replace(blank, findings=(_too_slow(),))
     version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
-    findings = (Finding("warning", problem),) if problem else ()
-    return replace(blank, reachable=True, version=version, findings=findings)
+    return replace(blank, reachable=True, version=version, findings=tuple(findings))
 
 
-async def _list_tools(upstream: Upstream, hop: Hop) -> str | None:
-    """What the server says against it, if anything."""
+async def _list_tools(upstream: Upstream, hop: Hop, reading: Reading) -> list[Finding]:
+    """What the server says against it, or what becomes of its first page of tools."""
     now_s = time.time()
     envelope = Envelope(Era.MODERN, MODERN_REVISIONS[-1], "callgate-doctor", callgate.__version__)
     session = Session("doctor", LOCAL, "stdio", envelope, now_s, now_s)
     async with aclosing(upstream.ask(hop, Asker(envelope, session, b"1"))) as items:
         async for item in items:
             if isinstance(item, Reply) and item.fault is not None:
-                return f"It answers tools/list with an error: {item.fault.message[:500]}"
-    return None
+                text = f"It answers tools/list with an error: {item.fault.message[:500]}"
+                return [Finding("warning", text)]
+            if isinstance(item, Reply) and item.result is not None:
+                part = await read_part(reading, [read_page(Kind.TOOL, upstream.name, item.result)])
+                return [Finding("note", note) for note in listing_notes(part, "tools")]
+    return []
 
 
 def _too_slow() -> Finding:

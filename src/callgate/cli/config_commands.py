@@ -30,11 +30,15 @@ def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin)
     warnings = [str(warning) for warning in loaded.warnings]
+    notes = [str(note) for note in loaded.notes]
     if as_json:
-        print_json({"ok": True, "file": loaded.origin and str(loaded.origin), "warnings": warnings})
+        file = loaded.origin and str(loaded.origin)
+        print_json({"ok": True, "file": file, "warnings": warnings, "notes": notes})
         return
     for warning in warnings:
         print_line(f"warning: {warning}")
+    for note in notes:
+        print_line(f"note: {note}")
     print_line(f"{loaded.origin or 'No file, all defaults'}: ok")
 
 
@@ -43,12 +47,15 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Print the effective configuration, every secret masked."""
     from callgate.config.show import masked
 
-    effective = masked(_load(config).config)
+    loaded = _load(config)
+    effective = masked(loaded.config)
     if as_json:
         print_json(effective)
         return
     import tomli_w
 
+    for note in loaded.notes:
+        print_line(f"# {note}")
     print_text(tomli_w.dumps(effective))
 
 

@@ -61,6 +61,7 @@ def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
             "file": loaded.origin and str(loaded.origin),
             "problems": [],
             "warnings": [_problem(warning) for warning in loaded.warnings],
+            "notes": [_problem(note) for note in loaded.notes],
         },
         "upstreams": [asdict(one) | {"settings": dict(one.settings)} for one in diagnoses],
     }
@@ -70,6 +71,8 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
     print_line(f"✓ configuration: {loaded.origin or 'no file, all defaults'}")
     for warning in loaded.warnings:
         print_line(f"  ! {warning}")
+    for note in loaded.notes:
+        print_line(f"  · {note}")
     if not diagnoses:
         print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:
@@ -80,7 +83,8 @@ def _show_one(one: Diagnosis) -> None:
     kind = "source" if one.kind == "sql" else "server"
     about = ", ".join(filter(None, (one.version, one.mode, one.account, one.role)))
     state = f"reachable ({about})" if one.reachable and about else "reachable" if one.reachable else "down"
-    print_line(f"{'✓' if one.reachable else '✗'} {kind} {one.name}: {state}")
+    name = f"{one.name} ({one.title})" if one.title else one.name
+    print_line(f"{'✓' if one.reachable else '✗'} {kind} {name}: {state}")
     if one.address:
         print_line(f"  {one.address}")
     if one.settings:

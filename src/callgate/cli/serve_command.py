@@ -22,6 +22,7 @@ from callgate.model.terminal_text import one_safe_line
 
 _log = logging.getLogger(__name__)
 
+_MAX_NOTES = 20
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
@@ -69,6 +70,8 @@ def _announce(serving: Serving) -> None:
     for warning in _warnings(serving):
         console.print("[yellow]Warning:[/]", end=" ")
         console.print(one_safe_line(warning), markup=False)
+    for note in _notes(serving):
+        console.print(one_safe_line(f"Note: {note}"), style="dim", markup=False)
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
         console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
@@ -80,6 +83,8 @@ def _announce_in_log(serving: Serving) -> None:
     _log.info("Callgate %s is ready: %s/ and %s/mcp", callgate.__version__, serving.url, serving.url)
     for warning in _warnings(serving):
         _log.warning("%s", warning)
+    for note in _notes(serving):
+        _log.info("%s", note)
 
 
 def _claude_line(serving: Serving) -> str:
@@ -110,6 +115,13 @@ def _warnings(serving: Serving) -> list[str]:
     return warnings
 
 
+def _notes(serving: Serving) -> list[str]:
+    """What was ignored or derived. Of very many the first, and where all are told."""
+    notes = [str(note) for note in serving.loaded.notes]
+    more = len(notes) - _MAX_NOTES
+    return [*notes[:_MAX_NOTES], f"and {more} more: callgate config check"] if more > 0 else notes
+
+
 def _announce_json(serving: Serving) -> None:
     body = {
         "url": serving.url,
@@ -121,5 +133,6 @@ def _announce_json(serving: Serving) -> None:
             for entry in serving.health
         ],
         "warnings": _warnings(serving),
+        "notes": _notes(serving),
     }
     print_json_line(body)

@@ -1,4 +1,4 @@
-"""Which file speaks, and its raw tables.
+"""Which file speaks, and its tables, as `callgate.toml` would have them whoever wrote the file.
 
 Search order: --config, CALLGATE_CONFIG, ./callgate.toml, the user's config folder, none. A file that was
 named must exist; one that was only looked for need not.
@@ -9,21 +9,24 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_config_path
 
+from callgate.config.adopt_file import AdoptedFile, adopt_file
+from callgate.config.json_text import JsonTextError, read_json_object
 from callgate.config.problem import Problem
 
 FILE_NAME = "callgate.toml"
+_JSON_SUFFIXES = frozenset({".json", ".jsonc", ".json5"})
+_YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 _POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
     origin: Path | None = None  # absolute
-    tables: dict[str, Any] = field(default_factory=dict[str, Any])
-    problems: tuple[Problem, ...] = ()
+    adopted: AdoptedFile = field(default_factory=lambda: AdoptedFile({}))
+    problems: tuple[Problem, ...] = ()  # for which it could not be read
 
     @property
     def is_readable(self) -> bool:
@@ -68,15 +71,25 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
 
 
 def _read(path: Path) -> ConfigFile:
+    hint = ""
     try:
-        return ConfigFile(path, tomllib.loads(path.read_text("utf-8")))
+        text = path.read_text("utf-8-sig")
+        if path.suffix.lower() in _YAML_SUFFIXES:
+            message = "this is a YAML file, which is not read"
+            hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
+        else:
+            is_json = path.suffix.lower() in _JSON_SUFFIXES or text.lstrip()[:1] == "{"
+            tables = read_json_object(text) if is_json else tomllib.loads(text)
+            return ConfigFile(path, adopt_file(tables, is_json=is_json))
     except tomllib.TOMLDecodeError as error:
         message = _where_and_what(str(error))
+    except JsonTextError as error:
+        message = error.message
     except UnicodeDecodeError:
         message = "the file is not UTF-8 text"
     except OSError as error:
         message = f"the file cannot be read: {error.strerror}"
-    return ConfigFile(path, problems=(Problem(path.name, message),))
+    return ConfigFile(path, problems=(Problem(path.name, message, hint),))
 
 
 def _where_and_what(text: str) -> str:

@@ -12,7 +12,7 @@ from callgate.config.listen_address import ListenAddress, ListenError, parse_lis
 from callgate.config.problem import Loc, Problem, key_path, shown
 from callgate.model.near_miss import did_you_mean
 
-_RECORD = "record"  # as `sql.record` names what it offers
+OFFERED_RECORD = "record"  # as `sql.record` names what it offers
 
 
 def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Problem]:
@@ -77,7 +77,9 @@ def _check_server_names(draft: Draft, environment_ids: Mapping[str, str]) -> Ite
     for name in draft.table("mcpServers"):
         if name in taken:
             hint = "Rename one: both would be offered under this name."
-            yield Problem(key_path(("mcpServers", name)), f"a source has this name too ({taken[name]})", hint)
+            yield Problem(
+                draft.path_of(("mcpServers", name)), f"a source has this name too ({taken[name]})", hint
+            )
 
 
 def _check_tools(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
@@ -141,12 +143,14 @@ def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Ite
         yield Problem(
             "record.offer", "nothing is recorded, so there is nothing to offer", "Set enabled = true."
         )
-    taken = [key_path(loc) for loc, source_id in _source_ids(draft) if source_id == _RECORD]
-    taken += [key_path(("mcpServers", name)) for name in draft.table("mcpServers") if name == _RECORD]
-    taken += [name for name in environment_ids if name == _RECORD]
+    taken = [key_path(loc) for loc, source_id in _source_ids(draft) if source_id == OFFERED_RECORD]
+    taken += [
+        draft.path_of(("mcpServers", name)) for name in draft.table("mcpServers") if name == OFFERED_RECORD
+    ]
+    taken += [name for name in environment_ids if name == OFFERED_RECORD]
     for place in taken:
         hint = "Rename it, or set [record] offer = false."
-        yield Problem(place, f'the record is offered under the name "{_RECORD}"', hint)
+        yield Problem(place, f'the record is offered under the name "{OFFERED_RECORD}"', hint)
 
 
 def _is_on(value: object) -> bool:

@@ -16,6 +16,7 @@ from callgate.config.flags import Flags
 from callgate.config.interpolate import Interpolation
 from callgate.config.listen_address import ListenAddress, ListenError, parse_host, parse_listen, parse_port
 from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.raw_values import list_of, table_of
 
 _LISTEN: Loc = ("server", "listen")
 
@@ -27,17 +28,16 @@ class Draft:
     broken: frozenset[Loc]  # already reported: what follows from them is not worth a second word
     substituted: Mapping[Loc, str]  # filled in from a variable or file, never repeated; what to show instead
     named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
+    written: Mapping[Loc, Loc]  # where in the file a place stands, if its words are another client's
     problems: tuple[Problem, ...]
 
     def table(self, name: str) -> dict[str, Any]:
         """A top-level table, empty when it is missing or not a table."""
-        value = self.tree.get(name)
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return table_of(self.tree.get(name))
 
     def tables(self, name: str) -> list[tuple[int, dict[str, Any]]]:
         """The tables of a top-level list, with their positions."""
-        value = self.tree.get(name)
-        items = cast("list[Any]", value) if isinstance(value, list) else []
+        items = list_of(self.tree.get(name))
         return [(at, cast("dict[str, Any]", item)) for at, item in enumerate(items) if isinstance(item, dict)]
 
     def is_broken(self, loc: Loc) -> bool:
@@ -50,11 +50,19 @@ class Draft:
         }
 
     def path_of(self, loc: Loc) -> str:
-        return self.named_by.get(loc) or key_path(loc)
+        return self.named_by.get(loc) or key_path(place_in_file(loc, self.written))
+
+
+def place_in_file(loc: Loc, written: Mapping[Loc, Loc]) -> Loc:
+    for length in range(len(loc), 0, -1):
+        if (place := written.get(loc[:length])) is not None:
+            return (*place, *loc[length:])
+    return loc
 
 
 def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Draft:
-    tree = deepcopy(file.tables)
+    adopted = file.adopted
+    tree = deepcopy(adopted.tables)
     named_by: dict[Loc, str] = {}
     overrides = overrides_of(environ)
     if flags.state_dir is not None:
@@ -65,16 +73,34 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
         if isinstance(section, dict):
             section[loc[1]] = text
             named_by[loc] = name
-    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by))
+    walk = Interpolation(
+        environ,
+        file.folder,
+        untouched=frozenset(named_by),
+        path_of=lambda loc: key_path(place_in_file(loc, adopted.written)),
+        inputs=adopted.inputs,
+        reads_files=not adopted.is_foreign,
+        own_variables=_own_variables(tree),
+    )
     draft = Draft(
         tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
         folder=file.folder,
         broken=frozenset(walk.broken),
         substituted=walk.substituted,
         named_by=named_by,
-        problems=(*file.problems, *walk.problems),
+        written=adopted.written,
+        problems=(*file.problems, *adopted.problems, *walk.problems),
     )
     return _with_listen_flags(draft, flags)
+
+
+def _own_variables(tree: dict[str, Any]) -> frozenset[tuple[str, str]]:
+    """Of each server the variables that its own `env` sets: its program may fill them in by itself."""
+    return frozenset(
+        (name, variable)
+        for name, raw in table_of(tree.get("mcpServers")).items()
+        for variable in table_of(table_of(raw).get("env"))
+    )
 
 
 def _with_absolute_paths(
@@ -82,9 +108,7 @@ def _with_absolute_paths(
 ) -> dict[str, Any]:
     """The file's paths are relative to the file, a variable's or flag's to the working directory."""
     places: list[Loc] = [("server", "state_dir"), ("record", "path")]
-    servers = tree.get("mcpServers")
-    if isinstance(servers, dict):
-        places += [("mcpServers", name, "cwd") for name in cast("dict[str, Any]", servers)]
+    places += [("mcpServers", name, "cwd") for name in table_of(tree.get("mcpServers"))]
     for loc in places:
         table: Any = tree
         for part in loc[:-1]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from callgate.config.draft import Draft
 from callgate.config.problem import Loc, Problem, shown
 from callgate.config.refusal import REFUSAL_TYPE
+from callgate.config.spec import known_keys
 from callgate.model.near_miss import did_you_mean, nearest
 
 _OPTION = re.compile(r"'([^']*)'")
@@ -77,11 +78,6 @@ def _explain(kind: str, detail: dict[str, Any], model: type[BaseModel], inner: L
         if bound in detail:
             return sentence.format(f"{detail[bound]:g}"), ""
     return next((words for prefix, words in _EXPECTED if kind.startswith(prefix)), "this is not valid"), ""
-
-
-def known_keys(model: type[BaseModel]) -> list[str]:
-    """The keys as they are written in the file."""
-    return [info.alias or name for name, info in model.model_fields.items()]
 
 
 def _within(tree: Any, loc: Loc) -> Loc:

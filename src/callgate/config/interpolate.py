@@ -1,9 +1,12 @@
-"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:` in place of a whole secret.
+"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:` in place of a whole secret. In MCP
+servers also what other clients write: `${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `{env:VAR}`,
+`${{ secrets.VAR }}`, and `$VAR` as a whole value or as its last word.
 
 Owns what such text means. Must not know what a value is for, except which keys bear secrets, and that a
 DSN is an address: a password put into one may hold any character, so it is escaped where it lands.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +14,22 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
+from callgate.config.adopt_file import Input
 from callgate.config.problem import Loc, Problem, key_path
 from callgate.config.secret import MASK
 from callgate.config.secret_file import SecretFileError, read_secret_file
 
 # "$$", "${…}", or a "${" that nothing closes. Any other "$" is itself: regular expressions end with one.
 _MARK = re.compile(r"\$\$|\$\{([^}]*)\}|\$\{")
+# The same in an entry of an MCP server: Continue's `${{ secrets.X }}` and opencode's `{env:X}` too.
+_ENTRY_MARK = re.compile(
+    r"\$\$|\$\{\{\s*(?:secrets|inputs|env)\.([A-Za-z_]\w*)\s*\}\}|\$\{([^}]*)\}|\$\{|(?<!\$)\{(env:[A-Za-z_]\w*)\}"
+)
+# Gemini CLI's `$VAR`. Only at the end of a value and not inside a word: passwords have dollars too.
+_BARE_MARK = re.compile(r"((?:\S+ )?)\$([A-Z_][A-Z0-9_]*)")
+_EDITOR_FOLDERS = frozenset({".vscode", ".cursor", ".roo", ".zed"})
+_MAX_ABOUT_CHARS = 100
+_INPUT_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _DEFAULT = re.compile(r"(\$\{[^}]*?:-)[^}]*\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
@@ -28,6 +41,10 @@ class Interpolation:
     environ: Mapping[str, str]
     folder: Path  # what `file:` paths are relative to
     untouched: frozenset[Loc] = frozenset()  # places whose text does not come from the file
+    path_of: Callable[[Loc], str] = key_path  # how a place is called in a problem
+    inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
+    reads_files: bool = True  # `file:` is ours: in another client's file it is an address
+    own_variables: frozenset[tuple[str, str]] = frozenset()  # server, variable: see `Draft`
     problems: list[Problem] = field(default_factory=list[Problem])
     broken: set[Loc] = field(default_factory=set[Loc])
     # Places that were filled in, and what may be shown of them instead: `${TOKEN}`, `file:/run/secrets/x`.
@@ -45,7 +62,7 @@ class Interpolation:
         return self._resolve_text(value, loc) if isinstance(value, str) else value
 
     def _resolve_text(self, text: str, loc: Loc) -> str:
-        if not bears_secret(loc):
+        if not bears_secret(loc) or not self.reads_files:
             return self._fill_in(text, loc)
         if text.startswith("keyring:"):
             self._fail(loc, "keyring: is not in this version yet", "Use ${VAR} or file:/path.")
@@ -68,22 +85,42 @@ class Interpolation:
         return text
 
     def _fill_in(self, text: str, loc: Loc, escape: "Escape | None" = None) -> str:
+        is_entry = loc[:1] == ("mcpServers",)
+        if is_entry and _is_env_or_header(loc) and (bare := _BARE_MARK.fullmatch(text)) is not None:
+            text = f"{bare[1]}${{{bare[2]}}}"
         pieces: list[tuple[str, bool]] = []
         end = 0
-        for mark in _MARK.finditer(text):
+        for mark in (_ENTRY_MARK if is_entry else _MARK).finditer(text):
             pieces.append((text[end : mark.start()], False))
+            body = next((group for group in mark.groups() if group is not None), None)
             if mark[0] == "$$":
                 pieces.append(("$", False))
+            elif body is not None and self._is_the_program_s(loc, body):
+                pieces.append((mark[0], False))
             else:
                 self.substituted[loc] = _unfilled(text)
-                pieces.append((self._value_of(mark[1], loc), True))
+                pieces.append((self._value_of(body, loc), True))
             end = mark.end()
         pieces.append((text[end:], False))
         if escape is not None:
             pieces = escape(pieces)
         return "".join(piece for piece, _ in pieces)
 
+    def _is_the_program_s(self, loc: Loc, name: str) -> bool:
+        """`${X}` among the arguments of a server whose `env` sets X: mcp-remote and others fill it in."""
+        match loc:
+            case ("mcpServers", str(server), "args", int()):
+                return (server, name) in self.own_variables
+            case _:
+                return False
+
     def _value_of(self, body: str | None, loc: Loc) -> str:
+        if body is not None and loc[:1] == ("mcpServers",):
+            if body.startswith("input:"):
+                return self._input(body.removeprefix("input:"), loc)
+            body = body.removeprefix("env:")
+            if body not in self.environ and (known := _predefined(body, self.folder)) is not None:
+                return known
         # The body is not repeated unless it is a plain name: a default can be a password.
         found = _VARIABLE.fullmatch(body) if body is not None else None
         if found is None:
@@ -99,8 +136,22 @@ class Interpolation:
             return ""
         return value
 
+    def _input(self, input_id: str, loc: Loc) -> str:
+        """VS Code asks the person for it; we take it from the environment."""
+        asked = self.inputs.get(input_id, Input())
+        variable = _INPUT_SEPARATOR.sub("_", input_id).strip("_").upper()
+        value = self.environ.get(variable) or asked.default
+        if value is not None:
+            return value
+        about = " ".join(asked.description.split())[:_MAX_ABOUT_CHARS]
+        hint = f"Set the environment variable {variable}" + (
+            f" ({about})." if about.isprintable() and about else "."
+        )
+        self._fail(loc, "this is an input that VS Code asks a person for", hint)
+        return ""
+
     def _fail(self, loc: Loc, message: str, hint: str) -> None:
-        problem = Problem(key_path(loc), message, hint)
+        problem = Problem(self.path_of(loc), message, hint)
         self.broken.add(loc)
         if problem not in self.problems:
             self.problems.append(problem)
@@ -116,10 +167,34 @@ def bears_secret(loc: Loc) -> bool:
     match loc:
         case ("server", "tokens", int()) | ("server", "tokens", int(), "token"):
             return True
-        case ("mcpServers", str(), "headers" | "env", str()) | ("otel", "headers", str()):
+        case ("otel", "headers", str()):
             return True
         case _:
-            return _is_dsn(loc)
+            return _is_env_or_header(loc) or _is_dsn(loc)
+
+
+def _is_env_or_header(loc: Loc) -> bool:
+    match loc:
+        case ("mcpServers", str(), "headers" | "env", str()):
+            return True
+        case _:
+            return False
+
+
+def _predefined(name: str, folder: Path) -> str | None:
+    """What editors fill in by themselves. Their files lie in a folder of the workspace's."""
+    workspace = folder.parent if folder.name in _EDITOR_FOLDERS else folder
+    match name:
+        case "workspaceFolder" | "cwd":
+            return str(workspace)
+        case "workspaceFolderBasename":
+            return workspace.name
+        case "userHome":
+            return str(Path.home())
+        case "pathSeparator" | "/":
+            return os.sep
+        case _:
+            return None
 
 
 def _is_dsn(loc: Loc) -> bool:

@@ -11,14 +11,15 @@ from pathlib import Path
 
 from callgate.config.check_mcp_server import check_mcp_servers
 from callgate.config.config_file import find_config_file
-from callgate.config.cross_check import cross_check
-from callgate.config.draft import make_draft
+from callgate.config.cross_check import OFFERED_RECORD, cross_check
+from callgate.config.draft import Draft, make_draft
+from callgate.config.entry_ids import entry_ids, title_of
 from callgate.config.environment import unknown_variables
 from callgate.config.environment_sources import EnvironmentSources, sources_of
 from callgate.config.flags import Flags
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblems, Problem
-from callgate.config.specs import Config, SourceSpec
+from callgate.config.specs import Config, McpServerSpec, SourceSpec
 
 __all__ = ["ConfigProblems", "Flags", "Loaded", "Problem", "load_config"]
 
@@ -28,6 +29,7 @@ class Loaded:
     config: Config
     origin: Path | None = None  # the file, when there was one
     warnings: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()  # what was ignored, and what was made of names
 
 
 def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -37,23 +39,41 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     file = find_config_file(flags.config, environ)
     draft = make_draft(file, environ, flags)
     from_environment = sources_of(environ)
-    parsed = parse_draft(draft, has_file=file.is_readable)
+    parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
     problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft), *from_environment.problems]
     # Without the file's tables, what they would have named cannot be missed; env and flags can still err.
     problems += cross_check(draft, from_environment.named_by)
     if problems:
         raise ConfigProblems(problems, file.origin)
     sources, replaced = _with_environment(parsed.sources, from_environment)
+    servers, renamed = _with_ids(parsed.mcp_servers, [source.id for source in sources], draft)
     config = Config(
         server=parsed.server,
         sources=tuple(sources),
         tools=tuple(parsed.tools),
-        mcpServers=parsed.mcp_servers,
+        mcpServers=servers,
         record=parsed.record,
         policy=parsed.policy,
         otel=parsed.otel,
     )
-    return Loaded(config, file.origin, (*unknown_variables(environ), *from_environment.warnings, *replaced))
+    warnings = (*unknown_variables(environ), *from_environment.warnings, *replaced)
+    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *renamed))
+
+
+def _with_ids(
+    written: dict[str, McpServerSpec], source_ids: list[str], draft: Draft
+) -> tuple[dict[str, McpServerSpec], list[Problem]]:
+    """The servers by their ids, each with its name as its title where that is another."""
+    servers: dict[str, McpServerSpec] = {}
+    notes: list[Problem] = []
+    for name, made in entry_ids(written, (*source_ids, OFFERED_RECORD)).items():
+        spec = written[name]
+        if made != name:
+            spec = spec.model_copy(update={"title": spec.title or title_of(name) or None})
+            place = draft.path_of(("mcpServers", name))
+            notes.append(Problem(place, f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp'))
+        servers[made] = spec
+    return servers, notes
 
 
 def _with_environment(

@@ -25,7 +25,24 @@ def _check_url(url: str) -> str:
     return url
 
 
+class ServerToolsSpec(Spec):
+    """`tools` of one server: which of them are offered, and for how long each may run."""
+
+    leave_out: tuple[str, ...] = Field(
+        default=(), description="Tools that are neither listed nor called; * stands for anything."
+    )
+    only: tuple[str, ...] = Field(
+        default=(), description="The only tools that are listed and called; all if empty."
+    )
+    timeout_s: Mapping[str, Seconds] = Field(
+        default_factory=dict[str, Seconds], description="Seconds for a call of each of these tools."
+    )
+
+
 class McpServerSpec(Spec):
+    title: str | None = Field(
+        default=None, description="What it is called for people; the name of the entry if unset."
+    )
     # repr=False where a secret can hide: keys in the query of an address, tokens among arguments, and in
     # whatever a variable filled in.
     url: Annotated[str, AfterValidator(_check_url)] | None = Field(
@@ -54,7 +71,13 @@ class McpServerSpec(Spec):
     )
     transport: TransportName | None = Field(default=None, description="Another spelling of type.")
     disabled: bool = Field(default=False, description="Keep the entry, but leave the server out.")
-    timeout_s: Seconds = Field(default=30.0, description="Seconds to wait for an answer.")
+    timeout_s: Seconds | None = Field(
+        default=None,
+        description="Seconds to wait for an answer; unset: 300 for a tool call, 30 for anything else.",
+    )
+    tools: ServerToolsSpec = Field(
+        default_factory=ServerToolsSpec, description="Which of its tools are offered, and their time limits."
+    )
     isolation: Literal["auto", "shared", "session"] = Field(
         default="auto", description="One connection for all sessions, one for each, or what suits the server."
     )

@@ -6,9 +6,9 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from callgate.config.draft import Draft
-from callgate.config.explain import known_keys, problems_of
-from callgate.config.field_types import ENTRY_NAME_HINT, is_entry_name
-from callgate.config.problem import Loc, Problem, key_path, shown
+from callgate.config.explain import problems_of
+from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.spec import known_keys
 from callgate.config.specs import (
     Config,
     McpServerSpec,
@@ -27,7 +27,7 @@ _SpecT = TypeVar("_SpecT", bound=Spec)
 
 @dataclass(slots=True)
 class Parsed:
-    """What could be parsed; complete only when there are no problems."""
+    """What could be parsed; complete only when there are no problems. Servers by the names in the file."""
 
     server: ServerSpec = field(default_factory=ServerSpec)
     sources: list[SourceSpec] = field(default_factory=list[SourceSpec])
@@ -39,9 +39,9 @@ class Parsed:
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
-def parse_draft(draft: Draft, *, has_file: bool) -> Parsed:
+def parse_draft(draft: Draft, *, needs_version: bool) -> Parsed:
     parsed = Parsed()
-    if has_file:
+    if needs_version:
         parsed.problems += _check_version(draft)
     parsed.problems += _check_top_keys(draft)
     parsed.server = _one(ServerSpec, draft, ("server",), parsed) or parsed.server
@@ -83,7 +83,7 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: Parsed) -> _SpecT |
     for part in loc:
         raw = raw[part] if isinstance(part, int) else raw.get(part, {})
     if not isinstance(raw, dict):
-        parsed.problems.append(Problem(key_path(loc), "a table is expected"))
+        parsed.problems.append(Problem(draft.path_of(loc), "a table is expected"))
         return None
     try:
         made = spec.model_validate(raw)
@@ -111,11 +111,6 @@ def _parse_mcp_servers(draft: Draft, parsed: Parsed) -> None:
         parsed.problems.append(Problem("mcpServers", "a table is expected", "Write [mcpServers.<name>]."))
         return
     for name in cast("dict[str, Any]", raw):
-        loc: Loc = ("mcpServers", name)
-        if not is_entry_name(name):
-            parsed.problems.append(
-                Problem(key_path(loc), f"{shown(name)} cannot be a name here", ENTRY_NAME_HINT)
-            )
-        server = _one(McpServerSpec, draft, loc, parsed)
+        server = _one(McpServerSpec, draft, ("mcpServers", name), parsed)
         if server is not None:
             parsed.mcp_servers[name] = server

@@ -16,6 +16,8 @@ from callgate.model.errors import SetupError
 Loc = tuple[str | int, ...]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# A name may also be a package's: `io.github.owner/server`, `@owner/server`. A ":" would be an address's.
+_HARMLESS_KEY = re.compile(r"[\w .,+@/()-]{0,64}")
 # No "/", ":" or "@": a DSN pasted under the wrong key must not come back with its password.
 _HARMLESS = re.compile(r"[\w .,+-]{0,40}")
 # Nobody corrects more in one go; the next look at the file shows the next ones.
@@ -56,9 +58,18 @@ def key_path(loc: Loc) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         else:
-            name = part if _BARE_KEY.fullmatch(part) else shown(part, otherwise='"…"')
+            name = part if _BARE_KEY.fullmatch(part) else _shown_key(part)
             path += f".{name}" if path else name
     return path
+
+
+def _shown_key(part: str) -> str:
+    """What cannot be shown whole is told apart by its beginning."""
+    if _HARMLESS_KEY.fullmatch(part) and part.isprintable():
+        return f'"{part}"'
+    harmless = _HARMLESS_KEY.match(part)
+    beginning = "" if harmless is None else harmless[0][:20]
+    return f'"{beginning if beginning.isprintable() else ""}…"'
 
 
 def shown(value: object, *, otherwise: str = "the value") -> str:

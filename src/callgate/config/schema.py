@@ -14,9 +14,15 @@ def config_json_schema() -> dict[str, Any]:
     # mode="serialization" gives defaults as they are written ("30d"), not as they are held (2592000.0).
     generated = Config.model_json_schema(mode="serialization", by_alias=True)
     schema = cast("dict[str, Any]", _tidied(generated, is_schema=True))
-    servers = schema["properties"]["mcpServers"]
-    servers["additionalProperties"] = False
-    schema["$defs"]["McpServerSpec"]["oneOf"] = [{"required": ["url"]}, {"required": ["command"]}]
+    # Any name, and other clients' words: `adopt_entry` reads them.
+    schema["properties"]["mcpServers"]["additionalProperties"] = {"$ref": "#/$defs/McpServerSpec"}
+    schema["properties"]["mcpServers"].pop("patternProperties", None)
+    entry = schema["$defs"]["McpServerSpec"]
+    entry["additionalProperties"] = True
+    command = entry["properties"]["command"]
+    told = {key: command.pop(key) for key in ("description",)}
+    words = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    entry["properties"]["command"] = {"anyOf": [command, words], **told}
     # A default for Config in code; in a file the version must be said.
     schema["properties"]["version"].pop("default")
     return {

@@ -25,3 +25,8 @@ class Spec(BaseModel):
     def as_written(self, info: SerializationInfo, *loc: str | int) -> str | None:
         """How the text at `loc` was written, when it was filled in and may be shown only so."""
         return None if info.context == EFFECTIVE else self._written.get(loc)
+
+
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """The keys as they are written in the file."""
+    return [info.alias or name for name, info in model.model_fields.items()]

@@ -184,6 +184,13 @@ REFUSED_DESTRUCTIVE = _code(
     http=403,
     exit_code=6,
 )
+REFUSED_LEFT_OUT = _code(
+    "refused.left_out",
+    "The configuration leaves this tool out",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
 REFUSED_UNRECORDED = _code(
     "refused.unrecorded",
     "Calls are refused while they cannot be recorded",

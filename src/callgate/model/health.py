@@ -34,4 +34,5 @@ class Health:
     protocol: str | None = None  # the revision that an MCP server speaks with us
     since: float | None = None  # unix seconds at which it was first seen in this state
     last_failure: Failure | None = None
+    title: str | None = None  # what people call it, where that is not its name
     notes: tuple[str, ...] = ()  # what is left out or changed of what it lists, a sentence each

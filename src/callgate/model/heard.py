@@ -12,6 +12,7 @@ class Heard:
     upstream: str
     session_id: str | None  # the one session that this connection serves; None on a shared one
     item: Unasked | Unpassed
+    wanted_by: tuple[str, ...] = ()  # on a shared one: sessions that asked for this message of the log
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ class AggregatePath:
                 try:
                     return by_name(name, arrival.params, catalog, "tool")
                 except CallerError as error:
+                    listings.check_chosen(name)
                     raise self._for_others(name, exchange, asker) or error from None
             case "prompts/get":
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "prompts/get")

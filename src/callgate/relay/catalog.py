@@ -33,6 +33,8 @@ class Part:
     by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
     trespassing: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # uri, whose it is
     left_out: int = 0  # entries beyond what we take
+    not_chosen: list[str] = field(default_factory=list[str])  # those that the operator leaves out
+    renamed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # native, public name
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
 from callgate.relay.path import Path
+from callgate.relay.tool_choice import chosen_tools
 from callgate.wire.params import name_of, peek, text_of, with_member
 
 
@@ -34,6 +35,8 @@ class DirectPath:
         match arrival.method:
             case "tools/call":
                 return await self._call(exchange, target, asker)
+            case "tools/list" if target in self._path.listings.choices:
+                return self._list_chosen(exchange, target, asker)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "initialize" if not legacy:
@@ -53,6 +56,8 @@ class DirectPath:
         name = name_of(params, exchange.arrival.method)
         exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
         listings = self._path.listings
+        if (choice := listings.choices.get(target)) is not None:
+            choice.check(target, name)
         catalog = listings.fresh(target, Kind.TOOL, asker)
         if catalog is None:
             catalog = await listings.perhaps(target, Kind.TOOL, asker)
@@ -61,9 +66,20 @@ class DirectPath:
         # best what it has.
         offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
         param_headers = self._path.admit(exchange, offer)
-        if self._path.denies:  # what was judged is what is asked: a second "name" does not get through
+        # What was judged is what is asked: a second "name" does not get through.
+        if self._path.denies or choice is not None:
             params = with_member(params, "name", msgspec.json.encode(name))
         return self._path.ask(exchange, target, params, asker, param_headers)
+
+    async def _list_chosen(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+        """The server's own list, without the tools that the operator leaves out."""
+        choice = self._path.listings.choices[target]
+        async with aclosing(self._path.ask(exchange, target, exchange.arrival.params, asker)) as items:
+            async for item in items:
+                if isinstance(item, Reply) and item.result is not None:
+                    yield Reply(result=await chosen_tools(target, item.result, choice), opened=item.opened)
+                else:
+                    yield item
 
     async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
         arrival = exchange.arrival

@@ -85,7 +85,10 @@ class Ears:
             return True
         if heard.session_id is None and item.method == UPDATED:
             return self._pass_on_to_all(heard.upstream, item)
-        return False  # it may speak of one client's call: nobody else is to know
+        # Anything else may speak of one client's call: nobody else is to know.
+        ears = [ear for session_id in heard.wanted_by if (ear := self._ears.get(session_id)) is not None]
+        passed_on = [self._pass_on(ear, heard.upstream, item) for ear in ears]
+        return any(passed_on)
 
     def say_list_changed(self, upstream: str, method: str) -> None:
         """We noticed it ourselves: the upstream came up, or went down."""

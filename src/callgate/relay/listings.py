@@ -25,10 +25,12 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.ask_listing import DEFAULT_TTL_S, ListAsk, Listing, ask_listing, words_for
 from callgate.relay.catalog import Catalog, build_catalog
 from callgate.relay.hops import new_hop
-from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, server_of
+from callgate.relay.listing_notes import listing_notes
+from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
 from callgate.relay.read_listing import MAX_LISTING_BYTES, Reading
 from callgate.relay.some_clients_only import SomeClientsOnly
 from callgate.relay.territory import Territory
+from callgate.relay.tool_choice import ToolChoice
 
 _log = logging.getLogger(__name__)
 
@@ -50,14 +52,19 @@ class Listings:
         is_strict: bool,
         briefly_named: str | None = None,
         max_offers: int = DEFAULT_MAX_OFFERS,
+        choices: Mapping[str, ToolChoice] | None = None,
     ) -> None:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
         `max_offers`: what is taken of one upstream and kind.
+        `choices`: of upstreams whose tools are not all let through.
         """
         self._briefly_named = briefly_named
         self._max_offers = max_offers
+        self.choices = choices or {}
+        self._short = short_servers(upstreams)
+        self._by_short_name = {short: name for name, short in self._short.items()}
         self.territory = Territory(
             list(upstreams), {name: upstream.schemes for name, upstream in upstreams.items()}
         )
@@ -93,11 +100,18 @@ class Listings:
 
     def server_of(self, public_name: str) -> str | None:
         """Whose a tool or prompt of that name would be."""
-        server = server_of(public_name, self._upstreams)
+        server = server_of(public_name, self._upstreams, self._by_short_name)
         if server is not None:
             return server
         brief = self._briefly_named
         return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
+
+    def check_chosen(self, public_name: str) -> None:
+        """Of a tool that is in no catalog: raises RefusedError if that is the operator's choice."""
+        server = self.server_of(public_name)
+        choice = self.choices.get(server) if server is not None else None
+        if server is not None and choice is not None:
+            choice.check(server, public_name.partition(SEPARATOR)[2])
 
     def current(self, kind: Kind, asker: Asker) -> Catalog:
         """As far as it is known, without asking anybody."""
@@ -224,7 +238,15 @@ class Listings:
 
     def _list_ask(self, name: str, kind: Kind, view: str | None, asker: Asker, hop: Hop) -> ListAsk:
         separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
-        reading = Reading(kind, name, self.territory, self._max_offers, separator)
+        reading = Reading(
+            kind,
+            name,
+            self.territory,
+            self._max_offers,
+            separator,
+            short=self._short[name],
+            choice=self.choices.get(name) if kind is Kind.TOOL else None,
+        )
         keys = dict.fromkeys([(name, kind, view), (name, kind, None)])
         known = tuple(listing for key in keys if (listing := self._known.get(key)) is not None)
         return ListAsk(self._upstreams[name], asker, hop, reading, known)
@@ -245,6 +267,9 @@ class Listings:
             views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
             told += dict.fromkeys(
                 self._left_out(kind, known) for known in views if known.has_more or known.part.left_out
+            )
+            told += dict.fromkeys(
+                note for known in views for note in listing_notes(known.part, words_for(kind))
             )
             told += self._conflicts.get(kind, {}).get(name, ())
         return tuple(told)

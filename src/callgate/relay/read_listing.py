@@ -17,6 +17,7 @@ from callgate.relay.catalog import Part
 from callgate.relay.public_names import SEPARATOR, public_name, public_uri
 from callgate.relay.slices import slices
 from callgate.relay.territory import Territory
+from callgate.relay.tool_choice import ToolChoice
 from callgate.wire.param_headers import may_declare_headers
 from callgate.wire.result_shape import definition_across
 
@@ -50,6 +51,8 @@ class Reading:
     max_offers: int
     separator: str = SEPARATOR
     era: Era | None = None  # in which the list was written; None: as both know it
+    short: str | None = None  # the upstream's short name, for tools with long ones
+    choice: ToolChoice | None = None  # which tools are let through; None: all
 
 
 def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
@@ -106,6 +109,9 @@ def _add(part: Part, reading: Reading, definition: bytes) -> None:
         native = msgspec.json.decode(members[kind.key], type=str)
     except (msgspec.DecodeError, KeyError):
         return
+    if reading.choice is not None and not reading.choice.takes(native):
+        part.not_chosen.append(native)
+        return
     name = _public(part, reading, native)
     if name in part.offers:  # a paginator that repeats itself
         return
@@ -129,7 +135,10 @@ def _add(part: Part, reading: Reading, definition: bytes) -> None:
 
 def _public(part: Part, reading: Reading, native: str) -> str:
     if reading.kind.key == "name":
-        return public_name(reading.upstream, native, reading.separator, reading.territory)
+        name = public_name(reading.upstream, native, reading.separator, reading.territory, reading.short)
+        if name != f"{reading.upstream}{reading.separator}{native}":
+            part.renamed.append((native, name))
+        return name
     owners = reading.territory.owners(native)
     if owners is None or reading.upstream in owners:
         return native

@@ -6,7 +6,7 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from callgate.model.envelope import Era
@@ -35,6 +35,7 @@ from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
 from callgate.relay.state_history import StateHistory
+from callgate.relay.tool_choice import ToolChoice
 from callgate.relay.tools_across import tools_across
 from callgate.wire.era_faults import fault_in
 from callgate.wire.result_shape import to_modern, without_other_era
@@ -68,9 +69,11 @@ class Relay:
         tool_search: bool = False,
         tracer: Tracer | None = None,
         max_offers: int = DEFAULT_MAX_OFFERS,
+        tool_choices: Mapping[str, ToolChoice] | None = None,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
-        `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind."""
+        `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
+        `tool_choices`: of servers whose tools are not all let through."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -79,7 +82,7 @@ class Relay:
         self._overheard = Overheard(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
-        listings = Listings(self._upstreams, deny_destructive, briefly_named, max_offers)
+        listings = Listings(self._upstreams, deny_destructive, briefly_named, max_offers, tool_choices)
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING

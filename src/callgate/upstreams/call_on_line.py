@@ -79,7 +79,11 @@ class CallOnLine:
             call.may_be_asked = askable
             call.log_floor = self._levels.floor_of(asker)
             call.declared = asker.envelope.capabilities if modern_client else None
-        timeout_s = NO_TIMEOUT if hop.method == "subscriptions/listen" else None
+        timeout_s = None
+        if hop.method == "tools/call":
+            timeout_s = self._line.call_limits.of(params)
+        elif hop.method == "subscriptions/listen":
+            timeout_s = NO_TIMEOUT
         return self._line.link.ask(hop.method, params, call, timeout_s)
 
     async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:

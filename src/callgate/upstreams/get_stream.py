@@ -17,7 +17,7 @@ import asyncio
 
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.http_exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
-from callgate.upstreams.http_faults import answer_fault, is_answer_to, too_large_fault
+from callgate.upstreams.http_faults import Refusal, answer_fault, is_answer_to, too_large_fault
 from callgate.upstreams.stream_owner import EventCursor, StreamOwner
 
 _PAUSE_S = 1.0
@@ -81,8 +81,13 @@ class GetStream:
 
     # ---- what an attempt reports
 
-    def refused(self, status: int, headers: RawHeaders) -> None:
-        fault = answer_fault(self._owner.shown, status, headers, b"")
+    @property
+    def tells_why(self) -> bool:
+        """Whether somebody waits who is told why there is no stream."""
+        return self._about is not None
+
+    def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
+        fault = answer_fault(self._owner.shown, status, headers, body, self._owner.hide)
         if status == 404 and self._owner.has_session:
             self._owner.session_lost()
         elif status < 500 and status != 429:
@@ -142,22 +147,34 @@ class GetStream:
 class _Attempt(HttpExchange):
     """One GET of it."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_refusal", "_stream")
 
     def __init__(self, stream: GetStream, payload: bytes) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
         self._stream = stream
+        self._refusal: Refusal | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         if status != 200 or media_type_of(headers) != SSE_TYPE:
-            self.cancel()
-            self._stream.refused(status, headers)
+            self._refusal = Refusal(status, headers)
+            if self._refusal.is_whole or not self._stream.tells_why:
+                self._refused(self._refusal)
 
     def on_data(self, data: bytes) -> None:
-        self._stream.read(data)
+        if self._refusal is None:
+            self._stream.read(data)
+        elif self._refusal.read(data):
+            self._refused(self._refusal)
 
     def on_end(self) -> None:
-        self._stream.ended()
+        if self._refusal is None:
+            self._stream.ended()
+        else:
+            self._refused(self._refusal)
+
+    def _refused(self, refusal: Refusal) -> None:
+        self.cancel()
+        self._stream.refused(refusal.status, refusal.headers, refusal.body)
 
     def on_failure(self, error: UpstreamError) -> None:
         self._stream.failed(error)

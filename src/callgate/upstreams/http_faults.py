@@ -1,7 +1,7 @@
 """What an HTTP answer that is no MCP answer means for the request.
 
-Pure: status, headers and body in, an UpstreamError out. Of a body only a JSON-RPC error's message is shown,
-of a redirect only the host: the rest may hold what was sent.
+Pure: status, headers and body in, an UpstreamError out. Of a body one line is shown (`refusal_text`), of a
+redirect only the host: the rest may hold what was sent.
 """
 
 from http import HTTPStatus
@@ -18,12 +18,15 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.http_exchange import RawHeaders, header_of, media_type_of
+from callgate.upstreams.refusal_text import Hide, refusal_text
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.lines import MAX_FRAME_BYTES
 
 # The server, or a proxy in front of it, says itself that this will pass.
 _PASSING = frozenset({429, 502, 503, 504})
 _SHOWN_CHARACTERS = 300
+# An error page may be of any length.
+_MAX_REFUSAL_BYTES = 16 * 1024
 
 
 class _Error(msgspec.Struct):
@@ -51,29 +54,49 @@ def is_answer_to(frame: bytes, rpc_id: int) -> bool:
     return bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
 
 
-def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes) -> UpstreamError:
-    """For an answer that does not hold the response. `shown` names the server."""
+class Refusal:
+    """An answer that is not the stream that was asked for: its body is read, for what it says."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: RawHeaders) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = b""
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing more is worth waiting for; only an error's body is told."""
+        return self.status < 400 or len(self.body) >= _MAX_REFUSAL_BYTES
+
+    def read(self, data: bytes) -> bool:
+        """Whether that is enough."""
+        self.body += data[: _MAX_REFUSAL_BYTES - len(self.body)]
+        return self.is_whole
+
+
+def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide: Hide) -> UpstreamError:
+    """For an answer that does not hold the response. `shown` names the server; `hide`: its secrets."""
     if 300 <= status < 400:
         return _redirect(shown, status, headers)
     phrase = _phrase(status)
+    message = refusal_text(headers, body, hide) if status >= 300 else _error_message(body, hide)
+    told = f": {message}" if message else ""
     if status in (401, 403):
         return UpstreamError(
             UPSTREAM_UNAUTHORIZED,
-            f"{shown} answered {phrase}",
+            f"{shown} answered {phrase}{told}",
             hint="Check the headers of its entry in the configuration",
         )
-    message = _error_message(body)
-    if message:
-        return UpstreamError(
-            UPSTREAM_FAILED, f"{shown} answered {phrase}: {message}", data={"status": status}
-        )
+    if message and status not in _PASSING:
+        return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}{told}", data={"status": status})
     if 200 <= status < 300:
         kind = media_type_of(headers).decode("latin-1")[:60] or "no content type"
         return UpstreamError(
             UPSTREAM_FAILED, f"{shown} answered {phrase} without a response to the request ({kind})"
         )
     code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
-    return UpstreamError(code, f"{shown} answered {phrase}", data={"status": status})
+    return UpstreamError(code, f"{shown} answered {phrase}{told}", data={"status": status})
 
 
 def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
@@ -90,9 +113,9 @@ def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
     )
 
 
-def _error_message(body: bytes) -> str:
+def _error_message(body: bytes, hide: Hide) -> str:
     try:
-        return _fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS]
+        return hide(_fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS])
     except NOT_READABLE:
         return ""
 

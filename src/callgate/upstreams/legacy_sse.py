@@ -21,10 +21,11 @@ from callgate.upstreams.http_address import (
 )
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
-from callgate.upstreams.http_faults import answer_fault, session_lost_fault, too_large_fault
+from callgate.upstreams.http_faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.message_post import REPEATABLE_METHODS
 from callgate.upstreams.one_stream import OneStream
+from callgate.upstreams.refusal_text import hider
 from callgate.upstreams.streamable_http import MAX_WAITING
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.sse import SseDecoder, SseEvent
@@ -46,6 +47,7 @@ class LegacySseTransport(OneStream):
         self._pool = client.pool_for(self._address.origin)
         self._receiver = receiver
         self._shown = f"{settings.name} ({self._address.shown})"
+        self.hide = hider(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._version_line = b""
         self._endpoint: HttpAddress | None = None
@@ -162,19 +164,33 @@ class LegacySseTransport(OneStream):
 
 
 class _EventStream(HttpExchange):
-    __slots__ = ("_decoder", "_transport")
+    __slots__ = ("_decoder", "_refusal", "_transport")
 
     def __init__(self, transport: LegacySseTransport, payload: bytes) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
+        self._refusal: Refusal | None = None
         self._transport = transport
         self._decoder = SseDecoder()
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         if status != 200 or media_type_of(headers) != SSE_TYPE:
-            self.cancel()
-            self._transport.over(answer_fault(self._transport.shown, status, headers, b""))
+            self._refusal = Refusal(status, headers)
+            if self._refusal.is_whole:
+                self._refused(self._refusal)
+
+    def _refused(self, refusal: Refusal) -> None:
+        self.cancel()
+        self._transport.over(
+            answer_fault(
+                self._transport.shown, refusal.status, refusal.headers, refusal.body, self._transport.hide
+            )
+        )
 
     def on_data(self, data: bytes) -> None:
+        if self._refusal is not None:
+            if self._refusal.read(data):
+                self._refused(self._refusal)
+            return
         try:
             events = self._decoder.feed(data)
         except CallerError:
@@ -184,6 +200,9 @@ class _EventStream(HttpExchange):
             self._transport.event_came(event)
 
     def on_end(self) -> None:
+        if self._refusal is not None:
+            self._refused(self._refusal)
+            return
         text = f"{self._transport.shown} ended its event stream"
         self._transport.over(UpstreamError(UPSTREAM_UNAVAILABLE, text))
 
@@ -223,7 +242,9 @@ class _Post(HttpExchange):
             return
         error = None
         if not 200 <= self._status < 300:
-            error = answer_fault(self._transport.shown, self._status, self._headers, self._body)
+            error = answer_fault(
+                self._transport.shown, self._status, self._headers, self._body, self._transport.hide
+            )
         self._transport.post_ended(self, self._rpc_id, error)
 
     def on_failure(self, error: UpstreamError) -> None:

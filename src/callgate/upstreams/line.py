@@ -47,6 +47,7 @@ class Line:
         # At most one call at a time may be asked something, where questions carry no address (see OwnLines).
         self.turn = asyncio.Lock()
         self.parked = 0  # calls that wait for a person
+        self.call_limits = plan.call_limits
         self.link = Link(plan, self._heard, self._changed)
         self._listening = Listening(self.link, self._heard)
         self.watches = Watches(self._ask, self._listening.watch, lambda: self.era is Era.MODERN)

@@ -14,6 +14,7 @@ from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, U
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer, Item, Unasked, Unpassed
 from callgate.upstreams.call import Call
+from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.shake_hands import shake_hands
 from callgate.upstreams.traffic import Traffic
@@ -37,6 +38,7 @@ class LinkPlan:
     client: Envelope | None  # the one client it serves; None when it is shared
     timeout_s: float
     answer_timeout_s: float = 600.0  # how long a person may think about a question of the server's
+    call_limits: CallLimits = DEFAULT_LIMITS
 
 
 class Link:

@@ -54,6 +54,11 @@ class LogLevels:
     def forget(self, session_id: str) -> None:
         self._by_session.pop(session_id, None)
 
+    def wanting(self, params: bytes) -> list[str]:
+        """The sessions that set a level at which this message is shown."""
+        rank = rank_of(level_in(params))
+        return [session_id for session_id, level in self._by_session.items() if rank_of(level) <= rank]
+
     def floor_of(self, asker: Asker) -> int:
         """The lowest rank of a message that this asker is shown."""
         if asker.envelope.era is Era.MODERN:

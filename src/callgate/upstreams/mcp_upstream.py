@@ -20,14 +20,15 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged
-from callgate.model.reply import Item, Unasked, Unpassed
+from callgate.model.reply import Item, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
+from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.link import LinkPlan
-from callgate.upstreams.log_levels import LogLevels
+from callgate.upstreams.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.own_lines import OwnLines
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions
@@ -50,6 +51,8 @@ class McpUpstreamPlan:
     isolation: str = "auto"  # "auto" | "shared" | "session"
     answer_timeout_s: float = 600.0  # how long a person may think about a server's question
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
+    call_limits: CallLimits = DEFAULT_LIMITS
+    title: str | None = None  # what people call it, where that is not its name
 
 
 class McpUpstream:
@@ -129,11 +132,12 @@ class McpUpstream:
                 version=met and met.server_version,
                 stderr_tail=tuple(up.stderr_tail),
                 protocol=met and met.revision,
+                title=self._plan.title,
             )
         first = self._first.link
         error = first.error
         if error is None:
-            return Health(self.name, "mcp", State.STARTING, "connecting")
+            return Health(self.name, "mcp", State.STARTING, "connecting", title=self._plan.title)
         last = first.stderr_tail[-1:]
         detail = f"{error.message} (stderr: {last[0]})" if last and not error.hint else error.message
         return Health(
@@ -143,6 +147,7 @@ class McpUpstream:
             detail,
             error.code.code,
             stderr_tail=tuple(first.stderr_tail),
+            title=self._plan.title,
         )
 
     async def close(self) -> None:
@@ -159,7 +164,8 @@ class McpUpstream:
             introduction = await line.link.until_ready(self._plan.timeout_s)
         call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
         if self._takes_turns(line, asker, hop.method):
-            asked = call.in_turn(hop, asker, self._own, self._plan.timeout_s)
+            # Whoever waits for a turn waits for calls, which may take long.
+            asked = call.in_turn(hop, asker, self._own, self._plan.call_limits.timeout_s)
         else:
             asked = call.any(hop, asker)
         try:
@@ -185,12 +191,21 @@ class McpUpstream:
             client,
             self._plan.timeout_s,
             self._plan.answer_timeout_s,
+            self._plan.call_limits,
         )
 
         def on_heard(item: Unasked | Unpassed) -> None:
-            self._listener(Heard(self.name, session_id, item))
+            wanted_by = self._wanted_by(item) if session_id is None else ()
+            self._listener(Heard(self.name, session_id, item, wanted_by))
 
         return Line(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
+
+    def _wanted_by(self, item: Unasked | Unpassed) -> tuple[str, ...]:
+        """Who set a level for this message of a shared line's log, and has no line of its own to hear."""
+        if not isinstance(item, Notice) or item.method != MESSAGE:
+            return ()
+        wanting = self._levels.wanting(item.params)
+        return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
         return self._open(Era.LEGACY, client, session.session_id)

@@ -131,7 +131,7 @@ class MessagePost(HttpExchange):
             self._end()
             self._owner.receiver.received(body, self._about)
         else:
-            self._fail(answer_fault(self._owner.shown, self._status, self._headers, body))
+            self._fail(answer_fault(self._owner.shown, self._status, self._headers, body, self._owner.hide))
 
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:

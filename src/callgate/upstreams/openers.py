@@ -49,15 +49,20 @@ _OLD_TRANSPORT_STATUSES = frozenset({404, 405})
 
 
 def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
+    """For every connection to this server: which transport it has is found out by the probe, and kept."""
+    has_old_transport = False
+
     async def recheck() -> Era:
         return (await _probe(settings, client))[0]
 
     async def open_http(receiver: Receiver, era: Era | None) -> Opened:
+        nonlocal has_old_transport
         known = era
         if known is None:
             known, status = await _probe(settings, client)
-            if known is Era.LEGACY and status in _OLD_TRANSPORT_STATUSES:
-                return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
+            has_old_transport = known is Era.LEGACY and status in _OLD_TRANSPORT_STATUSES
+        if has_old_transport and known is Era.LEGACY:
+            return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
         transport = StreamableHttpTransport(settings, known, client, receiver)
         return Opened(transport, known, cancels_by_closing=known is Era.MODERN, recheck=recheck)
 

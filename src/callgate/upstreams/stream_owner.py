@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from callgate.upstreams.http_pool import HttpPool
+from callgate.upstreams.refusal_text import Hide
 from callgate.upstreams.transport import Receiver
 from callgate.wire.sse import SseDecoder, SseEvent
 
@@ -46,6 +47,11 @@ class StreamOwner(Protocol):
     @property
     def shown(self) -> str:
         """Name and address for messages."""
+        ...
+
+    @property
+    def hide(self) -> Hide:
+        """Takes the server's secrets out of a text."""
         ...
 
     @property

@@ -16,6 +16,7 @@ from callgate.upstreams.http_faults import session_lost_fault
 from callgate.upstreams.http_pool import HttpPool
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.message_post import MessagePost
+from callgate.upstreams.refusal_text import Hide, hider
 from callgate.upstreams.stream_owner import EventCursor, UnderWay
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.http_rules import encode_header_value
@@ -40,6 +41,7 @@ class StreamableHttpTransport:
         self._receiver = receiver
         self._is_modern = era is Era.MODERN
         self._shown = f"{settings.name} ({self._address.shown})"
+        self._hide = hider(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._revision = MODERN_REVISIONS[0] if self._is_modern else None
         self._session_id: bytes | None = None
@@ -142,6 +144,10 @@ class StreamableHttpTransport:
     @property
     def shown(self) -> str:
         return self._shown
+
+    @property
+    def hide(self) -> Hide:
+        return self._hide
 
     @property
     def receiver(self) -> Receiver:

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
+from callgate.model.offers import Kind
 from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Unpassed, Withdrawn
 from callgate.upstreams.call import Call
 from callgate.upstreams.log_levels import MESSAGE, level_in, rank_of
@@ -53,6 +54,10 @@ _PUBLIC_NOTICES = frozenset(
         "notifications/resources/list_changed",
         "notifications/resources/updated",
     }
+)
+# Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
+_ASKED_FOR_ALL = frozenset(
+    {*(kind.method for kind in Kind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
@@ -237,7 +242,12 @@ class Traffic:
             call = self._calls.get(own_id(subscription)) or call
         elif call is None and method not in _PUBLIC_NOTICES:
             running = [call for call in self._under_way() if not self._questions.is_asked(call)]
+            if method == MESSAGE:
+                running = [call for call in running if call.method not in _ASKED_FOR_ALL]
             call = running[0] if len(running) == 1 else None
+            if method == MESSAGE and len(running) > 1 and self._is_shared:
+                self._on_heard(Unpassed(method, params))  # of one of the calls, and nobody knows of which
+                return
         if call is None:
             self._on_heard(notice)
         elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:

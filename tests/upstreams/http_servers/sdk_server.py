@@ -1,6 +1,6 @@
-"""The official SDK's server, as a process of its own: `python sdk_server.py streamable|sse`. Prints its port.
+"""The official SDK's server, as a process of its own: `python sdk_server.py streamable|json|sse PORT`.
 
-A script, and the context manager that runs it.
+Prints its port. A script, and the context manager that runs it.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def sdk_server(kind: str) -> AsyncIterator[str]:
+async def sdk_server(kind: str, port: int = 0) -> AsyncIterator[str]:
     """The URL of a running one."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, __file__, kind, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
+        sys.executable, __file__, kind, str(port),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):
@@ -26,7 +27,7 @@ async def sdk_server(kind: str) -> AsyncIterator[str]:
         await process.communicate()
 
 
-def main(kind: str) -> None:
+def main(kind: str, port: int) -> None:
     import uvicorn
     from mcp.server.mcpserver import Context, MCPServer
 
@@ -47,10 +48,10 @@ def main(kind: str) -> None:
         return len(text)
 
     app = server.sse_app() if kind == "sse" else server.streamable_http_app(json_response=kind == "json")
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     print(listening.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))
