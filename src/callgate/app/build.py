@@ -293,7 +293,15 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
         settings = HttpSettings(name, spec.url, headers)
         make = sse_opener if spec.kind == "sse" else http_opener
         opener = make(settings, outward.client)
-    plan = McpUpstreamPlan(name, opener, spec.timeout_s, spec.isolation, server.answer_timeout_s, own_opener)
+    plan = McpUpstreamPlan(
+        name,
+        opener,
+        spec.timeout_s,
+        spec.isolation,
+        server.answer_timeout_s,
+        own_opener,
+        spec.start_limit_s,
+    )
     return McpUpstream(plan)
 
 

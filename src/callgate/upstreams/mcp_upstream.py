@@ -32,6 +32,7 @@ from callgate.upstreams.own_lines import OwnLines
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions
 from callgate.wire.input_required import ROUND_TRIP_METHODS
+from callgate.wire.request_table import START_TIMEOUT_S
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = frozenset(
@@ -40,6 +41,8 @@ _SPECIAL_METHODS = frozenset(
 # A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
 # Matrix").
 _REFUSING_STATUSES = frozenset({400, 404, 405})
+# One that ends at once again and again is down, not starting.
+_SURELY_STARTING_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class McpUpstreamPlan:
     isolation: str = "auto"  # "auto" | "shared" | "session"
     answer_timeout_s: float = 600.0  # how long a person may think about a server's question
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
+    start_timeout_s: float = START_TIMEOUT_S
 
 
 class McpUpstream:
@@ -76,7 +80,7 @@ class McpUpstream:
         return frozenset()
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        introduction = self._first.link.introduction
+        introduction = self._first.link.ready
         # What nearly every call needs: the shared line is up and speaks the client's era. One generator less.
         if (
             introduction is not None
@@ -129,20 +133,29 @@ class McpUpstream:
                 version=met and met.server_version,
                 stderr_tail=tuple(up.stderr_tail),
                 protocol=met and met.revision,
+                last_failure=self._first.link.last_failure,
             )
         first = self._first.link
-        error = first.error
-        if error is None:
-            return Health(self.name, "mcp", State.STARTING, "connecting")
-        last = first.stderr_tail[-1:]
-        detail = f"{error.message} (stderr: {last[0]})" if last and not error.hint else error.message
+        error, tail = first.error, tuple(first.stderr_tail)
+        said = f" (stderr: {tail[-1]})" if tail else ""
+        if error is None or (first.starting_s or 0.0) >= _SURELY_STARTING_S:
+            detail = f"starting; it has {first.start_timeout_s:g} s to answer{said}"
+            return Health(
+                self.name,
+                "mcp",
+                State.STARTING,
+                detail,
+                stderr_tail=tail,
+                last_failure=first.last_failure,
+            )
         return Health(
             self.name,
             "mcp",
             State.DOWN,
-            detail,
+            error.message if error.hint else error.message + said,
             error.code.code,
-            stderr_tail=tuple(first.stderr_tail),
+            stderr_tail=tail,
+            last_failure=first.last_failure,
         )
 
     async def close(self) -> None:
@@ -154,8 +167,8 @@ class McpUpstream:
 
     async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         line = await self._line_for(asker, hop.method)
-        introduction = line.link.introduction
-        if introduction is None or hop.method == "initialize":
+        introduction = line.link.ready
+        if introduction is None:
             introduction = await line.link.until_ready(self._plan.timeout_s)
         call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
         if self._takes_turns(line, asker, hop.method):
@@ -185,6 +198,7 @@ class McpUpstream:
             client,
             self._plan.timeout_s,
             self._plan.answer_timeout_s,
+            self._plan.start_timeout_s,
         )
 
         def on_heard(item: Unasked | Unpassed) -> None:
@@ -198,7 +212,7 @@ class McpUpstream:
     async def _line_for(self, asker: Asker, method: str) -> Line:
         """Raises UpstreamError."""
         first = self._first
-        if first.link.introduction is None:
+        if first.link.ready is None:
             await first.link.until_ready(self._plan.timeout_s)
         era = first.era
         assert era is not None
@@ -275,7 +289,7 @@ def _is_refusal(error: UpstreamError) -> bool:
 
 
 async def _ready(line: Line, timeout_s: float) -> Line:
-    if line.link.introduction is None:
+    if line.link.ready is None:
         await line.link.until_ready(timeout_s)
     return line
 
