@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.api.about_api import Setup
@@ -48,11 +48,13 @@ from callgate.sql.record.source import RecordSource
 from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child_slots import ChildSlots
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_pool import DEFAULT_LIMITS, PoolLimits
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.upstreams.own_lines import OwnPatience
 from callgate.upstreams.warden import Warden
 
 
@@ -65,10 +67,11 @@ class _Unrecorded:
 
 @dataclass(frozen=True, slots=True)
 class Outward:
-    """What all upstreams share: the guard of their processes, and the pool of their connections."""
+    """What all upstreams share: the guard and the number of their processes, the pool of connections."""
 
     warden: Warden
     client: HttpClient
+    slots: ChildSlots = field(default_factory=ChildSlots)
 
     async def close(self) -> None:
         await self.client.close()
@@ -133,7 +136,11 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
     upstreams = open_sources(config)
-    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)))
+    outward = Outward(
+        Warden(),
+        HttpClient(limits=_pool_limits(config, descriptors)),
+        ChildSlots(config.server.max_children),
+    )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
         for name, spec in config.mcp_servers.items()
@@ -285,8 +292,9 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         command = ChildCommand(name, spec.command, spec.args, env, spec.cwd)
+        outward.slots.reserve()
         opener = child_opener(command, outward.warden)
-        own_opener = OwnChildOpener(command, outward.warden)
+        own_opener = OwnChildOpener(command, outward.warden, outward.slots)
     else:
         assert spec.url is not None
         headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
@@ -301,8 +309,12 @@ def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward:
         server.answer_timeout_s,
         own_opener,
         spec.start_limit_s,
+        OwnPatience(server.child_grace_s, server.child_idle_s),
     )
-    return McpUpstream(plan)
+    upstream = McpUpstream(plan)
+    if own_opener is not None:
+        outward.slots.ask_first(upstream.expendable)
+    return upstream
 
 
 async def _demo(state: Path) -> Upstream:

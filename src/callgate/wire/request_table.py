@@ -15,8 +15,8 @@ from callgate.wire.deadlines import Deadlines
 
 DEFAULT_TIMEOUT_S = 30.0
 NO_TIMEOUT = math.inf  # for `subscriptions/listen`, whose answer is the end of the subscription
-# A cold `npx -y` downloads its server first: 9 to 70 s were seen. One that is killed meanwhile leaves a broken
-# cache behind.
+# A cold `npx -y` downloads its server first: 9 to 70 s were seen. One that is killed meanwhile leaves a
+# broken cache behind.
 START_TIMEOUT_S = 120.0
 BACKOFF_CEILING_S = 30.0
 # A reply can be this late and still be told from one to a request that never was: by then the upstream has
