@@ -141,11 +141,11 @@ async def watch(gateway: Gateway, seen: Seen) -> None:
 
 async def until_settled(gateway: Gateway, expected: int) -> int:
     """The number of processes once it is what it should be, or when it is not within a minute."""
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + _PATIENCE_S
-    while (count := len(children(gateway.process.pid))) != expected and loop.time() < give_up_at:
+    for _ in range(int(_PATIENCE_S / _LOOK_S)):
+        if len(children(gateway.process.pid)) == expected:
+            break
         await asyncio.sleep(_LOOK_S)
-    return count
+    return len(children(gateway.process.pid))
 
 
 def judge(seen: Seen, options: argparse.Namespace) -> None:

@@ -10,6 +10,9 @@ from end_to_end.raw_clients import LegacyClient
 from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of, until
 from mcp import Client
 
+from callgate.app.setup_problems import setup_problems
+from callgate.config.specs import Config, McpServerSpec, ServerSpec
+
 PID = {"answer": "@PID@"}
 SOON = "child_grace_s = 0.2"
 OFFERS: dict[str, Any] = {"tools": ["play"], "prompts": ["greet"], "resources": ["file:///a"]}
@@ -189,8 +192,8 @@ async def test_when_all_processes_are_busy_a_further_client_is_told_so(tmp_path:
         assert await pid_of(new) in one.pids()
 
 
-async def test_more_servers_than_processes_is_a_problem_of_the_configuration(tmp_path: Path) -> None:
-    one, two = Actor("one", tmp_path), Actor("two", tmp_path)
-    with pytest.raises(AssertionError, match="max_children"):
-        async with staged(one, two, server="max_children = 1"):
-            pass
+def test_more_servers_than_processes_is_a_problem_of_the_configuration() -> None:
+    servers = {name: McpServerSpec(command="server") for name in ("one", "two")}
+    server = ServerSpec(max_children=1)
+    (problem,) = setup_problems(Config(version=1, server=server, mcpServers=servers))
+    assert problem.key_path == "server.max_children"

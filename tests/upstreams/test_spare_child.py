@@ -260,3 +260,14 @@ async def test_a_close_while_the_spare_starts_leaves_no_process(keeping: Keeping
         await asyncio.sleep(0)
         await spare.close()
         assert not with_argument(mark)
+
+
+async def test_a_spare_is_ended_when_no_client_is_left(keeping: Keeping, mark: str):
+    async with keeping("echo.py") as spare:
+        want(spare)
+        first = await waiting_in(spare)
+        spare.rest()
+        await until(lambda: not exists(first))
+        assert spare.take() is None, "and one client alone starts no other"
+        await asyncio.sleep(0)
+        assert not with_argument(mark)

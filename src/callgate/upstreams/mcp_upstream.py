@@ -70,7 +70,13 @@ class McpUpstream:
         self._listener: Callable[[News], None] = lambda news: None
         self._levels = LogLevels()
         self._is_process = plan.own_opener is not None
-        self._own = OwnLines(plan.name, plan.isolation == "session", self._open_own, plan.own_patience)
+        self._own = OwnLines(
+            plan.name,
+            plan.isolation == "session",
+            self._open_own,
+            plan.own_patience,
+            plan.own_opener.rest if plan.own_opener is not None else lambda: None,
+        )
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
         self._first = self._open(None, None, None)
@@ -298,7 +304,7 @@ class McpUpstream:
 
     def _speaks_legacy(self) -> bool:
         """Whether a handshake went well: then the refusal of another one is a passing trouble."""
-        return any(line.link.is_ready for line in self._lines() if line is not self._first)
+        return any(line.link.is_ready and line.era is Era.LEGACY for line in self._lines())
 
     def _isolates(self, client: Envelope, server_era: Era) -> bool:
         """Whether this client is to have a line of its own, from its first call on."""

@@ -44,6 +44,9 @@ class OwnChildOpener:
         child.serve(receiver)
         return Opened(child, era, is_pipe=True)
 
+    def rest(self) -> None:
+        self.spare.rest()
+
     async def close(self) -> None:
         await self.spare.close()
 

@@ -130,9 +130,12 @@ class OwnLines:
         one_each: bool,
         open_line: Callable[[Envelope, Session], Line],
         patience: OwnPatience | None = None,
+        on_empty: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_empty`: the last of them ended."""
         self._name = name
         self._patience = patience or OwnPatience()
+        self._on_empty = on_empty
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
@@ -296,6 +299,8 @@ class OwnLines:
         lines.remove(line)
         if not lines:
             del self._lines[key], self._sessions[key]
+        if not self._lines:
+            self._on_empty()
         task = asyncio.create_task(line.close())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -7,7 +7,7 @@ Rules
 1. Nothing is started before the second `take` within a minute: a person with one client needs no spare.
 2. What was taken is replaced at once, what died after a pause that doubles each time until one is taken.
 3. A spare that nobody came for within a minute is ended, and so is one whose place another process needs
-   (`child_slots`); the next `take` begins anew.
+   (`child_slots`), or when no client is left (`rest`); the next `take` begins anew.
 """
 
 import asyncio
@@ -62,9 +62,11 @@ class SpareChild:
         """The spare, for whoever needs its slot."""
         if self._waiting is None or self._keeping is None:
             return []
-        return [Expendable(Need.SPARE, self._asked_at or 0.0, self._give_up)]
+        return [Expendable(Need.SPARE, self._asked_at or 0.0, self.rest)]
 
-    def _give_up(self) -> None:
+    def rest(self) -> None:
+        """Nobody is expected: the spare ends, and the next `take` begins anew."""
+        self._asked_at = None
         if self._keeping is not None:
             self._keeping.cancel()  # which closes it
 
