@@ -226,10 +226,12 @@ class McpUpstream:
 
     def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
         is_first = era is None
-        own_opener = None if is_first else self._plan.own_opener
+        opener, own_opener = self._plan.opener, self._plan.own_opener
+        if own_opener is not None and not is_first:
+            opener = own_opener.fresh if client is None else own_opener
         plan = LinkPlan(
             self.name,
-            own_opener or self._plan.opener,
+            opener,
             era,
             client,
             self._plan.timeout_s,
@@ -256,6 +258,8 @@ class McpUpstream:
         client = _client(asker)
         if method in LIST_METHODS:
             has_own = self._needs_own(client, era)
+            if not has_own:
+                return first
         else:
             has_own = self._isolates(client, era) and (
                 self._opens_own(client, method) or self._own.has(client, asker.session)

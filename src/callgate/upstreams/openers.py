@@ -40,7 +40,12 @@ class OwnChildOpener:
             slots.ask_first(self.spare.expendable)
 
     async def __call__(self, receiver: Receiver, era: Era | None) -> Opened:
-        child = self.spare.take() or self._new()
+        return self._opened(self.spare.take() or self._new(), receiver, era)
+
+    async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
+        return self._opened(self._new(), receiver, era)
+
+    def _opened(self, child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
         child.serve(receiver)
         return Opened(child, era, is_pipe=True)
 

@@ -101,6 +101,10 @@ class ClosableOpener(Protocol):
 
     async def __call__(self, receiver: Receiver, era: Era | None) -> Opened: ...
 
+    async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
+        """Without what is kept ready, which is for clients."""
+        ...
+
     def rest(self) -> None:
         """None of its connections is left: nothing need be ready for the next one."""
         ...
