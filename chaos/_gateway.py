@@ -54,17 +54,20 @@ class Gateway:
 @asynccontextmanager
 async def running_gateway(
     state: Path,
-    upstream: str,
+    upstream: str | None,
     *program: str,
     extra: str = "",
+    server: str = "",
     token: str | None = None,
     descriptors: int | None = None,
 ) -> AsyncIterator[Gateway]:
-    """`program`: instead of `-m callgate`. `extra`: more of its configuration. `descriptors`: as many as it
-    may open. Ends it at the end, if it still runs."""
+    """`upstream`: of the server `echo`, if there is to be one. `program`: instead of `-m callgate`. `extra`:
+    more of its configuration, `server`: of that section. `descriptors`: as many as it may open. Ends it at
+    the end, if it still runs."""
     config = state / "callgate.toml"
-    server = f"[server]\ntokens = [{json.dumps(token)}]\n" if token else ""
-    config.write_text(f"version = 1\n{server}[mcpServers.echo]\nurl = {json.dumps(upstream)}\n{extra}")
+    tokens = f"tokens = [{json.dumps(token)}]\n" if token else ""
+    echo = f"[mcpServers.echo]\nurl = {json.dumps(upstream)}\n" if upstream else ""
+    config.write_text(f"version = 1\n[server]\n{tokens}{server}\n{echo}{extra}")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
     home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
     arguments = ["serve", "--json", "--port", "0", "--config", str(config), "--state-dir", str(state)]

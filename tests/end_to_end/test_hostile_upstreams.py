@@ -161,7 +161,10 @@ def check(answer: dict[str, Any], expected: str) -> None:
 async def test_one_outcome_for_the_caller_no_effect_on_the_neighbour_and_a_recovery(
     tmp_path: Path, transport: str, steps: Steps, expected: str
 ) -> None:
-    bad, good = Actor("bad", tmp_path, timeout_s=patience_for(expected)), Actor("good", tmp_path)
+    bad, good = (
+        Actor("bad", tmp_path, timeout_s=patience_for(expected)),
+        Actor("good", tmp_path, isolation="shared"),
+    )
     if transport == "http":
         await bad.start_http()
     async with staged(bad, good) as stage:

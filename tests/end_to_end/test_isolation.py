@@ -54,8 +54,8 @@ def ask(method: str, **params: Any) -> dict[str, Any]:
 async def test_a_cancellation_reaches_the_one_server_under_the_id_it_knows(
     tmp_path: Path, era: str, transport: str, path: str
 ) -> None:
-    one = await actor(tmp_path, "one", transport, era)
-    two = await actor(tmp_path, "two", transport, era)
+    one = await actor(tmp_path, "one", transport, era, isolation="shared")
+    two = await actor(tmp_path, "two", transport, era, isolation="shared")
     gate = tmp_path / "gate"
     async with (
         staged(one, two) as stage,
@@ -108,7 +108,7 @@ async def test_a_legacy_client_that_hangs_up_has_not_cancelled(tmp_path: Path) -
 
 
 async def test_a_client_cannot_cancel_the_call_of_another(tmp_path: Path) -> None:
-    one, gate = Actor("one", tmp_path), tmp_path / "gate"
+    one, gate = Actor("one", tmp_path, isolation="shared"), tmp_path / "gate"
     async with staged(one) as stage, stage.client() as client, stage.client() as other:
         call = asyncio.create_task(client.play("one__play", {"wait_file": str(gate)}, FINE, rpc_id=b"5"))
         (heard,) = await until(lambda: one.heard("tools/call"))
@@ -128,7 +128,7 @@ async def test_a_client_cannot_cancel_the_call_of_another(tmp_path: Path) -> Non
 async def test_progress_carries_the_clients_own_token_also_when_two_chose_the_same(
     tmp_path: Path, era: str, transport: str, path: str
 ) -> None:
-    one = await actor(tmp_path, "one", transport, era)
+    one = await actor(tmp_path, "one", transport, era, isolation="shared")
     gate = tmp_path / "gate"
     async with (
         staged(one) as stage,
@@ -250,7 +250,7 @@ async def test_the_server_sees_exactly_what_the_client_declared(
 async def test_clients_without_capabilities_share_a_connection_that_declares_none(
     tmp_path: Path, transport: str
 ) -> None:
-    one = await actor(tmp_path, "one", transport)
+    one = await actor(tmp_path, "one", transport, isolation="shared" if transport == "stdio" else "auto")
     async with staged(one) as stage, stage.client() as first, stage.client("/servers/one/mcp") as second:
         assert text_of(await first.play("one__play", FINE)) == "fine"
         assert text_of(await second.play("play", FINE)) == "fine"
@@ -262,7 +262,7 @@ async def test_clients_without_capabilities_share_a_connection_that_declares_non
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_client_that_declared_nothing_is_never_asked(tmp_path: Path, transport: str) -> None:
     """The connection is shared: whose answer it would be, nobody can say."""
-    one = await actor(tmp_path, "one", transport)
+    one = await actor(tmp_path, "one", transport, isolation="shared")
     async with staged(one) as stage, stage.client() as client, stage.client() as other:
         gate = tmp_path / "gate"
         waiting = asyncio.create_task(other.frames("tools/call", held(gate)))
@@ -318,36 +318,31 @@ async def test_the_child_of_a_session_ends_with_it(tmp_path: Path, how: str) -> 
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-async def test_the_next_client_that_needs_its_own_child_gets_one_that_is_there_already(
+async def test_when_clients_come_often_the_next_one_gets_a_child_that_is_there_already(
     tmp_path: Path, end: str
 ) -> None:
     one = Actor("one", tmp_path)
-    async with staged(one) as stage:
-        async with (
-            stage.client(capabilities={"roots": {}}) as client,
-            stage.client(capabilities={"roots": {}}) as other,
-        ):
-            assert text_of(await client.play("one__play", FINE)) == "fine"
-            await until(lambda: len(one.pids()) == 3)
-            own = one.heard("tools/call")[0]["pid"]
-            (spare,) = set(one.pids()[1:]) - {own}
-            assert spare not in {line["pid"] for line in one.lines() if line["raw"]}, "nobody spoke to it"
-            assert text_of(await other.play("one__play", FINE)) == "fine"
-            assert [call["pid"] for call in one.heard("tools/call")] == [own, spare]
-            await until(lambda: len(one.pids()) == 4)
-            assert all(map(is_alive, one.pids()))
+    async with (
+        staged(one) as stage,
+        stage.client() as first,
+        stage.client() as second,
+        stage.client() as third,
+    ):
+        assert text_of(await first.play("one__play", FINE)) == "fine"
+        assert len(one.pids()) == 2, "one client alone needs no spare"
+        assert text_of(await second.play("one__play", FINE)) == "fine"
+        await until(lambda: len(one.pids()) == 4)
+        used = [call["pid"] for call in one.heard("tools/call")]
+        (spare,) = set(one.pids()[1:]) - set(used)
+        assert spare not in {line["pid"] for line in one.lines() if line["raw"]}, "nobody spoke to it"
+        assert text_of(await third.play("one__play", FINE)) == "fine"
+        assert [call["pid"] for call in one.heard("tools/call")] == [*used, spare]
+        await until(lambda: len(one.pids()) == 5)
+        assert all(map(is_alive, one.pids()))
         if end == "kill":
             stage.process.kill()
             await stage.process.wait()
     await until(lambda: not any(map(is_alive, one.pids())))
-
-
-async def test_a_server_whose_clients_all_share_a_child_has_no_other(tmp_path: Path) -> None:
-    one = Actor("one", tmp_path)
-    async with staged(one) as stage, stage.client() as client, stage.client() as other:
-        for each in (client, other):
-            assert text_of(await each.play("one__play", FINE)) == "fine"
-    assert len(one.pids()) == 1
 
 
 async def test_an_http_session_of_a_client_ends_with_it(tmp_path: Path) -> None:

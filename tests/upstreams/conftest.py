@@ -11,6 +11,7 @@ from callgate.upstreams.warden import Warden
 
 _UNDER_BOTH_LOOPS = (
     "test_child.py",
+    "test_pipe_floods.py",
     "test_spare_child.py",
     "test_warden.py",
     "test_http_client.py",

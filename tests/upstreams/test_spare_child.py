@@ -67,6 +67,12 @@ def keeping(warden: Warden, mark: str) -> Keeping:
     return keep
 
 
+def want(spare: SpareChild) -> None:
+    """Two clients within a minute: more will come."""
+    for _ in range(2):
+        assert spare.take() is None
+
+
 async def waiting_in(spare: SpareChild, other_than: int | None = None) -> int:
     await until(lambda: spare.pid not in (None, other_than))
     assert spare.pid is not None
@@ -84,14 +90,14 @@ async def taken_from(spare: SpareChild, heard: Heard) -> ChildTransport:
 # --- connections of single clients
 
 
-async def test_the_first_connection_starts_its_own_child_and_each_later_one_gets_the_spare(
+async def test_the_first_two_connections_start_their_own_child_and_each_later_one_gets_the_spare(
     warden: Warden, mark: str
 ):
     opener = OwnChildOpener(command_of("echo.py", mark), warden)
     used: list[Transport] = []
     pids: set[int] = set()
     assert not with_argument(mark)
-    for _ in range(3):
+    for number in range(4):
         waiting = opener.spare.pid
         heard = Heard()
         opened = await opener(heard, None)
@@ -105,11 +111,14 @@ async def test_the_first_connection_starts_its_own_child_and_each_later_one_gets
         pids.add(pid)
         opened.transport.send(request(7))
         assert json.loads(await heard.frame())["id"] == 7, "nobody spoke to it before"
-        await waiting_in(opener.spare)
-        assert with_argument(mark) == {*pids, opener.spare.pid}
+        if number == 0:
+            assert with_argument(mark) == pids, "one client alone needs no spare"
+        else:
+            await waiting_in(opener.spare)
+            assert with_argument(mark) == {*pids, opener.spare.pid}
     for transport in used:
         await transport.close()
-    assert len(pids) == 3
+    assert len(pids) == 4
     (spare,) = with_argument(mark)
     await opener.close()
     assert not with_argument(mark)
@@ -137,7 +146,7 @@ async def test_a_wrong_command_fails_for_the_connection_and_not_for_the_spare(wa
 
 async def test_what_a_spare_said_before_it_was_taken_is_received_first(keeping: Keeping, heard: Heard):
     async with keeping("garbage.py") as spare:
-        assert spare.take() is None
+        want(spare)
         await waiting_in(spare)
         child = await taken_from(spare, heard)
         assert [await heard.frame(number) for number in (0, 3)] == [b"Starting server...", b'{"id": 1}']
@@ -157,7 +166,7 @@ async def test_a_chunk_read_before_the_spare_was_paused_is_received_too(warden: 
 
 async def test_a_spare_that_says_more_than_a_pipe_holds_waits_to_be_heard(keeping: Keeping, heard: Heard):
     async with keeping("flood.py", "300000", "stay") as spare:
-        spare.take()
+        want(spare)
         await waiting_in(spare)
         child = spare.take()
         assert child is not None
@@ -171,7 +180,7 @@ async def test_a_spare_that_says_more_than_a_pipe_holds_waits_to_be_heard(keepin
 
 async def test_a_spare_that_dies_after_it_was_taken_is_lost_as_any_child(keeping: Keeping, heard: Heard):
     async with keeping("hanger.py") as spare:
-        spare.take()
+        want(spare)
         pid = await waiting_in(spare)
         child = await taken_from(spare, heard)
         os.kill(pid, signal.SIGKILL)
@@ -190,7 +199,7 @@ async def test_nothing_is_started_before_somebody_asked(keeping: Keeping, mark: 
 
 async def test_a_dead_spare_is_noticed_and_replaced(keeping: Keeping, heard: Heard):
     async with keeping("echo.py") as spare:
-        spare.take()
+        want(spare)
         first = await waiting_in(spare)
         os.kill(first, signal.SIGKILL)
         second = await waiting_in(spare, other_than=first)
@@ -203,7 +212,7 @@ async def test_a_dead_spare_is_noticed_and_replaced(keeping: Keeping, heard: Hea
 async def test_a_spare_that_keeps_dying_is_started_ever_more_seldom(keeping: Keeping, tmp_path: Path):
     starts = tmp_path / "starts"
     async with keeping("short_lived.py", str(starts), patience=SparePatience(first_pause_s=0.05)) as spare:
-        spare.take()
+        want(spare)
         await until(lambda: starts.exists() and len(starts.read_text().splitlines()) >= 5)
     times = [float(line) for line in starts.read_text().splitlines()][:5]
     # A pause begins after the end of one and ends before the start of the next: load only adds to it.
@@ -215,18 +224,18 @@ async def test_a_spare_that_nobody_came_for_is_ended_and_the_next_need_begins_an
     keeping: Keeping, mark: str
 ):
     async with keeping("echo.py", patience=SparePatience(idle_s=2)) as spare:
-        spare.take()
+        want(spare)
         first = await waiting_in(spare)
         await until(lambda: not exists(first))
         await until(lambda: spare.pid is None)
         assert not with_argument(mark)
-        assert spare.take() is None
+        want(spare)
         await waiting_in(spare, other_than=first)
 
 
 async def test_a_stubborn_spare_does_not_survive_a_close(keeping: Keeping, mark: str):
     async with keeping("stubborn.py") as spare:
-        spare.take()
+        want(spare)
         await waiting_in(spare)
         await until(lambda: len(with_argument(mark)) == 1)
         pids = with_argument(mark)
@@ -236,7 +245,7 @@ async def test_a_stubborn_spare_does_not_survive_a_close(keeping: Keeping, mark:
 
 async def test_after_a_close_nothing_is_taken_or_started(keeping: Keeping, mark: str):
     async with keeping("echo.py") as spare:
-        spare.take()
+        want(spare)
         await waiting_in(spare)
         await spare.close()
         await spare.close()
@@ -247,7 +256,18 @@ async def test_after_a_close_nothing_is_taken_or_started(keeping: Keeping, mark:
 
 async def test_a_close_while_the_spare_starts_leaves_no_process(keeping: Keeping, mark: str):
     async with keeping("stubborn.py") as spare:
-        spare.take()
+        want(spare)
         await asyncio.sleep(0)
         await spare.close()
+        assert not with_argument(mark)
+
+
+async def test_a_spare_is_ended_when_no_client_is_left(keeping: Keeping, mark: str):
+    async with keeping("echo.py") as spare:
+        want(spare)
+        first = await waiting_in(spare)
+        spare.rest()
+        await until(lambda: not exists(first))
+        assert spare.take() is None, "and one client alone starts no other"
+        await asyncio.sleep(0)
         assert not with_argument(mark)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.api.about_api import Setup
@@ -50,11 +50,13 @@ from callgate.sql.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child_slots import ChildSlots
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_pool import DEFAULT_LIMITS, PoolLimits
 from callgate.upstreams.http_settings import HttpSettings
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.upstreams.own_lines import OwnPatience
 from callgate.upstreams.warden import Warden
 from callgate.wire.request_table import DEFAULT_TIMEOUT_S
 
@@ -68,11 +70,12 @@ class _Unrecorded:
 
 @dataclass(frozen=True, slots=True)
 class Outward:
-    """What all upstreams share: the guard of their processes, and the pool of their connections."""
+    """What all upstreams share: the guard and the number of their processes, the pool of connections."""
 
     warden: Warden
     client: HttpClient
     redact: Callable[[str], str]  # what is told of their refusals
+    slots: ChildSlots = field(default_factory=ChildSlots)
 
     async def close(self) -> None:
         await self.client.close()
@@ -138,7 +141,12 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
         raise ConfigProblems(problems)
     redact = redact_all(config)
     upstreams = open_sources(config)
-    outward = Outward(Warden(), HttpClient(limits=_pool_limits(config, descriptors)), redact)
+    outward = Outward(
+        Warden(),
+        HttpClient(limits=_pool_limits(config, descriptors)),
+        redact,
+        ChildSlots(config.server.max_children),
+    )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
         for name, spec in config.mcp_servers.items()
@@ -286,7 +294,11 @@ def make_state_folder(config: Config) -> Path:
 
 
 def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
-    return McpUpstream(plan_of(name, spec, server, outward))
+    plan = plan_of(name, spec, server, outward)
+    upstream = McpUpstream(plan)
+    if plan.own_opener is not None:
+        outward.slots.ask_first(upstream.expendable)
+    return upstream
 
 
 def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
@@ -294,8 +306,9 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         command = ChildCommand(name, spec.command, spec.args, env, spec.cwd)
+        outward.slots.reserve()
         opener = child_opener(command, outward.warden)
-        own_opener = OwnChildOpener(command, outward.warden)
+        own_opener = OwnChildOpener(command, outward.warden, outward.slots)
     else:
         assert spec.url is not None
         headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
@@ -311,6 +324,8 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         own_opener=own_opener,
         call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
         title=spec.title,
+        start_timeout_s=spec.start_limit_s,
+        own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
     )
 
 

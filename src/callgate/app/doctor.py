@@ -16,6 +16,7 @@ from callgate.config.specs import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError, SourceError
 from callgate.model.exchange import Hop
+from callgate.model.health import State
 from callgate.model.identity import LOCAL
 from callgate.model.offers import Kind
 from callgate.model.reply import Reply
@@ -132,7 +133,12 @@ async def _examine_server(upstream: Upstream, reading: Reading) -> Diagnosis:
     except CallgateError as error:
         return replace(blank, findings=(Finding("problem", error.message, error.hint),))
     except TimeoutError:
-        return replace(blank, findings=(_too_slow(),))
+        health = upstream.health()
+        if health.state is not State.STARTING:
+            return replace(blank, findings=(_too_slow(),))
+        text = f"It is not up after {_PATIENCE_S:g} s: {health.detail}."
+        advice = "The gateway waits for it; a download is there the next time."
+        return replace(blank, findings=(Finding("warning", text, advice),))
     version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
     return replace(blank, reachable=True, version=version, findings=tuple(findings))
 

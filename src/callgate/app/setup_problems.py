@@ -11,3 +11,15 @@ from callgate.config.specs import Config
 def setup_problems(config: Config) -> Iterator[Problem]:
     yield from tool_problems(config)
     yield from otel_problems(config)
+    yield from _child_problems(config)
+
+
+def _child_problems(config: Config) -> Iterator[Problem]:
+    """Each program has a process from the start; none of them could be left out for another."""
+    programs = sum(
+        1 for spec in config.mcp_servers.values() if spec.command is not None and not spec.disabled
+    )
+    limit = config.server.max_children
+    if programs > limit:
+        text = f"{programs} servers are programs, and only {limit} processes may run"
+        yield Problem("server.max_children", text, f"Write max_children = {2 * programs} or more.")

@@ -78,6 +78,10 @@ class McpServerSpec(Spec):
     tools: ServerToolsSpec = Field(
         default_factory=ServerToolsSpec, description="Which of its tools are offered, and their time limits."
     )
+    start_timeout_s: Seconds | None = Field(
+        default=None,
+        description="Seconds until it has answered initialize: 120 for a program, 10 for a url if unset.",
+    )
     isolation: Literal["auto", "shared", "session"] = Field(
         default="auto", description="One connection for all sessions, one for each, or what suits the server."
     )
@@ -87,6 +91,11 @@ class McpServerSpec(Spec):
     redact_patterns: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; what they match is never recorded of this server."
     )
+
+    @property
+    def start_limit_s(self) -> float:
+        """A program may have to be downloaded first; a server at an address is there or not."""
+        return self.start_timeout_s or (120.0 if self.command is not None else 10.0)
 
     @property
     def kind(self) -> TransportKind:

@@ -121,6 +121,18 @@ class ServerSpec(Spec):
         ge=1,
         description="Most client connections at once; fewer where the limit of open files is low.",
     )
+    max_children: Count = Field(
+        default=100,
+        description="Most processes of stdio servers at once, the shared one of each server included.",
+    )
+    child_grace_s: Seconds = Field(
+        default=10.0,
+        description="How long a client's own process is kept after the client has left.",
+    )
+    child_idle_s: Seconds = Field(
+        default=300.0,
+        description="The same for a client that keeps no stream open: after its last request.",
+    )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
     tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
     max_offers: Count = Field(

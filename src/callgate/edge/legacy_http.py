@@ -5,6 +5,7 @@ when its connection ends: a disconnect is not a cancellation. (2025-11-25, basic
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -85,7 +86,16 @@ class LegacyHttp:
             raise CallerError(
                 CALLER_CONFLICT, "This stream is already open", hint="A session has one GET stream at a time"
             )
-        await _serve(http_session, stream, responder, after)
+        if stream is not http_session.get_stream:
+            await _serve(http_session, stream, responder, after)
+            return
+        # A client keeps this one open for as long as it is there: many leave without a DELETE.
+        presence = http_session.session.presence
+        presence.joined()
+        try:
+            await _serve(http_session, stream, responder, after)
+        finally:
+            presence.left(time.time())
 
     def delete(self, visit: Visit, responder: Responder) -> None:
         self._answerer.end_session(self._session_of(visit).session)

@@ -5,6 +5,7 @@
 
 import asyncio
 import logging
+import time
 from contextlib import aclosing, suppress
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL
+from callgate.model.presence import Presence
 from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
@@ -59,6 +61,7 @@ class StreamClient:
         self._refusals = Refusals(sink, answerer.server_of)
         self._conversation = Conversation()
         self._session: Session | None = None
+        self._presence = Presence()
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._room = asyncio.Semaphore(_MAX_OPEN)
         self._questions = Questions()
@@ -67,6 +70,7 @@ class StreamClient:
 
     async def run(self) -> None:
         """Until the client closes its side, or is gone."""
+        self._presence.joined()
         try:
             while data := await self._stream.read():
                 try:
@@ -107,6 +111,7 @@ class StreamClient:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._presence.left(time.time())
         if self._session is not None:
             self._answerer.end_session(self._session)
 
@@ -192,4 +197,5 @@ class StreamClient:
             transport="stdio",
             client=name_client({}, envelope, None),
             session=self._session if envelope.era == "legacy" else None,
+            presence=self._presence,
         )

@@ -234,6 +234,9 @@ UPSTREAM_EXITED = _code("upstream.exited", "The server's process ended", rpc=-31
 UPSTREAM_TIMEOUT = _code(
     "upstream.timeout", "The server did not answer in time", rpc=-31504, http=504, exit_code=5
 )
+UPSTREAM_STARTING = _code(
+    "upstream.starting", "The server is still starting", rpc=-31503, http=503, exit_code=5
+)
 UPSTREAM_BUSY = _code(
     "upstream.busy", "The server takes no more requests at the moment", rpc=-31503, http=503, exit_code=5
 )

@@ -14,6 +14,7 @@ import msgspec
 
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
+from callgate.model.presence import Presence
 from callgate.model.session import Session
 from callgate.model.trace import Trace
 
@@ -51,6 +52,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     workspace: str | None = None
     headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded
     exchange_id: str | None = None  # chosen by a caller of our own, who wants to find it again
+    presence: Presence | None = None  # of the stream it came on, where one stream is one client
 
 
 class StatementFacts(msgspec.Struct, frozen=True):

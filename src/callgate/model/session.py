@@ -1,9 +1,10 @@
 """*Our* grouping of one client's exchanges; not the protocol's session, which modern MCP no longer has."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.identity import Principal
+from callgate.model.presence import Presence
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class Session:
     # The `Mcp-Session-Id` we minted, for legacy HTTP only. A secret: never shown, never recorded.
     handshake_id: str | None = None
     ended_at: float | None = None
+    presence: Presence = field(default_factory=Presence)
 
     @property
     def era(self) -> Era:

@@ -4,7 +4,7 @@ Rules
 1. Legacy: one session per handshake; it lives until the client ends it, its stream closes, or (HTTP) it was
    idle for a day.
 2. Modern (and anything before a handshake): principal, client and workspace make the session; a gap of more
-   than `gap_s` begins a new one. Two principals never share one.
+   than `gap_s` begins a new one. Two principals never share one, nor do two pipes: each is one client.
 3. Opening and closing are each said once, through `on_event`.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from callgate.model.events import SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
+from callgate.model.presence import Presence
 from callgate.model.session import Session
 
 # Clients that crash never send DELETE; without an end their sessions would pile up.
@@ -22,7 +23,7 @@ LEGACY_IDLE_S = 24 * 3600.0
 # Of one principal. Whoever opens more is no person with agents; the ones that were idle longest end first.
 _MAX_SESSIONS = 2_000
 
-_Key = tuple[str | None, str | None, str | None, str, str | None]
+_Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None]
 
 
 class SessionBook:
@@ -82,6 +83,7 @@ class SessionBook:
             arrival.workspace,
             arrival.transport,
             arrival.target,
+            arrival.presence,
         )
         session = book.get(key)
         if session is None:
@@ -100,6 +102,7 @@ class SessionBook:
             workspace=arrival.workspace,
             target=arrival.target,
             handshake_id=handshake_id,
+            presence=arrival.presence or Presence(),
         )
         self._on_event(SessionOpened(session))
         return session

@@ -17,7 +17,9 @@ class StateHistory:
     def look(self, health: Health, now_s: float) -> Health:
         if health.state is not self._state:
             self._state, self._since = health.state, now_s
-        if health.state is State.DOWN:
+        if health.last_failure is not None:  # it knows better than we, who only look now and then
+            self._failure = health.last_failure
+        elif health.state is State.DOWN:
             last = self._failure
             if last is None or last.message != health.detail or last.at < self._since:
                 self._failure = Failure(now_s, health.detail, health.error_code)

@@ -106,7 +106,7 @@ class CallOnLine:
         """A call that may be asked something where questions carry no address: see `own_lines`, rule 3."""
         turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
         try:
-            introduction = await turn.line.link.until_ready(timeout_s)
+            introduction = await own.until_ready(turn.line, timeout_s)
             call = CallOnLine(turn.line, introduction, self._levels, is_shared=False)
             async with aclosing(call.any(hop, asker)) as items:
                 async for item in items:
@@ -143,8 +143,9 @@ class CallOnLine:
                 check_level(level)
                 self._levels.set(session_id, level)
                 return Reply(result=b"{}")
-            case "logging/setLevel" if self._is_shared:
-                reply = await self._line.set_level(hop.params)
+            case "logging/setLevel":
+                set_level = self._line.set_level if self._is_shared else self._line.pass_level
+                reply = await set_level(hop.params)
                 if reply.fault is None:
                     self._levels.set(session_id, level_in(hop.params))
                 return reply

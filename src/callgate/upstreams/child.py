@@ -10,10 +10,16 @@ import os
 import signal
 from typing import Final
 
-from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
+from callgate.model.error_codes import (
+    UPSTREAM_BUSY,
+    UPSTREAM_EXITED,
+    UPSTREAM_TOO_LARGE,
+    UPSTREAM_UNAVAILABLE,
+)
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.child_command import ChildCommand, environment_of, start_failure
 from callgate.upstreams.child_process import ChildPatience, ChildProcess
+from callgate.upstreams.child_slots import ChildSlots
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.stderr_tail import StderrTail
 from callgate.upstreams.transport import Outgoing, Receiver
@@ -40,12 +46,15 @@ class ChildTransport(OneStream):
         *,
         warden: Warden | None = None,
         patience: ChildPatience | None = None,
+        slots: ChildSlots | None = None,
     ) -> None:
-        """Without a receiver it is to be a spare: see `warm_up`."""
+        """Without a receiver it is to be a spare: see `warm_up`. Without slots it has one already."""
         super().__init__(self.pause_reading, self.resume_reading)
         self._command = command
         self._receiver = receiver
         self._process = ChildProcess(self, patience or ChildPatience(), warden)
+        self._slots = slots
+        self._has_slot = False
         self._splitter = LineSplitter()
         self._stderr = StderrTail()
         self._unsent: list[bytes] = []
@@ -56,7 +65,14 @@ class ChildTransport(OneStream):
         self._silent = False  # the receiver hears nothing more: we close, or `lost` was said
 
     async def warm_up(self) -> None:
-        """Start the process as a spare: not spoken to, and what it says waits. Raises as `start` does."""
+        """Start the process as a spare: not spoken to, and what it says waits. Raises as `start` does.
+
+        Nothing is ended to make room for it.
+        """
+        if self._slots is not None:
+            if not self._slots.take_free():
+                raise UpstreamError(UPSTREAM_BUSY, f"There is no room for a spare of {self._command.name}")
+            self._has_slot = True
         self.pause_reading()
         await self.start()
         self._is_warm = True
@@ -75,10 +91,19 @@ class ChildTransport(OneStream):
         if self._started or self._silent:
             raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was started or closed before")
         self._started = True
+        if self._slots is not None and not self._has_slot:
+            await self._slots.take()
+            self._has_slot = True
+            if self._silent:  # closed while it waited
+                self._give_slot_back()
+                raise UpstreamError(
+                    UPSTREAM_UNAVAILABLE, f"{self._command.name} was closed before it started"
+                )
         environment = environment_of(self._command, os.environ)
         try:
             await self._process.spawn(self._command, environment)
         except (OSError, ValueError) as failure:
+            self._give_slot_back()
             raise start_failure(self._command, failure, environment.get("PATH")) from failure
         if self._process.is_closing:
             raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was closed while it started")
@@ -145,7 +170,13 @@ class ChildTransport(OneStream):
     def stderr_data(self, data: bytes) -> None:
         self._stderr.feed(data)
 
+    def _give_slot_back(self) -> None:
+        if self._slots is not None and self._has_slot:
+            self._has_slot = False
+            self._slots.give_back()
+
     def gone(self, returncode: int | None, stopped: bool) -> None:
+        self._give_slot_back()
         if returncode is None:
             how = "could not be killed"
         elif stopped:

@@ -27,6 +27,7 @@ from typing import IO, Protocol, cast
 
 from callgate.upstreams.child_command import ChildCommand
 from callgate.upstreams.exit_watch import watch_exit
+from callgate.upstreams.fair_reading import BULK_BYTES, FairReading
 from callgate.upstreams.warden import Warden, signal_group
 
 
@@ -66,7 +67,6 @@ class ChildProcess:
         self._stdout = _Pipe(self._pipe_lost, owner.stdout_data)
         self._stderr = _Pipe(self._settle, owner.stderr_data)
         self._connected = False  # all three pipes, so that a stage may begin
-        self._reading_paused = False
         self.exited = asyncio.Event()  # of the process alone: its pipes may hold more
         self._closing = False
         self._ending = False  # one of the stages above is under way
@@ -119,16 +119,10 @@ class ChildProcess:
             self._stdin.writing.write(data)
 
     def pause_reading(self) -> None:
-        if not self._reading_paused:
-            self._reading_paused = True
-            if self._stdout.is_open:
-                self._stdout.reading.pause_reading()
+        self._stdout.reading.pause()
 
     def resume_reading(self) -> None:
-        if self._reading_paused:
-            self._reading_paused = False
-            if self._stdout.is_open:
-                self._stdout.reading.resume_reading()
+        self._stdout.reading.resume()
 
     async def close(self) -> None:
         self._begin_close()
@@ -149,8 +143,8 @@ class ChildProcess:
             raise
         finally:
             self._connected = True
-        if self._reading_paused and self._stdout.is_open:
-            self._stdout.reading.pause_reading()
+        for pipe in (self._stdout, self._stderr):
+            pipe.read_fairly()
         if self._closing:  # it was closed while it started
             self._end()
         self._settle()
@@ -229,7 +223,7 @@ class ChildProcess:
 
     def _cut(self) -> None:
         """Whoever holds the pipes now left the group, or SIGKILL does not end the process (a dead disk)."""
-        if self._reading_paused:  # or only the owner is behind: what is left in the pipe is its due
+        if self._stdout.reading.is_paused:  # or only the owner is behind: what is left in the pipe is its due
             self._next(self._patience.drain_s, self._cut)
             return
         self._stdout.close()
@@ -257,6 +251,7 @@ class _Pipe(asyncio.Protocol):
         self._lost = lost
         self._data = data
         self._transport: asyncio.BaseTransport | None = None
+        self.reading = FairReading()
         self.is_full = False
 
     @property
@@ -264,12 +259,13 @@ class _Pipe(asyncio.Protocol):
         return self._transport is not None
 
     @property
-    def reading(self) -> asyncio.ReadTransport:
-        return cast(asyncio.ReadTransport, self._transport)
-
-    @property
     def writing(self) -> asyncio.WriteTransport:
         return cast(asyncio.WriteTransport, self._transport)
+
+    def read_fairly(self) -> None:
+        """Once it is connected: uvloop undoes a pause in `connection_made`."""
+        if self._transport is not None:
+            self.reading.use(cast(asyncio.ReadTransport, self._transport))
 
     def close(self) -> None:
         if self._transport is not None:
@@ -279,11 +275,14 @@ class _Pipe(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        if len(data) >= BULK_BYTES:
+            self.reading.let_others_go_first()
         if self._data is not None:
             self._data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self.reading.end()
         self._lost()
 
     def pause_writing(self) -> None:

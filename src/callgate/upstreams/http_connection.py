@@ -21,13 +21,11 @@ import httptools
 
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
+from callgate.upstreams.fair_reading import BULK_BYTES, FairReading
 from callgate.upstreams.http_exchange import HttpExchange, RawHeaders, header_of
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.
 MAX_HEAD_BYTES = 64 * 1024
-# uvloop reads one socket up to 32 times before it looks at another: 8 MB of a flood. Who brings as much as
-# this at once waits for one turn of the loop: one server's flood costs the others a read, not a second.
-_BULK_BYTES = 64 * 1024
 # A silent peer behind a dead network is noticed within two minutes, on streams that are quiet for hours.
 _KEEP_ALIVE_IDLE_S, _KEEP_ALIVE_INTERVAL_S, _KEEP_ALIVE_PROBES = 60, 20, 3
 
@@ -52,8 +50,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: HttpExchange | None = None
         self._headers: RawHeaders = []
-        self._is_paused = False
-        self._is_yielding = False
+        self._reading = FairReading()
         self._has_served = False  # an answer came on it before: the peer may close it at any time
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
@@ -74,6 +71,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._reading.use(self._transport)
         sock: Any = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -89,8 +87,8 @@ class HttpConnection(asyncio.Protocol):
         self._answer_bytes += len(data)
         if self._head_done:
             self._quiet_bytes += len(data)
-        if len(data) >= _BULK_BYTES:
-            self._let_others_go_first()
+        if len(data) >= BULK_BYTES:
+            self._reading.let_others_go_first()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as problem:
@@ -118,6 +116,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._reading.end()
         self._end(exc)
         self._owner.gone(self)
 
@@ -149,29 +148,10 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
 
     def pause(self) -> None:
-        if self._transport is not None and not self._is_paused:
-            self._is_paused = True
-            if not self._is_yielding:
-                self._transport.pause_reading()
+        self._reading.pause()
 
     def resume(self) -> None:
-        if self._transport is not None and self._is_paused:
-            self._is_paused = False
-            if not self._is_yielding:
-                self._transport.resume_reading()
-
-    def _let_others_go_first(self) -> None:
-        """Reads on in the next turn of the loop."""
-        if self._transport is not None and not self._is_yielding:
-            self._is_yielding = True
-            if not self._is_paused:
-                self._transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._go_on)
-
-    def _go_on(self) -> None:
-        self._is_yielding = False
-        if self._transport is not None and not self._is_paused and not self._transport.is_closing():
-            self._transport.resume_reading()
+        self._reading.resume()
 
     # ---- reading: httptools calls the on_ methods
 

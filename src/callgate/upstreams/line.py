@@ -5,7 +5,7 @@ restart of the server the level is set again, and what is watched asked for agai
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
@@ -48,6 +48,8 @@ class Line:
         self.turn = asyncio.Lock()
         self.parked = 0  # calls that wait for a person
         self.call_limits = plan.call_limits
+        self.is_moved_in = False  # what its one client asked of shared lines before was taken over
+        self.users = 0  # requests that were given this line, and may not have asked yet
         self.link = Link(plan, self._heard, self._changed)
         self._listening = Listening(self.link, self._heard)
         self.watches = Watches(self._ask, self._listening.watch, lambda: self.era is Era.MODERN)
@@ -57,10 +59,16 @@ class Line:
         return self.link.introduction.era if self.link.introduction is not None else None
 
     @property
+    def is_busy(self) -> bool:
+        """It is starting for somebody, something is under way on it, or a modern client listens."""
+        link = self.link
+        is_asked = link.in_flight > int(self._listening.is_open)
+        return bool(is_asked or self.turn.locked() or self.users or self._listeners or link.starting_s)
+
+    @property
     def is_idle(self) -> bool:
         """Nothing is under way, nobody listens."""
-        is_used = self.link.in_flight or self.turn.locked() or self._listeners
-        return not is_used and self.watches.is_empty
+        return not self.is_busy and self.watches.is_empty
 
     async def close(self) -> None:
         for queue in self._listeners:
@@ -130,6 +138,23 @@ class Line:
         if known and reply.fault is None:
             self._level = level
         return reply
+
+    async def pass_level(self, params: bytes) -> Reply:
+        """`logging/setLevel` of the one client that the line serves. Raises UpstreamError."""
+        reply = await self._ask("logging/setLevel", params)
+        if reply.fault is None:
+            self._level = level_in(params)
+        return reply
+
+    async def take_over(self, who: str, level: str | None, others: Iterable["Line"]) -> None:
+        """The line is `who`'s from now on: what it asked of lines that it shared is asked here instead."""
+        with suppress(UpstreamError):
+            if level is not None and self._has_log and self.era is Era.LEGACY:
+                await self.pass_level(msgspec.json.encode({"level": level}))
+            for other in others:
+                for uri in other.watches.of(who):
+                    await self.watches.add(msgspec.json.encode({"uri": uri}), who)
+                other.forget(who)
 
     async def show(self, level: str) -> None:
         """See to it that messages of this level are sent; a server without a log sends none."""

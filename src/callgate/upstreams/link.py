@@ -6,12 +6,14 @@ how hands are shaken `shake_hands`', and what moves the bytes is a transport.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_TIMEOUT
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
+from callgate.model.health import Failure
 from callgate.model.reply import Answer, Item, Unasked, Unpassed
 from callgate.upstreams.call import Call
 from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
@@ -20,6 +22,7 @@ from callgate.upstreams.shake_hands import shake_hands
 from callgate.upstreams.traffic import Traffic
 from callgate.upstreams.transport import Opener, Transport
 from callgate.wire.connection_errors import copy_of
+from callgate.wire.request_table import START_TIMEOUT_S
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +42,7 @@ class LinkPlan:
     timeout_s: float
     answer_timeout_s: float = 600.0  # how long a person may think about a question of the server's
     call_limits: CallLimits = DEFAULT_LIMITS
+    start_timeout_s: float = START_TIMEOUT_S  # until it has answered `initialize`
 
 
 class Link:
@@ -62,13 +66,25 @@ class Link:
         self._closing = False
         self.attempted = asyncio.Event()
         self.used_at = self._loop.time()
-        self.introduction: Introduction | None = None
+        self.introduction: Introduction | None = None  # the last one
+        self.ready: Introduction | None = None  # the same while it is up
         self.error: UpstreamError | None = None
+        self.last_failure: Failure | None = None
+        self._started_at: float | None = None
         self._life = asyncio.create_task(self._live())
 
     @property
     def is_ready(self) -> bool:
         return self._traffic.is_ready
+
+    @property
+    def starting_s(self) -> float | None:
+        """For how long it has been starting; None when it is not."""
+        return None if self._started_at is None else self._loop.time() - self._started_at
+
+    @property
+    def start_timeout_s(self) -> float:
+        return self._plan.start_timeout_s
 
     @property
     def state(self) -> str:
@@ -109,11 +125,18 @@ class Link:
             try:
                 await asyncio.wait_for(self.attempted.wait(), timeout_s)
             except TimeoutError as problem:
-                text = f"{self._plan.name} was not ready within {timeout_s:g} s"
-                raise UpstreamError(UPSTREAM_TIMEOUT, text) from problem
+                raise self._still_starting(timeout_s) from problem
         if self.introduction is None or not self.is_ready:
             raise copy_of(self.error or UpstreamError(UPSTREAM_FAILED, f"{self._plan.name} is not ready"))
         return self.introduction
+
+    def _still_starting(self, waited_s: float) -> UpstreamError:
+        since = f"for {self.starting_s:.0f} s" if self.starting_s is not None else "again"
+        text = f"{self._plan.name} is still starting ({since}); this request waited {waited_s:g} s for it"
+        said = self.stderr_tail[-1:]
+        last = f" Its last line on stderr: {said[0]}" if said else ""
+        hint = f"Try again in a moment: it has {self._plan.start_timeout_s:g} s (start_timeout_s).{last}"
+        return UpstreamError(UPSTREAM_STARTING, text, hint=hint)
 
     async def close(self) -> None:
         self._closing = True
@@ -134,7 +157,9 @@ class Link:
                 await self._live_once()
             except Exception:  # noqa: BLE001 - a bug of ours must not end the upstream for good
                 _log.exception("connecting to %s failed", self._plan.name)
+                self._started_at = None
                 self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
+                self.attempted.set()
             retry_at = self._traffic.connection.retry_at()
             if retry_at is not None:
                 await asyncio.sleep(max(0.0, retry_at - self._loop.time()))
@@ -143,9 +168,11 @@ class Link:
     async def _live_once(self) -> None:
         self._gone.clear()
         self.attempted.clear()
+        self._started_at = self._loop.time()
         try:
             await self._start()
         except UpstreamError as error:
+            self._started_at = None
             # Some legacy servers end when they are asked anything before `initialize`. And what was true
             # of a server that is gone need not be true of the one that comes back.
             self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
@@ -153,14 +180,17 @@ class Link:
                 not self._gone.is_set()
             ):  # else the transport has told the cause, and this only follows from it
                 self._lose(error)
-        else:
-            self.error = None
-            self._on_state(True)
             self.attempted.set()
+        else:
+            self._started_at = None
+            if not self._gone.is_set():
+                self.error = None
+                self.ready = self.introduction
+                self.attempted.set()
+            self._on_state(True)
             await self._gone.wait()
             self._on_state(False)
         finally:
-            self.attempted.set()
             if self._transport is not None:
                 await self._transport.close()
 
@@ -171,16 +201,22 @@ class Link:
         self._traffic.use(opened)
         await opened.transport.start()
         self._traffic.connection.opened()
-        self.introduction = await shake_hands(self._plan.name, self._plan.client, opened, self._ask_handshake)
+        self.introduction = await shake_hands(
+            self._plan.name, self._plan.client, opened, self._ask_handshake, self._plan.start_timeout_s
+        )
         self._era = self.introduction.era
         self._traffic.ready()
 
     async def _ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
-        self._is_probing = method == "server/discover"
-        return await self._traffic.ask_handshake(method, params, timeout_s)
+        # Until it is answered: a server that is slow to start reads it, and perhaps ends, only later.
+        self._is_probing = self._is_probing or method == "server/discover"
+        answer = await self._traffic.ask_handshake(method, params, timeout_s)
+        self._is_probing = False
+        return answer
 
     def _lose(self, error: UpstreamError) -> None:
         self.error = error
+        self.last_failure = Failure(time.time(), error.message, error.code.code)
         self._traffic.lost(error)
 
     # ---- Receiver
@@ -213,6 +249,10 @@ class Link:
 
     def lost(self, error: UpstreamError) -> None:
         now = self._loop.time()
+        if self.ready is not None:
+            # Who asks from now on waits for the next attempt, which is a second away: see `until_ready`.
+            self.ready = None
+            self.attempted.clear()
         if error.code is UPSTREAM_SESSION_LOST and now - self._session_lost_at >= _SESSION_PATIENCE_S:
             self._session_lost_at = now
             self.error = error

@@ -62,6 +62,11 @@ class Listening:
                 self._end(before)
         return granted
 
+    @property
+    def is_open(self) -> bool:
+        """A request of our own is, or is about to be, under way on the link."""
+        return self._task is not None and not self._task.done()
+
     def stop(self) -> None:
         if self._task is not None:
             self._end(self._task)

@@ -3,8 +3,10 @@
 Rules (protocol.md, "Isolation of legacy upstreams", "The bridge")
 1. The first line finds out the era and is shared. A modern server needs no other for a modern client:
    requests carry all they need.
-2. At a legacy server, clients that declare no sampling, elicitation or roots share a line; one that
-   declares any gets its own (`own_lines`). `shared` and `session` force it either way.
+2. What a process remembers belongs to one client: the first `tools/call` of a session on a stdio server opens
+   a line of its own, and from then on all its requests go there (`own_lines`). At a legacy server over HTTP
+   only clients that declare sampling, elicitation or roots get one, from their first call on. `shared` and
+   `session` force it either way.
 3. A legacy client of a server that speaks both eras gets a legacy line. Where the server refuses that, and
    for a modern client of a legacy server, the eras are bridged: `call_on_line` says how.
 """
@@ -25,14 +27,16 @@ from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
+from callgate.upstreams.child_slots import Expendable
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.link import LinkPlan
 from callgate.upstreams.log_levels import MESSAGE, LogLevels
-from callgate.upstreams.own_lines import OwnLines
+from callgate.upstreams.own_lines import OwnLines, OwnPatience
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions
 from callgate.wire.input_required import ROUND_TRIP_METHODS
+from callgate.wire.request_table import START_TIMEOUT_S
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = frozenset(
@@ -41,6 +45,9 @@ _SPECIAL_METHODS = frozenset(
 # A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
 # Matrix").
 _REFUSING_STATUSES = frozenset({400, 404, 405})
+_ROOTS_CHANGED = "notifications/roots/list_changed"
+# One that ends at once again and again is down, not starting.
+_SURELY_STARTING_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ class McpUpstreamPlan:
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
     call_limits: CallLimits = DEFAULT_LIMITS
     title: str | None = None  # what people call it, where that is not its name
+    start_timeout_s: float = START_TIMEOUT_S
+    own_patience: OwnPatience | None = None
 
 
 class McpUpstream:
@@ -60,9 +69,17 @@ class McpUpstream:
 
     def __init__(self, plan: McpUpstreamPlan) -> None:
         self._plan = plan
+        self._loop = asyncio.get_running_loop()
         self._listener: Callable[[News], None] = lambda news: None
         self._levels = LogLevels()
-        self._own = OwnLines(plan.name, plan.isolation == "session", self._open_own)
+        self._is_process = plan.own_opener is not None
+        self._own = OwnLines(
+            plan.name,
+            plan.isolation == "session",
+            self._open_own,
+            plan.own_patience,
+            plan.own_opener.rest if plan.own_opener is not None else lambda: None,
+        )
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
         self._first = self._open(None, None, None)
@@ -79,16 +96,30 @@ class McpUpstream:
         return frozenset()
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        introduction = self._first.link.introduction
-        # What nearly every call needs: the shared line is up and speaks the client's era. One generator less.
-        if (
-            introduction is not None
-            and introduction.era is asker.envelope.era
-            and hop.method not in _SPECIAL_METHODS
-            and not self._needs_own(_client(asker), introduction.era)
-        ):
-            return CallOnLine(self._first, introduction, self._levels).plain(hop, asker)
+        line = self._line_at_hand(hop.method, asker)
+        if line is not None and (introduction := line.link.ready) is not None:
+            return CallOnLine(line, introduction, self._levels).plain(hop, asker)
         return self._find_and_ask(hop, asker)
+
+    def _line_at_hand(self, method: str, asker: Asker) -> Line | None:
+        """What nearly every call needs: a line that is up and speaks the client's era. One generator less."""
+        introduction = self._first.link.ready
+        if introduction is None or introduction.era is not asker.envelope.era or method in _SPECIAL_METHODS:
+            return None
+        client = _client(asker)
+        if not self._isolates(client, introduction.era):
+            return self._first
+        if method in LIST_METHODS:
+            return None
+        line = self._own.find(client, asker.session)
+        if line is None or line.era is not client.era or self._takes_turns(line, asker, method):
+            return None
+        line.link.used_at = self._loop.time()
+        return line
+
+    def expendable(self) -> list[Expendable]:
+        """Processes that could be done without at the moment: see `child_slots`."""
+        return self._own.expendable()
 
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction
@@ -99,7 +130,8 @@ class McpUpstream:
         if not lines and session.target == self.name:  # everything of a direct client's passes
             lines = [self._shared_legacy or self._first]
         for line in lines:
-            if line.era is session.era:  # no notification of a client's is left in the modern era
+            # No notification of a client's is left in the modern era, and a shared line declared no roots.
+            if line.era is session.era and not (line.link.is_shared and method == _ROOTS_CHANGED):
                 line.link.tell(method, params)
 
     def hear(self, listener: Callable[[News], None]) -> None:
@@ -132,21 +164,31 @@ class McpUpstream:
                 version=met and met.server_version,
                 stderr_tail=tuple(up.stderr_tail),
                 protocol=met and met.revision,
+                last_failure=self._first.link.last_failure,
                 title=self._plan.title,
             )
         first = self._first.link
-        error = first.error
-        if error is None:
-            return Health(self.name, "mcp", State.STARTING, "connecting", title=self._plan.title)
-        last = first.stderr_tail[-1:]
-        detail = f"{error.message} (stderr: {last[0]})" if last and not error.hint else error.message
+        error, tail = first.error, tuple(first.stderr_tail)
+        said = f" (stderr: {tail[-1]})" if tail else ""
+        if error is None or (first.starting_s or 0.0) >= _SURELY_STARTING_S:
+            detail = f"starting; it has {first.start_timeout_s:g} s to answer{said}"
+            return Health(
+                self.name,
+                "mcp",
+                State.STARTING,
+                detail,
+                stderr_tail=tail,
+                last_failure=first.last_failure,
+                title=self._plan.title,
+            )
         return Health(
             self.name,
             "mcp",
             State.DOWN,
-            detail,
+            error.message if error.hint else error.message + said,
             error.code.code,
-            stderr_tail=tuple(first.stderr_tail),
+            stderr_tail=tail,
+            last_failure=first.last_failure,
             title=self._plan.title,
         )
 
@@ -159,8 +201,19 @@ class McpUpstream:
 
     async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         line = await self._line_for(asker, hop.method)
-        introduction = line.link.introduction
-        if introduction is None or hop.method == "initialize":
+        line.users += 1
+        try:
+            async with aclosing(self._ask_on(line, hop, asker)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            line.users -= 1
+            if line.link.introduction is not None:
+                note_version(hop, line.link.introduction)
+
+    async def _ask_on(self, line: Line, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        introduction = line.link.ready
+        if introduction is None:
             introduction = await line.link.until_ready(self._plan.timeout_s)
         call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
         if self._takes_turns(line, asker, hop.method):
@@ -168,13 +221,9 @@ class McpUpstream:
             asked = call.in_turn(hop, asker, self._own, self._plan.call_limits.timeout_s)
         else:
             asked = call.any(hop, asker)
-        try:
-            async with aclosing(asked) as items:
-                async for item in items:
-                    yield item
-        finally:
-            if line.link.introduction is not None:
-                note_version(hop, line.link.introduction)
+        async with aclosing(asked) as items:
+            async for item in items:
+                yield item
 
     def _shared(self) -> list[Line]:
         return [line for line in (self._first, self._shared_legacy) if line is not None]
@@ -183,22 +232,26 @@ class McpUpstream:
         return [*self._shared(), *self._own.all()]
 
     def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
-        own_opener = self._plan.own_opener if client is not None else None
+        is_first = era is None
+        opener, own_opener = self._plan.opener, self._plan.own_opener
+        if own_opener is not None and not is_first:
+            opener = own_opener.fresh if client is None else own_opener
         plan = LinkPlan(
             self.name,
-            own_opener or self._plan.opener,
+            opener,
             era,
             client,
             self._plan.timeout_s,
             self._plan.answer_timeout_s,
             self._plan.call_limits,
+            self._plan.start_timeout_s,
         )
 
         def on_heard(item: Unasked | Unpassed) -> None:
             wanted_by = self._wanted_by(item) if session_id is None else ()
             self._listener(Heard(self.name, session_id, item, wanted_by))
 
-        return Line(plan, on_heard, self._first_changed if era is None else lambda is_up: None)
+        return Line(plan, on_heard, self._first_changed if is_first else lambda is_up: None)
 
     def _wanted_by(self, item: Unasked | Unpassed) -> tuple[str, ...]:
         """Who set a level for this message of a shared line's log, and has no line of its own to hear."""
@@ -208,51 +261,86 @@ class McpUpstream:
         return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
-        return self._open(Era.LEGACY, client, session.session_id)
+        is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
+        return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
 
     async def _line_for(self, asker: Asker, method: str) -> Line:
         """Raises UpstreamError."""
         first = self._first
-        if first.link.introduction is None:
+        if first.link.ready is None:
             await first.link.until_ready(self._plan.timeout_s)
         era = first.era
         assert era is not None
         client = _client(asker)
-        if client.era is era is Era.MODERN:
-            return first
-        needs_own = self._needs_own(client, era)
-        if method in LIST_METHODS and not needs_own:
-            return first
-        if era is Era.MODERN:
-            return await self._legacy_line_of_modern(asker, needs_own)
-        if not needs_own:
-            return first
-        return await _ready(self._own.get(client, asker.session), self._plan.timeout_s)
+        if method in LIST_METHODS:
+            has_own = self._needs_own(client, era)
+            if not has_own:
+                return first
+        else:
+            has_own = self._isolates(client, era) and (
+                self._opens_own(client, method) or self._own.has(client, asker.session)
+            )
+        if era is Era.MODERN is not client.era:
+            return await self._legacy_line_of_modern(asker, has_own)
+        return await self._own_line(client, asker.session) if has_own else first
 
-    async def _legacy_line_of_modern(self, asker: Asker, needs_own: bool) -> Line:
-        """For a legacy client; the first line where the server does not speak its era after all."""
+    async def _own_line(self, client: Envelope, session: Session) -> Line:
+        """Opened if need be, and up. Raises UpstreamError."""
+        line = self._own.get(client, session)
+        await self._own.until_ready(line, self._plan.timeout_s)
+        if not line.is_moved_in:
+            line.is_moved_in = True
+            if session.era is Era.LEGACY:
+                level = self._levels.of(session.session_id)
+                await line.take_over(session.session_id, level, self._shared())
+        return line
+
+    async def _legacy_line_of_modern(self, asker: Asker, has_own: bool) -> Line:
+        """For a legacy client; a modern line where the server does not speak its era after all."""
+        session = asker.session
         if self._is_modern_only:
-            return self._first
-        if needs_own:
-            line = self._own.get(asker.session.envelope, asker.session)
+            return await self._own_line(session.envelope, session) if has_own else self._first
+        if has_own:
+            line = self._own.get(session.envelope, session)
         else:
             line = self._shared_legacy = self._shared_legacy or self._open(Era.LEGACY, None, None)
         try:
-            return await _ready(line, self._plan.timeout_s)
+            return await (self._own_line(session.envelope, session) if has_own else self._up(line))
         except UpstreamError as error:
             if not _is_refusal(error) or not self._first.link.is_ready or self._speaks_legacy():
                 raise
             # It would try, and be refused, for ever.
             self._is_modern_only = True
-            self._own.end(asker.session.session_id, only_idle=False)
+            self._own.end(session.session_id, only_idle=False)
             if self._shared_legacy is line:
                 self._shared_legacy = None
                 await line.close()
-            return self._first
+            return await self._legacy_line_of_modern(asker, has_own)
+
+    async def _up(self, line: Line) -> Line:
+        if line.link.ready is None:
+            await line.link.until_ready(self._plan.timeout_s)
+        return line
 
     def _speaks_legacy(self) -> bool:
         """Whether a handshake went well: then the refusal of another one is a passing trouble."""
-        return any(line.link.is_ready for line in self._lines() if line is not self._first)
+        return any(line.link.is_ready and line.era is Era.LEGACY for line in self._lines())
+
+    def _isolates(self, client: Envelope, server_era: Era) -> bool:
+        """Whether this client is to have a line of its own, from its first call on."""
+        isolation = self._plan.isolation
+        if self._is_process or isolation == "shared":
+            return isolation != "shared"
+        if client.era is Era.MODERN is server_era:
+            return False
+        return isolation == "session" or answers_questions(client.capabilities)
+
+    def _opens_own(self, client: Envelope, method: str) -> bool:
+        """Whatever may ask the client something needs a line on which it can be asked."""
+        if method == "tools/call":
+            return True
+        may_be_asked = self._plan.isolation == "session" or answers_questions(client.capabilities)
+        return may_be_asked and method in ROUND_TRIP_METHODS
 
     def _needs_own(self, client: Envelope, server_era: Era) -> bool:
         if client.era is Era.MODERN is server_era:
@@ -264,14 +352,17 @@ class McpUpstream:
     def _takes_turns(self, line: Line, asker: Asker, method: str) -> bool:
         return (
             asker.envelope.era is Era.MODERN
+            and line.era is Era.LEGACY
             and line.link.is_pipe
             and not line.link.is_shared
             and method in ROUND_TRIP_METHODS
+            and answers_questions(asker.envelope.capabilities)
         )
 
     def _first_changed(self, is_up: bool) -> None:
         if is_up:
             self._is_modern_only = False  # another one may stand there now
+            self._own.by_declaration = self._first.era is not Era.MODERN
         self._listener(StateChanged(self.name, is_up))
 
 
@@ -287,12 +378,6 @@ def _is_refusal(error: UpstreamError) -> bool:
         or error.data.get("refused") == "initialize"
         or error.data.get("status") in _REFUSING_STATUSES
     )
-
-
-async def _ready(line: Line, timeout_s: float) -> Line:
-    if line.link.introduction is None:
-        await line.link.until_ready(timeout_s)
-    return line
 
 
 def _describe(introduction: Introduction | None, lines: int) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from callgate.model.envelope import Era
 from callgate.upstreams.child import ChildTransport
 from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child_slots import ChildSlots
 from callgate.upstreams.handshake import PROBE_TIMEOUT_S, discover_params, is_modern_evidence, read_discover
 from callgate.upstreams.http_client import HttpClient
 from callgate.upstreams.http_settings import HttpSettings
@@ -28,17 +29,28 @@ def child_opener(command: ChildCommand, warden: Warden) -> Opener:
 class OwnChildOpener:
     """Implements `transport.ClosableOpener`, for connections that each serve one client.
 
-    The first of them shows that more will come: from then on a spare waits for the next.
+    Each takes one of the gateway's slots. The second within a minute shows that more will come: a spare waits
+    for the next.
     """
 
-    def __init__(self, command: ChildCommand, warden: Warden) -> None:
-        self._new = lambda: ChildTransport(command, None, warden=warden)
+    def __init__(self, command: ChildCommand, warden: Warden, slots: ChildSlots | None = None) -> None:
+        self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
+        if slots is not None:
+            slots.ask_first(self.spare.expendable)
 
     async def __call__(self, receiver: Receiver, era: Era | None) -> Opened:
-        child = self.spare.take() or self._new()
+        return self._opened(self.spare.take() or self._new(), receiver, era)
+
+    async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
+        return self._opened(self._new(), receiver, era)
+
+    def _opened(self, child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
         child.serve(receiver)
         return Opened(child, era, is_pipe=True)
+
+    def rest(self) -> None:
+        self.spare.rest()
 
     async def close(self) -> None:
         await self.spare.close()

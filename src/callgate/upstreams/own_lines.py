@@ -1,33 +1,37 @@
-"""Lines that serve one client alone, because it may be asked something: sampling, elicitation, roots.
+"""Lines that serve one client alone: what a process remembers is its own, and it may be asked something.
 
 Rules (protocol.md, "Isolation of legacy upstreams")
-1. A legacy client has one line, which declares exactly what that client does, and ends with its session.
-2. A modern client's requests each declare what it can answer: one line for each declaration of a session.
+1. A legacy client has one line, which declares exactly what that client does.
+2. A modern client's requests each declare what it can answer: at a legacy server one line for each
+   declaration of a session.
 3. On a pipe a question does not say which call it belongs to. A modern client's calls therefore take
    turns: one runs, others wait. A line with a parked call, or whose call runs for long, is left alone while
    a further one can be had, a few at most; where the operator wants one process a session, there is one.
-4. There is a ceiling on all of them, and on those of one principal: past it the one that was idle longest
-   goes. One that was idle for long goes anyway.
+4. A line ends with its session, or soon after its client has left: when the stream that it kept open closed
+   and it did not come back, or, where it keeps none open, when nothing was heard of it for some minutes.
+5. There is a ceiling on all of them, and on those of one principal: past it the one that was idle longest
+   goes. Processes have one over all servers (`child_slots`).
 """
 
 import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_BUSY
+from callgate.model.error_codes import UPSTREAM_BUSY, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer, Asking, Withdrawn
 from callgate.model.session import Session
+from callgate.upstreams.child_slots import Expendable, Need
+from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 
 # Each is perhaps a process: past this the machine is at risk, not the client.
 _MAX_LINES = 100
 # Half is left for everybody else, whatever one of them does.
 _MAX_LINES_OF_ONE = 50
-# A server that keeps state for its client keeps it this long; the next call starts a new one.
-_IDLE_S = 1800.0
-_SWEEP_S = 300.0
 # Of one client: agents call a few tools at once.
 _MAX_TURNS = 4
 # Most calls are over by then, and a further process takes longer to start.
@@ -35,6 +39,15 @@ _TURN_PATIENCE_S = 0.25
 # A server may ask several things at once: what follows a question this soon is of the same call, so nobody
 # else may run yet.
 _MORE_QUESTIONS_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPatience:
+    # A stream that broke is opened again within seconds by a client that is still there.
+    grace_s: float = 10.0
+    # A client that keeps no stream open says nothing while its model, or its user, thinks.
+    idle_s: float = 300.0
+    sweep_s: float = 1.0
 
 
 class _Key(NamedTuple):
@@ -111,12 +124,25 @@ class Turn:
 
 
 class OwnLines:
-    def __init__(self, name: str, one_each: bool, open_line: Callable[[Envelope, Session], Line]) -> None:
+    def __init__(
+        self,
+        name: str,
+        one_each: bool,
+        open_line: Callable[[Envelope, Session], Line],
+        patience: OwnPatience | None = None,
+        on_empty: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_empty`: the last of them ended."""
         self._name = name
+        self._patience = patience or OwnPatience()
+        self._on_empty = on_empty
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
+        self._sessions: dict[_Key, Session] = {}
         self._turns_given = 0
+        # Of a legacy server: one handshake declares one thing. Modern requests carry it to any line.
+        self.by_declaration = True
         self._sweep: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -126,9 +152,30 @@ class OwnLines:
     def of_session(self, session_id: str) -> list[Line]:
         return [line for key, lines in self._lines.items() if key.session_id == session_id for line in lines]
 
+    def find(self, client: Envelope, session: Session) -> Line | None:
+        """The client's line if it has one that is up; none is opened."""
+        lines = self._lines.get(self._key(client, session)) if self._lines else None
+        return lines[0] if lines and lines[0].link.ready is not None else None
+
+    def has(self, client: Envelope, session: Session) -> bool:
+        return bool(self._lines) and self._key(client, session) in self._lines
+
+    def expendable(self) -> list[Expendable]:
+        """Lines that nothing runs on, for whoever needs the slots of their processes."""
+        return [
+            Expendable(
+                Need.CLIENT_LEFT if self._has_left(session) else Need.IDLE,
+                line.link.used_at,
+                lambda key=key, line=line: self._end(key, line),
+            )
+            for key, session in self._sessions.items()
+            for line in self._lines[key]
+            if line.is_idle or (self._has_left(session) and not line.is_busy)
+        ]
+
     def get(self, client: Envelope, session: Session) -> Line:
         """The client's line, opened if need be. Raises UpstreamError when there are too many."""
-        lines = self._lines.get(_key(client, session))
+        lines = self._lines.get(self._key(client, session))
         line = lines[0] if lines else self._open(client, session)
         line.link.used_at = asyncio.get_running_loop().time()
         return line
@@ -142,7 +189,7 @@ class OwnLines:
         seen, give_up_at = self._turns_given, loop.time() + timeout_s
         while True:
             self.get(client, session)
-            lines = self._lines[_key(client, session)]  # looked up each time: lines end while we wait
+            lines = self._lines[self._key(client, session)]  # looked up each time: lines end while we wait
             line = min(lines, key=lambda line: (line.turn.locked(), line.parked))
             if line.parked and len(lines) < self._max_turns:
                 line = self._open(client, session)
@@ -163,6 +210,21 @@ class OwnLines:
                 line.link.used_at = loop.time()
                 return Turn(line)
 
+    async def until_ready(self, line: Line, timeout_s: float) -> Introduction:
+        """Raises UpstreamError; a line that did not come up is ended, and the next request opens another."""
+        if line.link.ready is not None:
+            return line.link.ready
+        line.users += 1
+        try:
+            return await line.link.until_ready(timeout_s)
+        except UpstreamError as error:
+            if error.code is not UPSTREAM_STARTING:
+                for key in [key for key, lines in self._lines.items() if line in lines]:
+                    self._end(key, line)
+            raise
+        finally:
+            line.users -= 1
+
     def end(self, session_id: str, *, only_idle: bool) -> None:
         for key in [key for key in self._lines if key.session_id == session_id]:
             for line in list(self._lines[key]):
@@ -177,12 +239,13 @@ class OwnLines:
             await asyncio.wait(list(self._ending))
 
     def _open(self, client: Envelope, session: Session) -> Line:
-        key = _key(client, session)
+        key = self._key(client, session)
         self._make_room(key.principal)
         line = self._open_line(client, session)
         self._lines.setdefault(key, []).append(line)
+        self._sessions[key] = session
         if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._reap)
+            self._sweep = asyncio.get_running_loop().call_later(self._patience.sweep_s, self._reap)
         return line
 
     def _make_room(self, principal: str) -> None:
@@ -205,19 +268,39 @@ class OwnLines:
         return sum(len(lines) for key, lines in self._lines.items() if key.principal == principal)
 
     def _reap(self) -> None:
-        """Clients that crash never say goodbye, and each of them may hold a process."""
+        """Most clients never say goodbye, and each of them may hold a process."""
         loop = asyncio.get_running_loop()
-        for key, lines in list(self._lines.items()):
-            for line in list(lines):
-                if line.is_idle and line.link.used_at < loop.time() - _IDLE_S:
+        for key, session in list(self._sessions.items()):
+            for line in list(self._lines[key]):
+                if line.is_busy:
+                    line.link.used_at = loop.time()
+                elif self._is_over(session, line):
                     self._end(key, line)
-        self._sweep = loop.call_later(_SWEEP_S, self._reap) if self._lines else None
+        self._sweep = loop.call_later(self._patience.sweep_s, self._reap) if self._lines else None
+
+    def _has_left(self, session: Session) -> bool:
+        """Its stream closed, and nothing was heard of it since."""
+        presence = session.presence
+        return not presence.streams and (presence.left_at or 0.0) >= session.last_seen_at
+
+    def _is_over(self, session: Session, line: Line) -> bool:
+        if session.presence.streams:
+            return False
+        has_left = self._has_left(session)
+        patience_s = self._patience.grace_s if has_left else self._patience.idle_s
+        heard_at = max(session.last_seen_at, session.presence.left_at or 0.0)
+        is_quiet = asyncio.get_running_loop().time() - line.link.used_at > self._patience.grace_s
+        return is_quiet and time.time() - heard_at > patience_s
 
     def _end(self, key: _Key, line: Line) -> None:
-        lines = self._lines[key]
+        lines = self._lines.get(key, [])
+        if line not in lines:
+            return
         lines.remove(line)
         if not lines:
-            del self._lines[key]
+            del self._lines[key], self._sessions[key]
+        if not self._lines:
+            self._on_empty()
         task = asyncio.create_task(line.close())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -226,7 +309,6 @@ class OwnLines:
         hint = 'End some sessions or calls, or set isolation = "shared" for this server'
         return UpstreamError(UPSTREAM_BUSY, text, hint=hint)
 
-
-def _key(client: Envelope, session: Session) -> _Key:
-    declared = client.capabilities if client.era is Era.MODERN else b""
-    return _Key(session.principal.name, session.session_id, declared)
+    def _key(self, client: Envelope, session: Session) -> _Key:
+        declared = client.capabilities if self.by_declaration and client.era is Era.MODERN else b""
+        return _Key(session.principal.name, session.session_id, declared)

@@ -23,19 +23,20 @@ from callgate.upstreams.handshake import (
 )
 from callgate.upstreams.transport import Opened, Outgoing
 from callgate.wire.json_rpc import encode_notification
-from callgate.wire.request_table import INITIALIZE_TIMEOUT_S
 
 AskHandshake = Callable[[str, bytes, float], Awaitable[Answer]]
 _INITIALIZED = "notifications/initialized"
 
 
-async def shake_hands(name: str, client: Envelope | None, opened: Opened, ask: AskHandshake) -> Introduction:
+async def shake_hands(
+    name: str, client: Envelope | None, opened: Opened, ask: AskHandshake, start_timeout_s: float
+) -> Introduction:
     """Raises UpstreamError. `client`: the one client this connection is for."""
     if opened.era is not Era.LEGACY:
         introduction = await _probe(name, opened.era, ask)
         if introduction is not None:
             return introduction
-    answer = await ask("initialize", initialize_params(client), INITIALIZE_TIMEOUT_S)
+    answer = await ask("initialize", initialize_params(client), start_timeout_s)
     if answer.result is None:
         speaks_modern = answer.error is not None and is_modern_evidence(answer.error, METHOD_NOT_FOUND)
         if opened.era is None and speaks_modern:

@@ -4,9 +4,10 @@ Owns the spare until it is taken. Must not know what it is taken for. Counterpar
 a process without speaking to it (the handshake has to name the client it is for, and nobody knows that yet).
 
 Rules
-1. Nothing is started before the first `take`: most servers never need a second child.
+1. Nothing is started before the second `take` within a minute: a person with one client needs no spare.
 2. What was taken is replaced at once, what died after a pause that doubles each time until one is taken.
-3. A spare that nobody came for in a long time is ended; the next `take` begins anew.
+3. A spare that nobody came for within a minute is ended, and so is one whose place another process needs
+   (`child_slots`), or when no client is left (`rest`); the next `take` begins anew.
 """
 
 import asyncio
@@ -16,15 +17,16 @@ from dataclasses import dataclass
 
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.child import ChildTransport
+from callgate.upstreams.child_slots import Expendable, Need
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SparePatience:
-    # As long as a connection of a single client may be idle: clients that come less often can wait a second.
-    idle_s: float = 1800.0
-    # Some servers end when nobody speaks to them. Doubling, they are started 11 times in `idle_s`, not more.
+    # Clients that come less often can wait a second; a spare has the memory of a whole server.
+    idle_s: float = 60.0
+    # Some servers end when nobody speaks to them. Doubling, they are started 6 times in `idle_s`, not more.
     first_pause_s: float = 1.0
 
 
@@ -37,16 +39,17 @@ class SpareChild:
         self._patience = patience or SparePatience()
         self._waiting: ChildTransport | None = None
         self._taken = asyncio.Event()
-        self._asked_at = 0.0
+        self._asked_at: float | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._is_closed = False
 
     def take(self) -> ChildTransport | None:
-        """The spare, from now on the caller's to close, or None. Either way another will wait soon."""
+        """The spare, from now on the caller's to close, or None. If they are wanted, another waits soon."""
         if self._is_closed:
             return None
+        are_wanted = self._left_s() > 0
         self._asked_at = asyncio.get_running_loop().time()
-        if self._keeping is None or self._keeping.done():
+        if are_wanted and (self._keeping is None or self._keeping.done()):
             self._keeping = asyncio.create_task(self._keep())
         child = self._waiting
         if child is None or child.has_exited:
@@ -54,6 +57,18 @@ class SpareChild:
         self._waiting = None
         self._taken.set()
         return child
+
+    def expendable(self) -> list[Expendable]:
+        """The spare, for whoever needs its slot."""
+        if self._waiting is None or self._keeping is None:
+            return []
+        return [Expendable(Need.SPARE, self._asked_at or 0.0, self.rest)]
+
+    def rest(self) -> None:
+        """Nobody is expected: the spare ends, and the next `take` begins anew."""
+        self._asked_at = None
+        if self._keeping is not None:
+            self._keeping.cancel()  # which closes it
 
     @property
     def pid(self) -> int | None:
@@ -105,4 +120,6 @@ class SpareChild:
         return False
 
     def _left_s(self) -> float:
+        if self._asked_at is None:
+            return 0.0
         return self._asked_at + self._patience.idle_s - asyncio.get_running_loop().time()

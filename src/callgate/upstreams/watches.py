@@ -40,6 +40,10 @@ class Watches:
     def is_empty(self) -> bool:
         return not self._wanted
 
+    def of(self, who: str) -> list[str]:
+        """The resources that it wants to hear of."""
+        return [uri for uri, wanted_by in self._wanted.items() if who in wanted_by]
+
     async def add(self, params: bytes, who: str) -> Reply:
         """`resources/subscribe` for one client. Raises UpstreamError."""
         uri = text_of(peek(params).uri)

@@ -46,7 +46,7 @@ from callgate.wire.incoming import Incoming
 from callgate.wire.json_rpc import encode_notification, encode_request
 from callgate.wire.lines import MAX_FRAME_BYTES
 from callgate.wire.progress_token import put_ours
-from callgate.wire.request_table import DEFAULT_TIMEOUT_S, INITIALIZE_TIMEOUT_S, Pending, RequestTable
+from callgate.wire.request_table import DEFAULT_TIMEOUT_S, START_TIMEOUT_S, Pending, RequestTable
 
 _MAX_SENDS = 3
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
@@ -166,7 +166,7 @@ class Connection:
         return Held(rpc_id)
 
     def ask_handshake(
-        self, method: str, params: bytes, call: Any, now: float, timeout_s: float = INITIALIZE_TIMEOUT_S
+        self, method: str, params: bytes, call: Any, now: float, timeout_s: float = START_TIMEOUT_S
     ) -> Send:
         """`server/discover` or `initialize`: while initializing only, and never cancelled at the upstream."""
         if not self._may_move_from(_INITIALIZING):

@@ -18,7 +18,8 @@ def timed_out(pending: Pending, now: float) -> UpstreamError:
         message = f"{pending.method} reported progress, but no result in {now - pending.started:.0f} s"
     else:
         message = f"The server did not answer {pending.method} within {pending.timeout_s:g} s"
-    return UpstreamError(UPSTREAM_TIMEOUT, message, hint="Raise timeout_s for this server if it needs longer")
+    key = "start_timeout_s" if pending.handshake else "timeout_s"
+    return UpstreamError(UPSTREAM_TIMEOUT, message, hint=f"Raise {key} for this server if it needs longer")
 
 
 def not_taken(pending: Pending) -> UpstreamError:

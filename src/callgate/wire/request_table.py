@@ -15,11 +15,13 @@ from callgate.wire.deadlines import Deadlines
 
 DEFAULT_TIMEOUT_S = 30.0
 NO_TIMEOUT = math.inf  # for `subscriptions/listen`, whose answer is the end of the subscription
-INITIALIZE_TIMEOUT_S = 10.0
+# A cold `npx -y` downloads its server first: 9 to 70 s were seen. One that is killed meanwhile leaves a
+# broken cache behind.
+START_TIMEOUT_S = 120.0
 BACKOFF_CEILING_S = 30.0
 # A reply can be this late and still be told from one to a request that never was: by then the upstream has
-# been given up on, restarted and greeted again (added to the longest time-out in use).
-TOMBSTONE_EXTRA_S = INITIALIZE_TIMEOUT_S + BACKOFF_CEILING_S + 5.0
+# mostly been restarted and greeted again (added to the longest time-out of a request in use).
+TOMBSTONE_EXTRA_S = BACKOFF_CEILING_S + 15.0
 
 # Progress extends a time-out, but the specification wants an end to it whatever the progress (2026-07-28,
 # basic/patterns/cancellation and 2025-11-25, basic/lifecycle, "Timeouts").
@@ -90,7 +92,7 @@ class RequestTable:
         timeout_s = pending.timeout_s
         assert timeout_s > 0, timeout_s
         if timeout_s < NO_TIMEOUT:
-            if timeout_s > self._longest_timeout_s:
+            if timeout_s > self._longest_timeout_s and not pending.handshake:
                 self._longest_timeout_s = timeout_s
             self._timers.add(pending.rpc_id, timeout_s, now)
         self._pending[pending.rpc_id] = pending

@@ -1,0 +1,30 @@
+"""A stdio MCP server that remembers: its tool `count` says how often it was called in this process."""
+
+import json
+import sys
+
+_TOOLS = [{"name": "count", "inputSchema": {"type": "object"}}]
+_CAPABILITIES = {"tools": {}}
+count = 0
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    result: object = None
+    match message["method"]:
+        case "initialize":
+            result = {
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": _CAPABILITIES,
+                "serverInfo": {"name": "counting", "version": "1"},
+            }
+        case "tools/list":
+            result = {"tools": _TOOLS}
+        case "tools/call":
+            count += 1
+            result = {"content": [{"type": "text", "text": str(count)}]}
+        case method:
+            error = {"code": -32601, "message": f"Method not found: {method}"}
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+            continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
