@@ -88,7 +88,8 @@ class ExchangeShape(msgspec.Struct):
     truncated: bool | None
     cached: bool | None
     trace_id: str | None
-    principal: str | None  # who sent it, where there is no session to say so
+    principal: str | None  # who sent it
+    via: Literal["call_tool"] | None  # the tool of the gateway's own that a call came through
 
 
 class HopShape(msgspec.Struct):
