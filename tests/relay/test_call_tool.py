@@ -129,8 +129,12 @@ async def test_what_is_wrong_is_named_with_advice(stage: Stage, arguments: Any, 
 
 
 async def test_without_the_search_there_is_no_such_tool() -> None:
-    relay = Relay([StagedUpstream("mail", tool("send"))], sink=RememberingSink(), session_gap_s=1, bridge=BRIDGE)
-    reply = await reply_of(relay, arrival("tools/call", {"name": "call_tool", "arguments": {"name": "mail__send"}}))
+    relay = Relay(
+        [StagedUpstream("mail", tool("send"))], sink=RememberingSink(), session_gap_s=1, bridge=BRIDGE
+    )
+    reply = await reply_of(
+        relay, arrival("tools/call", {"name": "call_tool", "arguments": {"name": "mail__send"}})
+    )
     assert reply.fault is not None
     assert reply.fault.data["code"] == "caller.unknown_tool"
 

@@ -89,3 +89,10 @@ async def test_wrong_arguments_of_the_search_are_named(relay: Relay, arguments: 
     reply = await reply_of(relay, arrival("tools/call", {"name": "find_tools", "arguments": arguments}))
     assert reply.fault is not None
     assert reply.fault.data["code"] == "caller.bad_arguments"
+
+
+async def test_a_name_as_the_question_has_the_whole_definition(relay: Relay) -> None:
+    params = {"name": "find_tools", "arguments": {"query": "shop__wipe"}}
+    found = result_of(await reply_of(relay, arrival("tools/call", params)))
+    (definition,) = json.loads(found["content"][0]["text"])["tools"]
+    assert definition == tool("wipe") | {"name": "shop__wipe"}

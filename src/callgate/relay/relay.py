@@ -84,7 +84,9 @@ class Relay:
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
-        self._search = ToolSearch(self._path.listings, self._offered, self._path.ears) if tool_search else None
+        self._search = (
+            ToolSearch(self._path.listings, self._offered, self._path.ears) if tool_search else None
+        )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
         for upstream in upstreams:

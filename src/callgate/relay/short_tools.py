@@ -31,7 +31,9 @@ _Json = dict[str, Any]
 def short_tools(offers: Sequence[Offer], total: int) -> bytes:
     """The answer's text: JSON. `total`: how many tools there are."""
     if not offers:
-        return b"None of the %d tools fits these words. Try others: what is to be done, and with what." % total
+        return (
+            b"None of the %d tools fits these words. Try others: what is to be done, and with what." % total
+        )
     told: list[_Json] = []
     left_bytes = _MAX_PARAMETERS_BYTES
     for offer in offers:
@@ -120,7 +122,11 @@ def _definition(offer: Offer) -> _Json:
 
 
 def _names(value: Any) -> set[str]:
-    return {name for name in cast(list[Any], value) if isinstance(name, str)} if isinstance(value, list) else set()
+    return (
+        {name for name in cast(list[Any], value) if isinstance(name, str)}
+        if isinstance(value, list)
+        else set()
+    )
 
 
 def _members(value: Any) -> _Json:
