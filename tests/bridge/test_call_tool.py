@@ -1,5 +1,5 @@
-"""`call_tool` in front of real servers of both eras: questions, progress, cancellation and errors pass as they
-do for the tool itself, and the record has the tool's own name.
+"""`call_tool` in front of real servers of both eras: questions, progress, cancellation and errors pass as
+they do for the tool itself, and the record has the tool's own name.
 
 Black box: raw messages over HTTP against a gateway process with `tool_search = true`.
 """

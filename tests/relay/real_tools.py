@@ -45,7 +45,8 @@ def serve(server: str) -> None:
             continue
         answers: dict[str, _Json] = {"initialize": introduction, "tools/list": {"tools": tools}, "ping": {}}
         result = answers.get(message["method"], {"content": [{"type": "text", "text": server}]})
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        sys.stdout.write(json.dumps(answer, separators=(",", ":")) + "\n")
         sys.stdout.flush()
 
 

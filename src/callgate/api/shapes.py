@@ -238,12 +238,16 @@ class ToolList(msgspec.Struct):
     tools: list[ToolShape]
     total: int
     next_cursor: str | None
+    tokens: int  # of all of them, also of those beyond the limit
+    tool_search: bool  # true: clients of /mcp are listed two tools in their place
 
 
 class ServerList(msgspec.Struct):
     servers: list[ServerShape]
     total: int
     next_cursor: str | None
+    tokens: int  # of all tools of all servers
+    tool_search: bool  # true: clients of /mcp are listed two tools in their place
 
 
 class QueryAnswer(msgspec.Struct):

@@ -49,7 +49,7 @@ class _Arguments(msgspec.Struct, forbid_unknown_fields=True):
         Meta(
             min_length=1,
             max_length=500,
-            description="What the tool should do, in words; or a tool's exact name, for its whole definition.",
+            description="What the tool should do, in words; or its exact name, for the whole definition.",
         ),
     ]
     limit: Annotated[int, Meta(ge=1, le=_MAX_FOUND, description="How many, at most.")] = 10
@@ -68,7 +68,7 @@ _OFFER: Final = Offer(
         {
             "name": NAME,
             "title": "Find tools",
-            "description": "Finds the tools that fit a few words, the best first, with what each does and its "
+            "description": "Finds the tools that fit a few words, the best first: what each does, and its "
             "parameters. The other tools of this server are not listed: find them here, then call them with "
             f"{call_tool.NAME}.",
             "inputSchema": {**msgspec.json.schema_components([_Arguments])[1]["_Arguments"], "title": NAME},

@@ -28,7 +28,9 @@ _INSTRUCTIONS = (
     "A database's tables and columns can be read as resources, or found with search_objects. "
     "A refused statement says why and what to do instead."
 )
-_SEARCH_INSTRUCTIONS = f"{_INSTRUCTIONS} Most tools are not listed: find_tools finds them, and call_tool calls them by their name."
+_SEARCH_INSTRUCTIONS = (
+    f"{_INSTRUCTIONS} Most tools are not listed: find_tools finds them, call_tool calls them by their name."
+)
 # Nothing here changes while we run; a client may keep it for an hour.
 _DISCOVER_TTL_MS = 3_600_000
 

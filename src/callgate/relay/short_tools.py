@@ -76,11 +76,12 @@ def _type(schema: _Json, root: _Json, depth: int) -> str:
     if "const" in schema:
         return clip(_json(schema["const"]), _MAX_TYPE_CHARS)
     if isinstance(values := schema.get("enum"), list):
-        return _one_of([clip(_json(value), 40) for value in cast(list[Any], values)[:_MAX_INNER]], values)
+        every = cast(list[Any], values)
+        return _one_of([clip(_json(value), 40) for value in every[:_MAX_INNER]], len(every))
     for key in ("anyOf", "oneOf"):
         if isinstance(either := schema.get(key), list):
-            some = cast(list[Any], either)[:_MAX_INNER]
-            return _one_of([_type(_members(one), root, depth - 1) for one in some], either)
+            every = cast(list[Any], either)
+            return _one_of([_type(_members(one), root, depth - 1) for one in every[:_MAX_INNER]], len(every))
     declared = schema.get("type")
     kinds = cast(list[Any], declared) if isinstance(declared, list) else [declared]
     return " | ".join(_plain_type(kind, schema, root, depth) for kind in kinds[:_MAX_INNER])
@@ -102,8 +103,8 @@ def _plain_type(kind: object, schema: _Json, root: _Json, depth: int) -> str:
     return kind if isinstance(kind, str) and kind in _TYPES else "any"
 
 
-def _one_of(told: list[str], every: list[Any]) -> str:
-    return " | ".join(dict.fromkeys(told)) + (" | …" if len(every) > len(told) else "")
+def _one_of(told: list[str], total: int) -> str:
+    return " | ".join(dict.fromkeys(told)) + (" | …" if total > len(told) else "")
 
 
 def _referred(reference: str, root: _Json) -> _Json:

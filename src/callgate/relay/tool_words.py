@@ -77,7 +77,11 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = _synonyms()
 
 # What a question is built with, and says nothing of a tool.
 STOP_WORDS = frozenset(
-    """a an and are as at be been but by can could did do does for from had has have how i if in into is it its
-    let me my of on or our please so some something that the their them then there these they this those to
-    up us want was we were what when where which will with would you your yet""".split()
-)
+    {
+        "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does",
+        "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "let", "me",
+        "my", "of", "on", "or", "our", "please", "so", "some", "something", "that", "the", "their", "them",
+        "then", "there", "these", "they", "this", "those", "to", "up", "us", "want", "was", "we", "were",
+        "what", "when", "where", "which", "will", "with", "would", "yet", "you", "your",
+    }
+)  # fmt: skip
