@@ -59,7 +59,7 @@ async def test_people_get_a_table_the_sums_and_what_to_do_about_them(tmp_path: P
     assert head == ["tokens", "tool", "server", "description"]
     assert len(rows) == 52
     assert "time: 2 tools, " in stderr
-    assert "52 tools, about " in stderr
+    assert "tokens: in every client's context" in stderr
     assert "tool_search = true" in stderr
     assert "leave_out" in stderr
 

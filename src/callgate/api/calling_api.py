@@ -95,9 +95,9 @@ def _client(asked: Asked[Any, Any]) -> tuple[str, Program]:
     headers = asked.headers
     named = headers.get("x-callgate-client-id") or headers.get("user-agent") or asked.peer or "callgate-api"
     program = _OWN_PROGRAMS.get(named)
-    return (
-        (named[:200], "callgate-api") if program is None else (f"{program}/{callgate.__version__}", program)
-    )
+    if program is None:
+        return named[:200], "callgate-api"
+    return f"{program}/{callgate.__version__}", program
 
 
 def _object(raw: bytes | None) -> Json | None:

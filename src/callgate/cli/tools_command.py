@@ -106,12 +106,8 @@ def _say_sums(answer: _Json) -> None:
             style="dim",
             markup=False,
         )
-    total = f"{counted(answer['total'], 'tool')}, about {answer['tokens']:,} tokens in every client's context"
-    if answer["tool_search"]:
-        total = (
-            f"{counted(answer['total'], 'tool')}, {answer['tokens']:,} tokens; tool_search lists none of it"
-        )
-    console.print(total, markup=False)
+    about = "tool_search lists none of it" if answer["tool_search"] else "in every client's context"
+    console.print(f"{counted(answer['total'], 'tool')}, {answer['tokens']:,} tokens: {about}", markup=False)
     if len(answer["tools"]) < answer["total"]:
         console.print(
             f"Only the first {len(answer['tools']):,} are shown: --server shows those of one", style="dim"

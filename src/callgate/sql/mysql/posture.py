@@ -152,8 +152,8 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
         findings.append(
             Finding(
                 Severity.NOTE,
-                f"{counted(definer_views, 'view')} with SQL SECURITY DEFINER: what is inside, stored functions"
-                " included, runs with the definer's rights.",
+                f"{counted(definer_views, 'view')} with SQL SECURITY DEFINER: what is inside, stored"
+                " functions included, runs with the definer's rights.",
                 "SQL SECURITY INVOKER makes a view run with the reader's own rights.",
             )
         )
