@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from callgate.api.operation import Asked, Operation
 from callgate.api.queries import ToolsQuery, given
@@ -117,7 +117,7 @@ class ServersApi:
             protocol=entry.protocol and self._redact(entry.protocol),
             version=entry.version and self._redact(entry.version),
             engine=facts and facts.engine,
-            mode=facts and ("read_only" if facts.is_read_only else "write"),
+            mode=_mode(entry, facts),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],
             notes=[self._redact(note) for note in entry.notes],
             recent=None
@@ -127,6 +127,13 @@ class ServersApi:
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
         )
+
+
+def _mode(entry: Health, facts: SourceFacts | None) -> Literal["read_only", "write"] | None:
+    if facts is not None:
+        return "read_only" if facts.is_read_only else "write"
+    # The record, which nobody configures as a source, can only be read.
+    return "read_only" if entry.kind == "sql" else None
 
 
 def _moment(unix_s: float) -> datetime:
