@@ -63,3 +63,12 @@ async def test_several_are_named(stage: Stage, ids: tuple[str, str], path: str) 
 async def test_what_is_no_piece_of_any_is_not_found(stage: Stage, ids: tuple[str, str], piece: str) -> None:
     for path in ("sessions", "tool-calls", "exchanges"):
         assert (await stage.ask(f"/api/v1/{path}/{piece}")).status == 404
+
+
+@pytest.mark.parametrize("path", ["/api/v1/sessions/abc", "/api/v1/tool-calls/abc", "/api/v1/exchanges/abc"])
+async def test_a_piece_that_is_too_short_says_so(stage: Stage, ids: tuple[str, str], path: str) -> None:
+    answered = await stage.ask(path)
+    assert answered.status == 404
+    assert "from 4 characters on" in answered.json["hint"]
+    unknown = await stage.ask(f"{path}def0")
+    assert "hint" not in unknown.json

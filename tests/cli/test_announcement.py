@@ -75,3 +75,40 @@ def test_the_line_for_claude_carries_the_token_of_the_shell(tmp_path: Path) -> N
 def claude_line(shown: str) -> str:
     (line,) = [line.strip() for line in shown.splitlines() if "claude mcp add" in line]
     return line
+
+
+def test_a_server_that_is_still_connecting_is_not_shown_as_failed(tmp_path: Path) -> None:
+    """As a terminal with colours shows it: red is for what is down."""
+    slow = "import sys; sys.stdin.read()"
+    (tmp_path / "callgate.toml").write_text(
+        f"version = 1\n[mcpServers.slow]\ncommand = {sys.executable!r}\nargs = ['-c', {slow!r}]\n"
+    )
+    environment = clean_environment(tmp_path, TERM="xterm-256color")
+    shown = run_on_terminal(
+        [*CALLGATE, "serve", "--port", "0"], environment, tmp_path, until="claude mcp add"
+    )
+    (line,) = [line for line in shown.lines if "slow  " in line]
+    assert "○" in line
+    assert "\x1b[31m" not in line
+
+
+async def test_a_source_of_the_environment_is_told_where_no_file_is(tmp_path: Path) -> None:
+    extra = {"DATABASE_URL": f"sqlite:///{tmp_path}/shop.db"}
+    (tmp_path / "shop.db").touch()
+    shown = announced(tmp_path, **extra)
+    examined = await run_callgate(tmp_path, "doctor", **extra)
+    for told in (shown, examined.stdout):
+        assert "no file; the environment names the source" in told
+        assert "all defaults" not in told
+    assert "no file, all defaults" in (await run_callgate(tmp_path, "doctor")).stdout
+
+
+async def test_a_gateway_that_wants_a_token_is_told_in_words_for_a_terminal(tmp_path: Path) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text(f'version = 1\n[server]\ntokens = ["{TOKEN}"]\n')
+    async with running_gateway(tmp_path, "--port", "0", "--config", str(config)):
+        refused = await run_callgate(tmp_path, "calls")
+        allowed = await run_callgate(tmp_path, "calls", "--config", str(config))
+    assert "--config callgate.toml" in refused.stderr
+    assert "Authorization" not in refused.stderr
+    assert allowed.exit_code == 0

@@ -162,3 +162,10 @@ async def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
     stdout, stderr = await process.communicate(line * 2_000)
     assert len(stdout.splitlines()) == 1
     assert stderr == b""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-d", "oracle")])
+async def test_a_dialect_that_is_missing_or_unknown_names_all_that_there_are(tmp_path, arguments):
+    told = await run_callgate(tmp_path, "guard", "SELECT 1", *arguments)
+    assert told.exit_code == 2
+    assert "mysql, mariadb, postgres, sqlite, duckdb" in told.stderr

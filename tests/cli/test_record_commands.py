@@ -11,6 +11,8 @@ import duckdb
 import pytest
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
 
+import callgate
+
 RUNNING = pytest.mark.parametrize("running", [False, True], ids=["on the files", "through the gateway"])
 
 
@@ -90,6 +92,7 @@ async def test_a_call_is_replayed_as_it_was_and_with_other_arguments(tmp_path: P
     assert [one["sql"] for one in calls] == [
         "DELETE FROM shop.orders", "SELECT 42 AS n", "SELECT 1 AS n", "SELECT 1 AS n",
     ]  # fmt: skip
+    assert {one["client"] for one in calls} == {f"callgate-cli/{callgate.__version__}"}, "one name for all"
 
 
 async def test_tail_shows_calls_as_they_end_until_interrupted(tmp_path: Path) -> None:

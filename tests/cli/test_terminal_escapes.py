@@ -154,6 +154,13 @@ def feed_calls(stage: Stage) -> Iterator[Shown]:
     yield stage.run("calls", "--since", HOSTILE)
 
 
+def feed_tools(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("tools")
+    yield stage.run("tools", "--json")
+    yield stage.run("tools", "--server", HOSTILE)
+    yield stage.run("tools", HOSTILE)
+
+
 def feed_tail(stage: Stage) -> Iterator[Shown]:
     for json_too in ((), ("--json",)):
         with going_on(lambda: call_tool(stage.url, "hostile__talk")):
@@ -223,6 +230,7 @@ FEEDS = {
     ("serve",): feed_serve,
     ("stdio",): feed_stdio,
     ("call",): feed_call,
+    ("tools",): feed_tools,
     ("guard",): feed_guard,
     ("doctor",): feed_doctor,
     ("sessions",): feed_sessions,

@@ -64,14 +64,15 @@ def relay(sink: RememberingSink) -> Relay:
     return Relay(upstreams, sink=sink, session_gap_s=1800, bridge=BRIDGE, tool_search=True)
 
 
-async def test_the_list_is_one_search_and_what_it_finds_can_be_called(
+async def test_the_list_is_a_search_and_what_it_finds_can_be_called_directly(
     relay: Relay, sink: RememberingSink
 ) -> None:
     listed = result_of(await reply_of(relay, arrival("tools/list")))
-    assert [entry["name"] for entry in listed["tools"]] == ["find_tools"]
+    assert [entry["name"] for entry in listed["tools"]] == ["find_tools", "call_tool"]
     params = {"name": "find_tools", "arguments": {"query": "send mail"}}
     found = result_of(await reply_of(relay, arrival("tools/call", params)))
-    (first, *_) = found["structuredContent"]["tools"]
+    (first, *_) = json.loads(found["content"][0]["text"])["tools"]
+    assert "structuredContent" not in found
     assert first["name"] == "mail__send"
     called = await reply_of(relay, arrival("tools/call", {"name": "mail__send", "arguments": {}}))
     assert called.fault is None
@@ -88,3 +89,10 @@ async def test_wrong_arguments_of_the_search_are_named(relay: Relay, arguments: 
     reply = await reply_of(relay, arrival("tools/call", {"name": "find_tools", "arguments": arguments}))
     assert reply.fault is not None
     assert reply.fault.data["code"] == "caller.bad_arguments"
+
+
+async def test_a_name_as_the_question_has_the_whole_definition(relay: Relay) -> None:
+    params = {"name": "find_tools", "arguments": {"query": "shop__wipe"}}
+    found = result_of(await reply_of(relay, arrival("tools/call", params)))
+    (definition,) = json.loads(found["content"][0]["text"])["tools"]
+    assert definition == tool("wipe") | {"name": "shop__wipe"}

@@ -29,6 +29,7 @@ class Setup:
     is_demo: bool = False
     keep_s: float | None = None
     max_size_bytes: int | None = None
+    tool_search: bool = False
     started_s: float = field(default_factory=time.time)
 
 

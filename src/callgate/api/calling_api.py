@@ -13,12 +13,12 @@ from callgate.api.short_ids import find_call
 from callgate.api.told_rows import recorded_arguments
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
 from callgate.model.errors import CallerError
-from callgate.ports.caller import Caller, ToolCall
+from callgate.ports.caller import CLI_PROGRAM, Caller, Program, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
 
-_PAGE = "callgate-page"  # as the page names itself: web/src/api/send.ts
-_PAGE_LABEL = f"{_PAGE}/{callgate.__version__}"
+# As the page (web/src/api/send.ts) and our commands (app/api_client.py) name themselves.
+_OWN_PROGRAMS: dict[str, Program] = {"callgate-page": "callgate-page", CLI_PROGRAM: CLI_PROGRAM}
 
 
 class CallBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,8 +74,7 @@ class CallingApi:
     async def _call(
         self, asked: Asked[None, Any], tool: str, arguments: Json, server: str | None = None
     ) -> CallAnswer:
-        client = _client(asked)
-        program = "callgate-page" if client == _PAGE_LABEL else "callgate-api"
+        client, program = _client(asked)
         called = await self._caller.call(ToolCall(tool, arguments, asked.principal, client, program, server))
         return CallAnswer(called.exchange_id, _object(called.result), _object(called.error))
 
@@ -91,11 +90,14 @@ def _recorded(row: Row) -> Json:
     return arguments
 
 
-def _client(asked: Asked[Any, Any]) -> str:
-    """As a client's name is found elsewhere: its own word, then its program."""
+def _client(asked: Asked[Any, Any]) -> tuple[str, Program]:
+    """As a client's name is found elsewhere: its own word, then its program. And as what it calls."""
     headers = asked.headers
     named = headers.get("x-callgate-client-id") or headers.get("user-agent") or asked.peer or "callgate-api"
-    return _PAGE_LABEL if named == _PAGE else named[:200]
+    program = _OWN_PROGRAMS.get(named)
+    if program is None:
+        return named[:200], "callgate-api"
+    return f"{program}/{callgate.__version__}", program
 
 
 def _object(raw: bytes | None) -> Json | None:

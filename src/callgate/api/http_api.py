@@ -74,20 +74,23 @@ class HttpApi:
         self._problems = parts.problems
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
+        servers = ServersApi(
+            ServersParts(
+                parts.status,
+                ToolTeller(parts.count_tokens, parts.redact_document),
+                parts.record,
+                parts.sources,
+                parts.setup.tool_search,
+                parts.redact,
+            )
+        )
+        self.cost_of_tools = servers.cost
         rooms = (
             DbhubApi(parts.record, parts.status, parts.sources, parts.redact_document),
             RecordApi(parts.record, parts.status),
             StatsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
-            ServersApi(
-                ServersParts(
-                    parts.status,
-                    ToolTeller(parts.count_tokens, parts.redact_document),
-                    parts.record,
-                    parts.sources,
-                    parts.redact,
-                )
-            ),
+            servers,
             AboutApi(parts.record, parts.status, parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from callgate.api.operation import Asked, Operation
 from callgate.api.queries import ToolsQuery, given
@@ -23,6 +23,7 @@ class ServersParts:
     teller: ToolTeller
     record: RecordReader | None
     sources: Sequence[SourceFacts]
+    tool_search: bool
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
 
 
@@ -32,6 +33,7 @@ class ServersApi:
         self._teller = parts.teller
         self._past = RecentPast(parts.record)
         self._sources = {facts.source_id: facts for facts in parts.sources}
+        self._tool_search = parts.tool_search
         self._redact = parts.redact
 
     def operations(self) -> list[Operation]:
@@ -69,12 +71,19 @@ class ServersApi:
             offers = await self._status.find_tools(query, total)
         offers = [offer for offer in offers if server in (None, offer.route.upstream)]
         known = await self._past.ask()
-        told = await self._teller.tell(offers[: asked.query.limit], known.writes)
-        return ToolList(told, len(offers), None)
+        told = await self._teller.tell(offers, known.writes)
+        tokens = sum(tool.tokens for tool in told)
+        return ToolList(told[: asked.query.limit], len(told), None, tokens, self._tool_search)
 
     async def servers(self, asked: Asked[None, None]) -> ServerList:
         servers = await self._told(self._status.health())
-        return ServerList(servers, len(servers), None)
+        tokens = sum(server.tokens for server in servers)
+        return ServerList(servers, len(servers), None, tokens, self._tool_search)
+
+    async def cost(self) -> tuple[int, int]:
+        """How many tools there are, and their tokens."""
+        told = await self._teller.tell(await self._status.tools(), {})
+        return len(told), sum(tool.tokens for tool in told)
 
     async def server(self, asked: Asked[None, None]) -> ServerShape:
         name = asked.path["name"]
@@ -109,7 +118,7 @@ class ServersApi:
             protocol=entry.protocol and self._redact(entry.protocol),
             version=entry.version and self._redact(entry.version),
             engine=facts and facts.engine,
-            mode=facts and ("read_only" if facts.is_read_only else "write"),
+            mode=_mode(entry, facts),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],
             notes=[self._redact(note) for note in entry.notes],
             recent=None
@@ -119,6 +128,13 @@ class ServersApi:
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
         )
+
+
+def _mode(entry: Health, facts: SourceFacts | None) -> Literal["read_only", "write"] | None:
+    if facts is not None:
+        return "read_only" if facts.is_read_only else "write"
+    # The record, which nobody configures as a source, can only be read.
+    return "read_only" if entry.kind == "sql" else None
 
 
 def _moment(unix_s: float) -> datetime:

@@ -88,7 +88,8 @@ class ExchangeShape(msgspec.Struct):
     truncated: bool | None
     cached: bool | None
     trace_id: str | None
-    principal: str | None  # who sent it, where there is no session to say so
+    principal: str | None  # who sent it
+    via: Literal["call_tool"] | None  # the tool of the gateway's own that a call came through
 
 
 class HopShape(msgspec.Struct):
@@ -238,12 +239,16 @@ class ToolList(msgspec.Struct):
     tools: list[ToolShape]
     total: int
     next_cursor: str | None
+    tokens: int  # of all of them, also of those beyond the limit
+    tool_search: bool  # true: clients of /mcp are listed two tools in their place
 
 
 class ServerList(msgspec.Struct):
     servers: list[ServerShape]
     total: int
     next_cursor: str | None
+    tokens: int  # of all tools of all servers
+    tool_search: bool  # true: clients of /mcp are listed two tools in their place
 
 
 class QueryAnswer(msgspec.Struct):

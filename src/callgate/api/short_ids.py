@@ -19,7 +19,8 @@ from callgate.model.errors import CallerError
 from callgate.ports.record_reader import TOOL_CALL, Chosen, EventFilter, RecordReader, Row
 
 # Shorter ones say next to nothing: ids begin with the time. A whole one has 36 characters.
-_PIECE = re.compile(r"[0-9a-f-]{4,35}")
+_MIN_PIECE_CHARS = 4
+_PIECE = re.compile(rf"[0-9a-f-]{{{_MIN_PIECE_CHARS},35}}")
 _NAMED = 3  # of several
 
 _Look = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -32,7 +33,8 @@ async def find_session(record: RecordReader | None, asked_id: str) -> Row:
     if row is None and (whole := await _whole_id(record.session_ids, asked_id, "session")) is not None:
         row = await record.session(whole)
     if row is None:
-        raise CallerError(CALLER_UNKNOWN_SESSION, "The record has no session of that id")
+        text = "The record has no session of that id"
+        raise CallerError(CALLER_UNKNOWN_SESSION, text, hint=_too_short(asked_id))
     return row
 
 
@@ -40,7 +42,8 @@ async def find_call(record: RecordReader | None, asked_id: str) -> Row:
     """Raises CallerError."""
     row = await _find_event(record, asked_id, TOOL_CALL, "tool call")
     if row is None or row["method"] != TOOL_CALL:
-        raise CallerError(CALLER_NOT_FOUND, "The record has no tool call of that id")
+        text = "The record has no tool call of that id"
+        raise CallerError(CALLER_NOT_FOUND, text, hint=_too_short(asked_id))
     return row
 
 
@@ -48,7 +51,8 @@ async def find_exchange(record: RecordReader | None, asked_id: str) -> Row:
     """Raises CallerError."""
     row = await _find_event(record, asked_id, None, "exchange")
     if row is None:
-        raise CallerError(CALLER_NOT_FOUND, "The record has no exchange of that id")
+        text = "The record has no exchange of that id"
+        raise CallerError(CALLER_NOT_FOUND, text, hint=_too_short(asked_id))
     return row
 
 
@@ -102,3 +106,9 @@ async def _whole_id(look: _Look, asked_id: str, kind: str) -> str | None:
             hint=f"Write more of it. The newest: {', '.join(found[:_NAMED])}{more}",
         )
     return found[0] if found else None
+
+
+def _too_short(asked_id: str) -> str:
+    if len(asked_id) >= _MIN_PIECE_CHARS:
+        return ""
+    return f"The beginning or the end of an id will do from {_MIN_PIECE_CHARS} characters on"

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from callgate.model.error_codes import ALL, UPSTREAM_FAILED
+from callgate.model.error_codes import ALL, REFUSED_UNAUTHENTICATED, UPSTREAM_FAILED
 from callgate.model.errors import (
     CallerError,
     CallgateError,
@@ -22,6 +22,7 @@ from callgate.model.errors import (
     UpstreamError,
 )
 from callgate.model.identity import LOCAL
+from callgate.ports.caller import CLI_PROGRAM
 from callgate.ports.http_app import HttpApp, Message, Scope
 from callgate.upstreams.http_address import operator_headers, parse_address, request_line
 from callgate.upstreams.http_client import HttpClient
@@ -33,6 +34,11 @@ _FAMILIES: dict[str, type[CallgateError]] = {
 }
 # Chunks that are read but not taken yet: then the socket waits, and with it the gateway.
 _MAX_WAITING = 64
+# Whoever sits at a terminal writes no header: the token comes from the configuration.
+_HINT_AT_TERMINAL = (
+    "The gateway that runs wants a token, and this command sends the first of [server] tokens: name the file "
+    "that the gateway was started with, as in --config callgate.toml"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,9 @@ class HttpLine:
     def __init__(self, client: HttpClient, url: str, token: str | None) -> None:
         self._client = client
         self._url = url
-        self._headers = [("authorization", f"Bearer {token}")] if token is not None else []
+        self._headers = [("x-callgate-client-id", CLI_PROGRAM)]
+        if token is not None:
+            self._headers.append(("authorization", f"Bearer {token}"))
 
     async def send(self, request: ApiRequest) -> AsyncGenerator[int | bytes]:
         address = parse_address(self._url + request.target)
@@ -174,7 +182,7 @@ def _scope(request: ApiRequest) -> Scope:
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(b"content-type", b"application/json"), (b"user-agent", b"callgate")],
+        "headers": [(b"content-type", b"application/json"), (b"x-callgate-client-id", CLI_PROGRAM.encode())],
         "client": None,
         "server": None,
         "state": {"principal": LOCAL},
@@ -197,4 +205,5 @@ def _error(body: bytes) -> CallgateError:
     detail = str(problem.get("detail") or "The gateway answered with an error")
     if code is None or code.family not in _FAMILIES:
         return UpstreamError(UPSTREAM_FAILED, detail)
-    return _FAMILIES[code.family](code, detail, hint=str(problem.get("hint", "")))
+    hint = _HINT_AT_TERMINAL if code is REFUSED_UNAUTHENTICATED else str(problem.get("hint", ""))
+    return _FAMILIES[code.family](code, detail, hint=hint)

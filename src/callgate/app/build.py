@@ -194,6 +194,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
                 is_demo=config.is_empty,
                 keep_s=config.record.keep_s,
                 max_size_bytes=config.record.max_size_bytes,
+                tool_search=config.server.tool_search,
             ),
             problems=background.problems,
             count_tokens=TokenCounter().count,

@@ -11,22 +11,21 @@ from callgate.client import Server, connect
 from callgate.config.load import Loaded
 from callgate.edge.local_socket import SocketStream
 from callgate.edge.stream_client import StreamClient
-
-_CLIENT_NAME = "callgate-cli"
+from callgate.ports.caller import CLI_PROGRAM
 
 
 @asynccontextmanager
 async def local_client(loaded: Loaded) -> AsyncGenerator[Server]:
     stream = await asyncio.to_thread(join, loaded)
     if stream is not None:
-        async with connect(stream, client_name=_CLIENT_NAME) as server:
+        async with connect(stream, client_name=CLI_PROGRAM) as server:
             yield server
         return
     ours, theirs = socket.socketpair()
     gateway = await build_gateway(loaded.config, keeps_store=False)
     serving = asyncio.create_task(_serve(gateway, theirs))
     try:
-        async with connect(ours, client_name=_CLIENT_NAME) as server:
+        async with connect(ours, client_name=CLI_PROGRAM) as server:
             yield server
     finally:
         await serving  # it ends when our side of the pair is closed

@@ -10,6 +10,7 @@ from callgate.app.build import Gateway, build_gateway, redact_all
 from callgate.app.busy_port import explained
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.state_log import StateLog
+from callgate.app.tool_cost import ToolCost
 from callgate.config.listen_address import ListenAddress
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -47,7 +48,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         loop.add_signal_handler(number, stop_by, number)
     gateway = await build_gateway(config, keeps_store=True)
     ours: Running | None = None
-    telling: asyncio.Task[None] | None = None
+    telling: list[asyncio.Task[None]] = []
     try:
         listen = config.server.listen
         port = await _listen(gateway, config)
@@ -61,12 +62,15 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
         _calm_collector()
-        telling = asyncio.create_task(StateLog(gateway.relay.health, redact_all(config)).run())
+        telling.append(asyncio.create_task(StateLog(gateway.relay.health, redact_all(config)).run()))
+        if not config.server.tool_search:
+            cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
+            telling.append(asyncio.create_task(cost.tell()))
         await stop.wait()
         return stopped_by[0]
     finally:
-        if telling is not None:
-            telling.cancel()
+        for task in telling:
+            task.cancel()
         if ours is not None:
             withdraw(state_folder(config), ours)
         await gateway.close()

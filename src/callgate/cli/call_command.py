@@ -16,6 +16,7 @@ from callgate.config.load import load_config
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of
+from callgate.ports.caller import CLI_PROGRAM
 from callgate.wire.revisions import META_CODE
 
 _Json = dict[str, Any]
@@ -80,7 +81,7 @@ def _server(through: Through) -> AbstractAsyncContextManager[Server]:
         return local_client(load_config(through.flags))
     target = through.upstream
     is_target = target.partition(":")[0] in ("http", "https", "stdio", "sse", "unix")
-    return connect(target if is_target else f"stdio:{target}", client_name="callgate-cli")
+    return connect(target if is_target else f"stdio:{target}", client_name=CLI_PROGRAM)
 
 
 def _progress_text(progress: _Json) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from callgate.app.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
 from callgate.app.setup_problems import setup_problems
+from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
 from callgate.config.flags import Flags
@@ -68,7 +69,7 @@ def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
 
 
 def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
-    print_line(f"✓ configuration: {loaded.origin or 'no file, all defaults'}")
+    print_line(f"✓ configuration: {origin_in_words(loaded, 'no file, all defaults')}")
     for warning in loaded.warnings:
         print_line(f"  ! {warning}")
     for note in loaded.notes:

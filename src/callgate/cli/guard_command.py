@@ -30,6 +30,8 @@ _MODES = {
     **dict.fromkeys(("write", "write_enabled", "read_write"), Mode.WRITE),
 }
 
+_ONE_OF = "One of mysql, mariadb, postgres, sqlite, duckdb."
+
 
 @dataclass(frozen=True, slots=True)
 class GuardOptions:
@@ -44,7 +46,7 @@ class GuardOptions:
 
 def run_guard(sql: str | None, options: GuardOptions, as_json: bool) -> None:
     if options.dialect is None:
-        raise _bad("--dialect is missing", f"One of {', '.join(NAMES)}.")
+        raise _bad("--dialect is missing", _ONE_OF)
     text = _stdin() if sql is None or sql == "-" else sql
     judgement = judge(text, _policy(options.dialect, options.mode, options))
     if as_json:
@@ -120,9 +122,9 @@ def _blocked(asked_id: Any, rule: str, reason: str) -> dict[str, Any]:
 def _policy(dialect: str, mode: str, options: GuardOptions) -> Policy:
     found = find_dialect(dialect)
     if not dialect:
-        raise _bad("No dialect is named", f"One of {', '.join(NAMES)}.")
+        raise _bad("No dialect is named", _ONE_OF)
     if found is None:
-        hint = did_you_mean(dialect, (*NAMES, *ALIASES)) or f"One of {', '.join(NAMES)}."
+        hint = did_you_mean(dialect, (*NAMES, *ALIASES)) or _ONE_OF
         raise _bad(f"There is no dialect {dialect[:40]!r}", hint)
     wanted = _MODES.get(mode.strip().lower())
     if wanted is None:

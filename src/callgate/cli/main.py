@@ -138,6 +138,23 @@ def call(
 
 
 @app.command()
+def tools(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Only the tools that fit these words, the best first.")
+    ] = None,
+    server: Annotated[str | None, typer.Option("--server", help="Of this server or source only.")] = None,
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tools on offer and what each costs in a context, the dearest first."""
+    from callgate.cli.tools_command import run_tools
+    from callgate.config.flags import Flags
+
+    run_tools(Flags(config=config, state_dir=state_dir), " ".join(words or ()), server, as_json)
+
+
+@app.command()
 def guard(
     sql: Annotated[str | None, typer.Argument(help="The statement; - reads it from stdin.")] = None,
     dialect: Annotated[

@@ -11,6 +11,7 @@ from pathlib import Path
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
+from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
@@ -23,6 +24,7 @@ from callgate.model.terminal_text import one_safe_line
 _log = logging.getLogger(__name__)
 
 _MAX_NOTES = 20
+_MARKS = {State.UP: "[green]●[/]", State.STARTING: "[dim]○[/]", State.DOWN: "[red]●[/]"}
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
@@ -57,15 +59,14 @@ def _announce(serving: Serving) -> None:
     console.print(f"[bold]Callgate[/] {callgate.__version__} is ready")
     console.print(f"  web page      [bold]{serving.url}/[/]")
     console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
-    origin = serving.loaded.origin
-    console.print(f"  config        {one_safe_line(str(origin or 'none found: all defaults'))}", markup=False)
+    origin = origin_in_words(serving.loaded, "none found: all defaults")
+    console.print(f"  config        {one_safe_line(origin)}", markup=False)
     if config.is_empty:
         console.print("  serving       the read-only demo shop, since no source and no server is configured")
     record = record_folder(config) if config.record.enabled else "off"
     console.print(f"  record        {one_safe_line(str(record))}", markup=False)
     for entry in serving.health:
-        mark = "[green]●[/]" if entry.state is State.UP else "[red]●[/]"
-        console.print(f"  {mark}", end=" ")
+        console.print(f"  {_MARKS[entry.state]}", end=" ")
         console.print(one_safe_line(f"{entry.name}  {entry.detail}"), markup=False)
     for warning in _warnings(serving):
         console.print("[yellow]Warning:[/]", end=" ")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from callgate.cli.terminal import stdout
+from callgate.cli.terminal import stderr, stdout
 from callgate.model.terminal_text import one_safe_line
 
 
@@ -29,7 +29,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Non
     from rich.text import Text
 
     console = stdout()
-    columns, texts = _that_fit(columns, texts, console.width)
+    every = columns
+    columns, texts = _that_fit(every, texts, console.width)
     taken = sum(_width(column, at, texts) for at, column in enumerate(columns) if not column.shrinks)
     shrinking = sum(column.shrinks for column in columns)
     room = (console.width - taken - _GAP * len(columns)) // max(1, shrinking)
@@ -46,6 +47,9 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Non
     for row in texts:
         table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
     console.print(table)
+    if missing := [column.title for column in every if column not in columns]:
+        told = f"No room for {', '.join(missing)}: a wider terminal or --json shows all"
+        stderr().print(told, style="dim", markup=False)
 
 
 def _that_fit(

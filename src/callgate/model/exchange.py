@@ -114,6 +114,7 @@ class Exchange(msgspec.Struct):
     tool_name: str | None = None  # the name the client used, see MAX_TOOL_NAME_CHARS
     annotations: bytes | None = None  # snapshot of the tool's annotations at call time
     sender: str = "client"  # "client" | "server": a server's own question or notification is one too
+    via: str | None = None  # the tool of the gateway's own that it came through: `call_tool`
     trace: Trace | None = None  # when traces are exported
     settlement: Settlement | None = None
     settled_mono: float | None = None

@@ -66,6 +66,8 @@ class Wording:
         found["callgate.outcome"] = told.outcome
         if told.server is not None:
             found["callgate.server"] = told.server
+        if told.via is not None:
+            found["callgate.via"] = told.via
         if told.error_code is not None:
             found["callgate.error.code"] = told.error_code
         return found

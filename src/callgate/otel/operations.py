@@ -58,6 +58,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     transport: str | None = None
     error_code: str | None = None  # ours
     facts: StatementFacts | None = None
+    via: str | None = None
 
 
 class _RpcError(msgspec.Struct):
@@ -108,6 +109,7 @@ def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: End
         protocol=arrival.envelope.revision,
         transport=arrival.transport,
         error_code=settlement.error_code,
+        via=exchange.via,
     )
 
 

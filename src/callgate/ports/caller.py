@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from callgate.model.identity import Principal
+
+Program = Literal["callgate-api", "callgate-page", "callgate-cli"]
+# What our own commands are called, however they reach the gateway.
+CLI_PROGRAM: Final = "callgate-cli"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +17,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
     principal: Principal
     client: str  # who asked for it, for people
-    program: Literal["callgate-api", "callgate-page"] = (
-        "callgate-api"  # as what it introduces itself to servers
-    )
+    program: Program = "callgate-api"  # as what it introduces itself to servers
     server: str | None = None  # the tool is this server's own name for it; None: a public name
 
 

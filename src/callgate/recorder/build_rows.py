@@ -157,6 +157,8 @@ def event_row(exchange: Exchange, redactor: Redactor, max_body_bytes: int) -> Ev
         request_json=redactor.body(params),
         annotations=json(exchange.annotations),
         request_bytes=len(params),
+        principal=exchange.session.principal.name,
+        via=exchange.via,
     )
     row.trace_id = _trace_id(exchange)
     if exchange.settlement is not None:

@@ -141,6 +141,6 @@ _KNOWN_AT_FIRST = frozenset(
     {
         "id", "ts", "session_id", "method", "client", "kind", "sender", "rpc_id", "seq", "server_name",
         "tool_name", "request_json", "annotations", "request_bytes", "trace_id",
-        "principal",
+        "principal", "via",
     }
 )  # fmt: skip

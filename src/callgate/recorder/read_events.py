@@ -28,7 +28,7 @@ PAGE_COLUMNS = (
     " server_protocol, tool_name, source_id, duration_ms, ok, error, error_code, outcome, ended_by, client,"
     f" left(request_json, {_SHOWN_CHARS}) AS request_json, annotations, request_bytes, response_bytes,"
     " request_tokens, response_tokens, tokens_by, is_redacted, is_cut, sql, statement_type, mode, verdict,"
-    " rule, tables, rows, truncated, cached, trace_id, principal"
+    " rule, tables, rows, truncated, cached, trace_id, principal, via"
 )
 # In two steps: which rows, by narrow columns; then the wide ones of those, for which the order of ids and
 # moments lets DuckDB skip all other row groups. In one step it would unpack every body the filter meets.

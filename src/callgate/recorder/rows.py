@@ -88,7 +88,8 @@ class EventRow(msgspec.Struct, omit_defaults=True, gc=False):
     truncated: bool | None = None
     cached: bool = False
     trace_id: str | None = None
-    principal: str | None = None  # of a row without a session: who sent it
+    principal: str | None = None  # who sent it
+    via: str | None = None  # the tool of the gateway's own that a call came through
     hops: list[HopRow] = []
 
 

@@ -14,7 +14,7 @@ from callgate.model.exchange import Exchange
 from callgate.model.offers import Kind
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
-from callgate.relay import find_tools, own_answers
+from callgate.relay import call_tool, find_tools, own_answers
 from callgate.relay.catalog import Catalog
 from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
 from callgate.relay.find_tools import ToolSearch
@@ -32,19 +32,27 @@ class AggregatePath:
     def __init__(self, path: Path, capabilities: dict[str, Any], search: ToolSearch | None = None) -> None:
         """`search`: stands for all tools in the list."""
         self._path = path
-        self._capabilities = capabilities
+        self._capabilities = capabilities if search is None else own_answers.with_search(capabilities)
         self._search = search
+        # For a tool that does not exist; where tools are found, the list is no advice.
+        self._advice = "" if search is None else f"{find_tools.NAME} finds those that there are"
 
     async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
         """Our own reply, or the items of the server's answer."""
         own = self._own(exchange)
         if own is not None:
             return own
+        if self._search is not None and exchange.arrival.method == "tools/call":
+            match text_of(peek(exchange.arrival.params).name):
+                case find_tools.NAME:
+                    exchange.server_name = AGGREGATE
+                    return await self._search.answer(exchange, asker)
+                case call_tool.NAME:
+                    call_tool.unwrap(exchange, find_tools.OWN_NAMES)
+                case _:
+                    pass
         arrival = exchange.arrival
         match arrival.method:
-            case "tools/call" if self._search and text_of(peek(arrival.params).name) == find_tools.NAME:
-                exchange.server_name = AGGREGATE
-                return await self._search.answer(exchange, asker)
             case method if method in _KIND_BY_METHOD:
                 return await self._list(exchange, asker, _KIND_BY_METHOD[method])
             case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
@@ -64,12 +72,15 @@ class AggregatePath:
         legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case "initialize" if legacy:
-                result = own_answers.initialize_result(arrival.envelope, self._capabilities)
+                result = own_answers.initialize_result(
+                    arrival.envelope, self._capabilities, has_search=self._search is not None
+                )
                 return Reply(result=result, opened=exchange.session)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "server/discover" if not legacy:
-                return Reply(result=own_answers.discover_result(self._capabilities))
+                has_search = self._search is not None
+                return Reply(result=own_answers.discover_result(self._capabilities, has_search=has_search))
             case _:
                 return None
 
@@ -77,7 +88,7 @@ class AggregatePath:
         exchange.server_name = AGGREGATE
         catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
         if self._search is not None and kind is Kind.TOOL:
-            catalog = self._search.catalog
+            catalog, is_public = self._search.listed(catalog, exchange.session), False
         era = exchange.arrival.envelope.era
         return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
 
@@ -89,7 +100,7 @@ class AggregatePath:
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "tools/call")
                 catalog = await self._part_of(exchange.server_name, Kind.TOOL, asker)
                 try:
-                    return by_name(name, arrival.params, catalog, "tool")
+                    return by_name(name, arrival.params, catalog, "tool", self._advice)
                 except CallerError as error:
                     listings.check_chosen(name)
                     raise self._for_others(name, exchange, asker) or error from None

@@ -47,12 +47,12 @@ class Catalog:
     by_scheme: dict[str | None, list[Offer]] = field(default_factory=dict[str | None, list[Offer]])
     conflicts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # by upstream, in words
 
-    def nearest(self, name: str) -> str:
-        """Advice for a name that does not exist."""
+    def nearest(self, name: str, otherwise: str = "") -> str:
+        """Advice for a name that does not exist; `otherwise`: when none is like it."""
         if not self.offers:
             return "Nothing of the kind is offered at the moment: see /healthz for what is down"
         known = (offer.public_name for offer in self.offers)
-        return did_you_mean_one_of(name, known) or f"The list names all {len(self.offers)}"
+        return did_you_mean_one_of(name, known) or otherwise or f"The list names all {len(self.offers)}"
 
 
 def build_catalog(kind: Kind, parts: Sequence[Part], claims: Claims) -> Catalog:

@@ -95,6 +95,12 @@ class Ears:
         self._pass_on_to_all(upstream, Notice(method, b""))
         self.announce(method)
 
+    def say_to_one(self, session: Session, method: str) -> None:
+        """A list changed for this session only, and through us."""
+        if ear := self._ears.get(session.session_id):
+            ear.outlet.say(Notice(method, b""))
+        self.announce(method, session.session_id)
+
     def _pass_on_to_all(self, upstream: str, item: Notice) -> bool:
         passed_on = [self._pass_on(ear, upstream, item) for ear in list(self._ears.values())]
         return any(passed_on)

@@ -14,9 +14,6 @@ from callgate.relay.search_tools import ToolIndex
 from callgate.wire.era_params import OUR_INFO
 from callgate.wire.revisions import MODERN_REVISIONS
 
-# Beyond so many tools an index takes longer to make, and to ask, than the loop should wait.
-_MANY = 500
-
 
 class Offered:
     def __init__(self, listings: Listings) -> None:
@@ -41,13 +38,14 @@ class Offered:
     async def find_in(self, offers: Sequence[Offer], query: str, limit: int) -> list[Offer]:
         """A catalog is replaced whole, so the same tuple is the same catalog."""
         async with self._indexing:  # one index at a time is made and asked
-            if self._index is None or self._indexed is not offers:
-                if self._index is not None:
-                    self._index.close()
-                self._index = None  # until the next one is whole
-                many = len(offers) > _MANY
-                self._index = await asyncio.to_thread(ToolIndex, offers) if many else ToolIndex(offers)
-                self._indexed = offers
-            if len(offers) > _MANY:
-                return await asyncio.to_thread(self._index.find, query, limit)
-            return self._index.find(query, limit)
+            return await asyncio.to_thread(self._find, offers, query, limit)
+
+    def _find(self, offers: Sequence[Offer], query: str, limit: int) -> list[Offer]:
+        """In a thread: both take milliseconds, and the more the more tools there are."""
+        if self._index is None or self._indexed is not offers:
+            if self._index is not None:
+                self._index.close()
+            self._index = None  # until the next one is whole
+            self._index = ToolIndex(offers)
+            self._indexed = offers
+        return self._index.find(query, limit)

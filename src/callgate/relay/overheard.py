@@ -90,7 +90,7 @@ class Overheard:
             item = self.withdraw(item)
         return dataclasses.replace(heard, item=item)
 
-    def heard(self, heard: Heard, is_passed_on: bool) -> None:
+    def heard(self, heard: Heard, is_passed_on: bool, session: Session | None) -> None:
         """What a server said outside of any call: a notification, or a question that was put to nobody."""
         item = heard.item
         if isinstance(item, Withdrawn):
@@ -107,6 +107,7 @@ class Overheard:
             sender="server",
             server_name=heard.upstream,
             session_id=heard.session_id,
+            principal=None if session is None else session.principal.name,
         )
         self._sink.emit(aside)
 

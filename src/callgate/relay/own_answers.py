@@ -28,29 +28,37 @@ _INSTRUCTIONS = (
     "A database's tables and columns can be read as resources, or found with search_objects. "
     "A refused statement says why and what to do instead."
 )
+_SEARCH_INSTRUCTIONS = (
+    f"{_INSTRUCTIONS} Most tools are not listed: find_tools finds them, call_tool calls them by their name."
+)
 # Nothing here changes while we run; a client may keep it for an hour.
 _DISCOVER_TTL_MS = 3_600_000
 
 
-def initialize_result(envelope: Envelope, capabilities: Capabilities) -> bytes:
+def with_search(capabilities: Capabilities) -> Capabilities:
+    """What a session found is listed for it from then on, whatever is behind us."""
+    return {**capabilities, "tools": {"listChanged": True}}
+
+
+def initialize_result(envelope: Envelope, capabilities: Capabilities, *, has_search: bool = False) -> bytes:
     return msgspec.json.encode(
         {
             "protocolVersion": envelope.revision,
             "capabilities": capabilities,
             "serverInfo": _SERVER_INFO,
-            "instructions": _INSTRUCTIONS,
+            "instructions": _SEARCH_INSTRUCTIONS if has_search else _INSTRUCTIONS,
         }
     )
 
 
-def discover_result(capabilities: Capabilities) -> bytes:
+def discover_result(capabilities: Capabilities, *, has_search: bool = False) -> bytes:
     return msgspec.json.encode(
         {
             "resultType": "complete",
             # Those a request may name in its `_meta`; the older ones begin with `initialize`.
             "supportedVersions": list(MODERN_REVISIONS),
             "capabilities": capabilities,
-            "instructions": _INSTRUCTIONS,
+            "instructions": _SEARCH_INSTRUCTIONS if has_search else _INSTRUCTIONS,
             "ttlMs": _DISCOVER_TTL_MS,
             "cacheScope": "public",
             "_meta": {META_SERVER_INFO: _SERVER_INFO},

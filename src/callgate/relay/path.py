@@ -155,6 +155,7 @@ class Path:
             return ()
         params: dict[str, Any] = msgspec.json.decode(arrival.params)
         arguments = params.get("arguments")
-        if arrival.headers is not None and arrival.envelope.era is Era.MODERN:
+        # Through `call_tool` a client has no schema that would ask for them.
+        if arrival.headers is not None and arrival.envelope.era is Era.MODERN and exchange.via is None:
             check_headers(declared, arguments, arrival.headers)
         return make_headers(declared, arguments)

@@ -87,8 +87,10 @@ class Relay:
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
-        search = ToolSearch(self._path.listings, self._offered) if tool_search else None
-        self._aggregate = AggregatePath(self._path, capabilities, search)
+        self._search = (
+            ToolSearch(self._path.listings, self._offered, self._path.ears) if tool_search else None
+        )
+        self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
         for upstream in upstreams:
             upstream.hear(self._hear)
@@ -208,7 +210,7 @@ class Relay:
         session = self._path.ears.session_of(news)
         was_for_somebody = self._path.ears.hear(self._overheard.ask_out_of_turn(news, session))
         if isinstance(news.item, (Notice, Unpassed)) or session is None:
-            self._overheard.heard(news, was_for_somebody)
+            self._overheard.heard(news, was_for_somebody, session)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         self._sink.emit(event)
@@ -216,6 +218,8 @@ class Relay:
             self._overheard.end(event.session)
             self._path.ears.end(event.session)
             self._path.listings.forget(event.session)
+            if self._search is not None:
+                self._search.forget(event.session)
             for upstream in self._upstreams.values():
                 upstream.forget(event.session)
 

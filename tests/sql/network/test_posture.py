@@ -71,7 +71,7 @@ async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(
     async with either(user=account) as source:
         warnings = warnings_of(await source.driver.posture())
         assert "The source is read-only, and its" in warnings
-        assert ("DELETE, INSERT" if source.is_mysql else "may write to 1 tables") in warnings
+        assert ("DELETE, INSERT" if source.is_mysql else "may write to 1 table.") in warnings
         assert source.is_mysql or "may create in the schemas looked_at" in warnings
     async with either(user=account, mode=Mode.WRITE) as source:
         assert (await source.driver.posture()).warnings == ()
@@ -136,4 +136,4 @@ async def test_views_that_run_as_their_definer_are_told(maria):
             findings = (await source.driver.posture()).findings
         finally:
             source.server.run("DROP VIEW looked_at.v")
-    assert any("run as their definer" in finding.text for finding in findings)
+    assert any("SQL SECURITY DEFINER" in finding.text for finding in findings)

@@ -555,6 +555,7 @@ export interface components {
             cached: boolean | null;
             trace_id: string | null;
             principal: string | null;
+            via: "call_tool" | null;
         };
         /**
          * Annotations
@@ -636,6 +637,7 @@ export interface components {
             cached: boolean | null;
             trace_id: string | null;
             principal: string | null;
+            via: "call_tool" | null;
             rpc_id: string | null;
             request_json: string | null;
             response_json: string | null;
@@ -819,6 +821,8 @@ export interface components {
             tools: components["schemas"]["ToolShape"][];
             total: number;
             next_cursor: string | null;
+            tokens: number;
+            tool_search: boolean;
         };
         /** ToolShape */
         ToolShape: {
@@ -849,6 +853,8 @@ export interface components {
             servers: components["schemas"]["ServerShape"][];
             total: number;
             next_cursor: string | null;
+            tokens: number;
+            tool_search: boolean;
         };
         /** ServerShape */
         ServerShape: {

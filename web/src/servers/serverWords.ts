@@ -14,7 +14,9 @@ const ENGINES: Record<string, string> = {
 export function inWords(server: Server): string {
   if (server.kind === 'sql') {
     const engine = ENGINES[server.engine ?? ''] ?? server.engine ?? 'SQL source'
-    return server.version?.includes(engine) ? server.version : [engine, server.version].filter(Boolean).join(' ')
+    // A server says best what it is: one configured as mysql may be a MariaDB.
+    const namesItself = Object.values(ENGINES).some((name) => server.version?.includes(name))
+    return server.version && namesItself ? server.version : [engine, server.version].filter(Boolean).join(' ')
   }
   const era = server.protocol && server.era ? `${server.protocol} (${server.era})` : server.protocol
   return ['MCP server', server.version, era].filter(Boolean).join(' · ')

@@ -11,6 +11,7 @@ export const useServers = defineStore('servers', () => {
   const problem = shallowRef<ApiProblem | null>(null)
   const isLoaded = ref(false)
   const about = shallowRef<About | null>(null)
+  const hasToolSearch = ref(false) // clients are listed two tools in place of all
 
   let asking: Promise<void> | null = null
 
@@ -20,7 +21,9 @@ export const useServers = defineStore('servers', () => {
       () => undefined, // the servers' own answer says what is wrong
     )
     try {
-      servers.value = (await read(api.GET('/api/v1/servers'))).servers
+      const answer = await read(api.GET('/api/v1/servers'))
+      servers.value = answer.servers
+      hasToolSearch.value = answer.tool_search
       problem.value = null
       isLoaded.value = true
     } catch (cause) {
@@ -42,5 +45,5 @@ export const useServers = defineStore('servers', () => {
   const tools = computed(() => new Map<string, Tool>(servers.value.flatMap((s) => s.tools.map((t) => [t.name, t]))))
   const down = computed(() => servers.value.filter((server) => server.state === 'down'))
 
-  return { servers, byName, tools, down, about, problem, isLoaded, refresh }
+  return { servers, hasToolSearch, byName, tools, down, about, problem, isLoaded, refresh }
 })

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from callgate.model.counted import counted
 from callgate.sql.catalogue.shapes import DatabaseList, DatabaseShape, TableShape
 from callgate.sql.driver import Cell, Column
 from callgate.sql.results.tables import header_lines, row_line
@@ -13,7 +14,7 @@ def database_list(shape: DatabaseList) -> str:
         for entry in shape.databases
     ]
     table = _table(("Database", "Character set", "Collation", "Tables"), rows)
-    return f"# Databases\n\n{table}\n\n{_counted(shape.total_count, 'database')}"
+    return f"# Databases\n\n{table}\n\n{counted(shape.total_count, 'database')}"
 
 
 def database(shape: DatabaseShape) -> str:
@@ -40,7 +41,7 @@ def database(shape: DatabaseShape) -> str:
         "",
         _table(("Table", "Type", "Engine", "Rows (about)", "Data bytes", "Index bytes", "Comment"), rows),
         "",
-        _counted(shape.table_count, "table"),
+        counted(shape.table_count, "table"),
     ]
     if len(shape.tables) < shape.table_count:
         lines.append(f"Only the first {len(shape.tables):,} are listed: use search_objects for the others.")
@@ -129,7 +130,3 @@ def _known(value: Cell) -> str:
 def _plain(text: str) -> str:
     """One line, whatever a name or comment holds."""
     return " ".join(text.split())
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

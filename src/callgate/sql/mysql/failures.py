@@ -18,7 +18,7 @@ from callgate.sql.policy import Policy
 from callgate.sql.settings import ServerAddress
 from callgate.sql.tokens import line_and_column
 
-_ACCOUNT = re.compile(r"'[^']*'@'[^']*'")
+_ACCOUNT = re.compile(r"(?:user )?'[^']*'@'[^']*'")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 _NEAR = re.compile(r"near '(.*)' at line (\d+)", re.DOTALL)
 _DENIED = re.compile(r"^([A-Z, ]+?) command denied to user .* for (?:table|column|routine) (.+?)$", re.DOTALL)

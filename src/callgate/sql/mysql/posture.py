@@ -5,6 +5,7 @@ Reads SHOW GRANTS, which every account may ask about itself. Counterpart: `sql.p
 
 import re
 
+from callgate.model.counted import counted
 from callgate.sql.driver import Cell
 from callgate.sql.network.server import Ask
 from callgate.sql.policy import Policy
@@ -131,7 +132,7 @@ def _routine_findings(definers: int, grants: list[str]) -> list[Finding]:
     return [
         Finding(
             Severity.WARNING,
-            f"The account may run {definers} routines that run as their definer, with rights of their own.",
+            f"The account may run {counted(definers, 'routine')} with the rights of another, the definer.",
             "Stored functions are refused unless allow_functions names them; REVOKE EXECUTE makes sure.",
         )
     ]
@@ -141,8 +142,8 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
     findings = [
         Finding(
             Severity.WARNING,
-            f"{count} tables are of the engine {engine}: they lie elsewhere, and SHOW CREATE TABLE may show"
-            " the password they are reached by.",
+            f"Tables of the engine {engine} lie elsewhere ({count} here), and SHOW CREATE TABLE may show the"
+            " password they are reached by.",
             "REVOKE SELECT on them, or keep the password in CREATE SERVER.",
         )
         for engine, count in remote
@@ -151,7 +152,8 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
         findings.append(
             Finding(
                 Severity.NOTE,
-                f"{definer_views} views run as their definer, the stored functions inside them included.",
+                f"{counted(definer_views, 'view')} with SQL SECURITY DEFINER: what is inside, stored"
+                " functions included, runs with the definer's rights.",
                 "SQL SECURITY INVOKER makes a view run with the reader's own rights.",
             )
         )

@@ -5,6 +5,7 @@ Every role may read what is asked here. Counterpart: `sql.posture` (the value).
 
 # ruff: noqa: S608 - made of our own fragments only
 
+from callgate.model.counted import counted
 from callgate.sql.driver import Cell
 from callgate.sql.network.server import Ask
 from callgate.sql.policy import Policy
@@ -115,7 +116,7 @@ async def _write_findings(ask: Ask) -> list[Finding]:
         findings.append(
             Finding(
                 Severity.WARNING,
-                f"The source is read-only, and its role may write to {writable} tables.",
+                f"The source is read-only, and its role may write to {counted(writable, 'table')}.",
                 "GRANT SELECT is all that reading needs.",
             )
         )

@@ -1,0 +1,12 @@
+"""Where a configuration came from, in words."""
+
+from callgate.config.load import Loaded
+from callgate.config.source_spec import SourceFromEnvironment
+
+
+def origin_in_words(loaded: Loaded, none: str) -> str:
+    """`none`: what to say when there is no file and the environment names no source."""
+    if loaded.origin is not None:
+        return str(loaded.origin)
+    sources = [one.id for one in loaded.config.sources if isinstance(one, SourceFromEnvironment)]
+    return f"no file; the environment names the source {', '.join(sources)}" if sources else none
