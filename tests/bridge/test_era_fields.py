@@ -36,6 +36,7 @@ async def modern_only_fields(client: LegacyClient, name: str, is_direct: bool) -
     def named(native: str) -> str:
         return native if is_direct else f"{name}__{native}"
 
+    await client.until_names(bool)  # a list does not wait until the server has started
     found: list[str] = []
     results: list[tuple[str, type[BaseModel], Json]] = []
     for method, model in (*LISTS.items(), *LISTS.items()):

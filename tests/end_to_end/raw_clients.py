@@ -128,9 +128,10 @@ class LegacyClient(_Client):
         path: str,
         capabilities: dict[str, Any] | None = None,
         info: dict[str, Any] | None = None,
+        revision: str = "2025-11-25",
     ) -> None:
         super().__init__(port, path)
-        self._hello = INITIALIZE | {"capabilities": capabilities or {}}
+        self._hello = INITIALIZE | {"capabilities": capabilities or {}, "protocolVersion": revision}
         if info is not None:
             self._hello["clientInfo"] = info
         self.session = ""
@@ -189,6 +190,10 @@ class LegacyClient(_Client):
 
 
 class ModernClient(_Client):
+    def __init__(self, port: int, path: str, capabilities: dict[str, Any] | None = None) -> None:
+        super().__init__(port, path)
+        self._meta = MODERN_META | {"io.modelcontextprotocol/clientCapabilities": capabilities or {}}
+
     async def __aenter__(self) -> "ModernClient":
         return self
 
@@ -199,7 +204,7 @@ class ModernClient(_Client):
         """Raw params are sent as they are, and must have their `_meta`."""
         if not isinstance(params, bytes):
             params = dict(params or {})
-            params["_meta"] = MODERN_META | params.get("_meta", {})
+            params["_meta"] = self._meta | params.get("_meta", {})
         said = json.loads(raw(params))
         headers = JSON_HEADERS | {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
         name = said.get("uri") if method == "resources/read" else said.get("name")

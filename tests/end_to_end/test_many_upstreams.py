@@ -168,8 +168,8 @@ async def test_a_stopped_gateway_leaves_no_child_behind_and_ends_http_sessions(t
         assert stage.process.returncode == 0
         assert not any(is_alive(pid) for pid in pids)
         assert tame.lines()[-1].get("end") == "stdin", "it was asked to go, not killed"
-        (opened,) = [line["get"] for line in remote.lines() if "get" in line]
-        assert [line["delete"] for line in remote.lines() if "delete" in line] == [opened]
+        opened = {line["get"] for line in remote.lines() if "get" in line}
+        assert {line["delete"] for line in remote.lines() if "delete" in line} == opened
 
 
 # ---- the record
@@ -223,8 +223,11 @@ async def test_a_merged_list_is_recorded_with_one_leg_for_each_server(tmp_path: 
             " JOIN rpc_event_upstreams u ON e.id = u.event_id WHERE e.method = 'tools/list'"
             " ORDER BY e.ts, u.server_name",
         )
-        assert legs == [
-            ("bare", True, False, True), ("dead", False, False, False), ("one", True, False, True),
+        # Whether the first list came before or after their own coming up is not said.
+        assert [(name, ok, fine) for name, ok, _, fine in legs[:3]] == [
+            ("bare", True, True), ("dead", False, False), ("one", True, True),
+        ]  # fmt: skip
+        assert legs[3:] == [
             ("bare", True, True, True), ("dead", False, False, False), ("one", True, True, True),
         ]  # fmt: skip
         events = rows(

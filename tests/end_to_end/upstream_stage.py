@@ -88,11 +88,20 @@ class Actor:
 
     # ---- its log
 
-    def lines(self) -> list[dict[str, Any]]:
+    def all_lines(self) -> list[dict[str, Any]]:
         if not self.log_path.exists():
             return []
         whole = self.log_path.read_bytes().rpartition(b"\n")[0]  # the last line may be half written
         return [json.loads(line) for line in whole.splitlines()]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Without what the gateway says on connections that only list for clients which declare something."""
+        lines = self.all_lines()
+        only_lists = [line for line in lines if _opens_listing(line["raw"])]
+        if self.url is not None:
+            return [line for line in lines if line not in only_lists]
+        pids = {line["pid"] for line in only_lists}
+        return [line for line in lines if line["pid"] not in pids]
 
     def heard(self, method: str) -> list[dict[str, Any]]:
         """Every frame of that method, read, with the log's own remarks beside it."""
@@ -107,6 +116,13 @@ class Actor:
     def pids(self) -> list[int]:
         """Of every process of it that ever started, in order."""
         return [line["pid"] for line in self.lines() if line.get("start")]
+
+
+def _opens_listing(raw: str) -> bool:
+    if '"initialize"' not in raw:
+        return False
+    params = json.loads(raw)["params"]
+    return params["clientInfo"].get("title") == "Callgate" and params["capabilities"] != {}
 
 
 @dataclass
@@ -129,8 +145,8 @@ class Stage:
     def client(self, path: str = "/mcp", **more: Any) -> LegacyClient:
         return LegacyClient(self.port, path, **more)
 
-    def modern(self, path: str = "/mcp") -> ModernClient:
-        return ModernClient(self.port, path)
+    def modern(self, path: str = "/mcp", **more: Any) -> ModernClient:
+        return ModernClient(self.port, path, **more)
 
     async def stop(self) -> None:
         if self.process.returncode is None:
@@ -171,8 +187,9 @@ async def staged(
         assert may_complain or "Traceback" not in said, said
 
 
-def client_of(stage: Stage, era: str, path: str = "/mcp") -> Any:
-    return stage.client(path) if era == "legacy" else stage.modern(path)
+def client_of(stage: Stage, era: str, path: str = "/mcp", **more: Any) -> Any:
+    """`more`: what it declares."""
+    return stage.client(path, **more) if era == "legacy" else stage.modern(path, **more)
 
 
 def say(method: str, params: Any = None) -> dict[str, Any]:

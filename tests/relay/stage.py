@@ -15,9 +15,11 @@ from callgate.model.identity import LOCAL, Principal
 from callgate.model.offers import Kind
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
+from callgate.wire.capabilities import view_declared
 
 LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
 BRIDGE = BridgeSettings(answer_timeout_s=60, state_key=b"0" * 32)
@@ -62,7 +64,9 @@ class StagedUpstream:
         self.block: asyncio.Event | None = None
         self.reached = asyncio.Event()
         self.told: list[str] = []
-        self.has_views = False
+        self.has_views = False  # lists depend on what clients declare
+        self.has_own_lines = False  # and on the connection that each of them has
+        self.is_alike = False
         self.list_raw: bytes | None = None
         self.next_page: Callable[[], bytes] | None = None
         self.is_built_in = False
@@ -107,8 +111,13 @@ class StagedUpstream:
     def hear(self, listener: Callable[[News], None]) -> None:
         self.say = listener
 
-    def view_of(self, session: Session) -> str | None:
-        return session.session_id if self.has_views else None
+    def view_of(self, asker: Asker) -> View:
+        declared = view_declared(asker.envelope.capabilities, asker.envelope.era)
+        own = asker.session.session_id if self.has_own_lines else ""
+        return View("" if self.is_alike else declared, own) if self.has_views else COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        self.is_alike = is_alike
 
     def forget(self, session: Session) -> None:
         self.forgotten.append(session.session_id)

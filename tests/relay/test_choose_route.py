@@ -10,7 +10,7 @@ import pytest
 from callgate.model.errors import CallerError
 from callgate.model.offers import Kind
 from callgate.relay.catalog import Catalog, Part, build_catalog
-from callgate.relay.choose_route import by_name, by_reference, by_uri
+from callgate.relay.choose_route import by_reference, by_uri, to_offer
 from callgate.relay.read_listing import Page, Reading, read_part
 from callgate.relay.territory import Territory
 from callgate.wire.fault_of import fault_of
@@ -43,14 +43,15 @@ def raw(**params: Any) -> bytes:
     [("one__echo", "one", "echo"), ("two__echo", "two", "echo"), ("one__a__b", "one", "a__b")],
 )
 def test_a_name_leads_to_its_server_under_its_own_name(public: str, server: str, native: str) -> None:
-    routed = by_name(public, raw(name=public), TOOLS, "tool")
+    routed = to_offer(TOOLS.by_public_name[public], raw(name=public))
     assert routed.upstream == server
     assert json.loads(routed.params) == {"name": native}
 
 
 def test_only_the_name_is_rewritten() -> None:
     params = b'{"z":1.0,"name":"one__echo","arguments":{"b" : 1e400,"a":"\\u00e9\\/"},"n":9007199254740993}'
-    assert by_name("one__echo", params, TOOLS, "tool").params == params.replace(b"one__echo", b"echo")
+    routed = to_offer(TOOLS.by_public_name["one__echo"], params)
+    assert routed.params == params.replace(b"one__echo", b"echo")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from callgate.model.identity import LOCAL
 from callgate.model.offers import Route
 from callgate.model.reply import Answer, Asking, Notice
 from callgate.model.session import Session
+from callgate.ports.upstream import Asker
 from callgate.relay.ears import Ears
 
 TOOLS_CHANGED = "notifications/tools/list_changed"
@@ -34,9 +35,13 @@ def session(name: str, target: str | None = None) -> Session:
     )
 
 
+def asker(name: str) -> Asker:
+    return Asker(Envelope(Era.MODERN, "2026-07-28"), session(name), b"1")
+
+
 def attach(ears: Ears, name: str, target: str | None = None) -> Outlet:
     outlet = Outlet()
-    ears.attach(session(name, target), outlet, lambda: None)
+    ears.attach(session(name, target), outlet, lambda: None, 0)
     return outlet
 
 
@@ -110,13 +115,14 @@ def test_a_question_on_a_shared_connection_is_refused_for_everybody() -> None:
 
 async def test_a_listener_hears_what_it_asked_for_until_the_close() -> None:
     ears = Ears()
-    heard = ears.listen(session("a"), {"toolsListChanged": True, "promptsListChanged": False}, ["x://y"])
+    heard = ears.listen(asker("a"), {"toolsListChanged": True, "promptsListChanged": False}, ["x://y"])
     acknowledged = await anext(heard)
     assert json.loads(acknowledged.params)["notifications"] == {
         "toolsListChanged": True,
         "resourceSubscriptions": ["x://y"],
     }
     ears.hear(Heard("one", None, Notice("notifications/prompts/list_changed", b"")))
-    ears.say_list_changed("one", TOOLS_CHANGED)
+    ears.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "b")
+    ears.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "a")
     ears.close()
     assert [notice.method async for notice in heard] == [TOOLS_CHANGED]

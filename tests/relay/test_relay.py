@@ -400,7 +400,7 @@ async def test_what_a_server_shows_to_one_session_stays_with_that_session(
     relay: Relay, shop: StagedUpstream
 ) -> None:
     first, second = await session_of(relay), await session_of(relay)
-    shop.has_views = True
+    shop.has_views = shop.has_own_lines = True
 
     async def names(session: Session) -> list[str]:
         result = result_of(await reply_of(relay, arrival("tools/list", envelope=LEGACY, session=session)))

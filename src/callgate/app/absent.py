@@ -10,6 +10,7 @@ from callgate.model.health import Health, State
 from callgate.model.heard import News
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 
 
@@ -35,8 +36,11 @@ class AbsentUpstream:
     def hear(self, listener: Callable[[News], None]) -> None:
         pass
 
-    def view_of(self, session: Session) -> str | None:
-        return None
+    def view_of(self, asker: Asker) -> View:
+        return COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        """It never makes a difference."""
 
     def forget(self, session: Session) -> None:
         pass

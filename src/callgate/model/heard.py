@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from callgate.model.reply import Unasked, Unpassed
+from callgate.model.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +24,13 @@ class StateChanged:
     is_up: bool
 
 
-News = Heard | StateChanged
+@dataclass(frozen=True, slots=True)
+class ViewChanged:
+    """A connection that lists for all clients of one view said that a list changed."""
+
+    upstream: str
+    view: View
+    method: str  # the notification's
+
+
+News = Heard | StateChanged | ViewChanged

@@ -25,6 +25,9 @@ class Kind(Enum):
     __hash__ = object.__hash__
 
 
+KIND_BY_METHOD = {kind.method: kind for kind in Kind}
+
+
 class Route(msgspec.Struct, frozen=True):
     upstream: str
     native_name: str  # a name, a uri or a uri template

@@ -11,6 +11,7 @@ from callgate.model.health import Health
 from callgate.model.heard import News
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.view import View
 
 
 class Asker(msgspec.Struct, frozen=True, gc=False):
@@ -53,11 +54,12 @@ class Upstream(Protocol):
         """Who is to be told what it says of its own accord; set once, before anything is asked."""
         ...
 
-    def view_of(self, session: Session) -> str | None:
-        """Sessions with the same view are offered the same; None is the common one.
+    def view_of(self, asker: Asker) -> View:
+        """Which of its lists this request is shown: what a client declares may decide it."""
+        ...
 
-        A legacy server that shows more to clients who answer questions has a view for each of them.
-        """
+    def show_alike(self, is_alike: bool) -> None:
+        """Whether it was found that what a client declares makes no difference: then all have one view."""
         ...
 
     def forget(self, session: Session) -> None:

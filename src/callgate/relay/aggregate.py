@@ -11,12 +11,11 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import Kind
+from callgate.model.offers import KIND_BY_METHOD, Kind, Offer
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import call_tool, find_tools, own_answers
-from callgate.relay.catalog import Catalog
-from callgate.relay.choose_route import Routed, by_name, by_reference, by_uri
+from callgate.relay.choose_route import Routed, by_reference, by_uri, to_offer, unknown_name
 from callgate.relay.find_tools import ToolSearch
 from callgate.relay.listen import listen
 from callgate.relay.path import Path
@@ -24,8 +23,6 @@ from callgate.wire.capabilities import missing_for_tool
 from callgate.wire.params import name_of, peek, text_of
 
 AGGREGATE = "aggregate"  # the record's server_name of a merged list
-
-_KIND_BY_METHOD = {kind.method: kind for kind in Kind}
 
 
 class AggregatePath:
@@ -53,8 +50,8 @@ class AggregatePath:
                     pass
         arrival = exchange.arrival
         match arrival.method:
-            case method if method in _KIND_BY_METHOD:
-                return await self._list(exchange, asker, _KIND_BY_METHOD[method])
+            case method if method in KIND_BY_METHOD:
+                return await self._list(exchange, asker, KIND_BY_METHOD[method])
             case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
                 return await self._tell_all(exchange, asker)
             case "resources/subscribe" | "resources/unsubscribe":
@@ -86,7 +83,9 @@ class AggregatePath:
 
     async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
         exchange.server_name = AGGREGATE
-        catalog, ttl_ms, is_public = await self._path.listings.all(kind, asker, exchange.hops)
+        listings = self._path.listings
+        with self._path.ears.listing(exchange.session, kind, lambda: listings.version):
+            catalog, ttl_ms, is_public = await listings.all(kind, asker, exchange.hops)
         if self._search is not None and kind is Kind.TOOL:
             catalog, is_public = self._search.listed(catalog, exchange.session), False
         era = exchange.arrival.envelope.era
@@ -98,16 +97,18 @@ class AggregatePath:
         match arrival.method:
             case "tools/call":
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "tools/call")
-                catalog = await self._part_of(exchange.server_name, Kind.TOOL, asker)
-                try:
-                    return by_name(name, arrival.params, catalog, "tool", self._advice)
-                except CallerError as error:
+                offer = await self._find(exchange.server_name, Kind.TOOL, name, asker)
+                if offer is None:
                     listings.check_chosen(name)
-                    raise self._for_others(name, exchange, asker) or error from None
+                    error = unknown_name(name, listings.current(Kind.TOOL, asker), "tool", self._advice)
+                    raise self._for_others(name, exchange, asker) or error
+                return to_offer(offer, arrival.params)
             case "prompts/get":
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "prompts/get")
-                catalog = await self._part_of(exchange.server_name, Kind.PROMPT, asker)
-                return by_name(name, arrival.params, catalog, "prompt")
+                offer = await self._find(exchange.server_name, Kind.PROMPT, name, asker)
+                if offer is None:
+                    raise unknown_name(name, listings.current(Kind.PROMPT, asker), "prompt")
+                return to_offer(offer, arrival.params)
             case "resources/read":
                 resources = await listings.known(Kind.RESOURCE, asker)
                 templates = await listings.known(Kind.TEMPLATE, asker)
@@ -131,14 +132,20 @@ class AggregatePath:
         lacking = some_clients_only.lacking(exchange.server_name or "", name, asker.envelope.capabilities)
         return missing_for_tool(name, lacking) if lacking else None
 
-    async def _part_of(self, server: str | None, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog to find a name in; only the server that the name begins with is asked for its part.
+    async def _find(self, server: str | None, kind: Kind, name: str, asker: Asker) -> Offer | None:
+        """The tool or prompt of that public name, as far as this client is shown it.
 
+        Only the server that the name begins with is asked, and only when what is known of it will not do.
         Raises that server's error when it cannot tell: a tool of a server that is down is not unknown.
         """
-        if server is not None:
-            return await self._path.listings.one(server, kind, asker)
-        return self._path.listings.current(kind, asker)
+        if server is None:
+            return None
+        listings = self._path.listings
+        part = listings.part(server, kind, asker)
+        offer = part.offers.get(name) if part is not None else None
+        if offer is None and (part is None or not listings.is_settled(server, kind, asker)):
+            offer = (await listings.ask_part(server, kind, asker)).offers.get(name)
+        return offer
 
     async def _tell_all(self, exchange: Exchange, asker: Asker) -> Reply:
         """Every upstream hears it; one that does not know the method is no reason to fail."""

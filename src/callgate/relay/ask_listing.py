@@ -48,16 +48,9 @@ class ListAsk:
 
 async def ask_listing(ask: ListAsk) -> Listing:
     """Raises what the upstream raises."""
-    # What is asked is what the view stands for: a later request of the session may declare other things.
-    session = ask.asker.session
-    envelope = replace(
-        ask.asker.envelope,
-        capabilities=session.envelope.capabilities,
-        progress_token=None,
-        traceparent=None,
-        log_level=None,
-    )
-    pages, has_more = await _pages(ask, Asker(envelope, session, ask.asker.rpc_id))
+    asker = ask.asker
+    envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
+    pages, has_more = await _pages(ask, Asker(envelope, asker.session, asker.rpc_id))
     digest = await _digest(pages)
     ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
     lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000

@@ -30,14 +30,16 @@ class Routed:
     offer: Offer | None = None
 
 
-def by_name(name: str, params: bytes, catalog: Catalog, what: str, advice: str = "") -> Routed:
-    """A tool or a prompt. `advice`: where others are found, if not in the list."""
-    offer = catalog.by_public_name.get(name)
-    if offer is None:
-        code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT
-        raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, advice))
+def to_offer(offer: Offer, params: bytes) -> Routed:
+    """A tool or a prompt, under its native name."""
     native = msgspec.json.encode(offer.route.native_name)
     return Routed(offer.route.upstream, with_member(params, "name", native), offer)
+
+
+def unknown_name(name: str, catalog: Catalog, what: str, advice: str = "") -> CallerError:
+    """`advice`: where others are found, if not in the list."""
+    code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT
+    return CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, advice))
 
 
 def by_uri(

@@ -5,21 +5,24 @@ method, also one invented next year, goes to the server as it came.
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import replace
 
 import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
-from callgate.model.errors import CallerError
+from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import KIND_BY_METHOD, Kind, Offer, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
 from callgate.relay.path import Path
 from callgate.relay.tool_choice import chosen_tools
 from callgate.wire.params import name_of, peek, text_of, with_member
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class DirectPath:
@@ -48,7 +51,9 @@ class DirectPath:
                 return self._path.subscribe(exchange, Route(target, uri), uri, arrival.params, asker)
             case "initialize" | "server/discover":
                 return self._ask_and_note(exchange, target, asker)
-            case _:
+            case method:
+                if (kind := KIND_BY_METHOD.get(method)) is not None:
+                    self._path.listings.wants(kind)
                 return self._path.ask(exchange, target, arrival.params, asker)
 
     async def _call(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
@@ -58,13 +63,15 @@ class DirectPath:
         listings = self._path.listings
         if (choice := listings.choices.get(target)) is not None:
             choice.check(target, name)
-        catalog = listings.fresh(target, Kind.TOOL, asker)
-        if catalog is None:
-            catalog = await listings.perhaps(target, Kind.TOOL, asker)
+        part = listings.part(target, Kind.TOOL, asker)
+        if part is None:
+            with suppress(CallgateError):
+                part = await listings.ask_part(target, Kind.TOOL, asker)
         route = Route(target, name)
         # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
         # best what it has.
-        offer = catalog.by_route.get(route) or Offer(Kind.TOOL, name, route, definition=b"{}")
+        listed = part.by_route.get(route) if part is not None else None
+        offer = listed or Offer(Kind.TOOL, name, route, definition=b"{}")
         param_headers = self._path.admit(exchange, offer)
         # What was judged is what is asked: a second "name" does not get through.
         if self._path.denies or choice is not None:
@@ -104,6 +111,11 @@ class DirectPath:
             return item
         if arrival.method != "initialize":
             return item
-        # The connection behind may be shared and speak another revision than this client asked for.
-        revision = msgspec.json.encode(arrival.envelope.revision)
-        return Reply(result=with_member(item.result, "protocolVersion", revision), opened=exchange.session)
+        # The connection behind may be shared and speak a newer revision than this client asked for. Of two
+        # dates the older one is what both know: the server's own where that is it.
+        said = text_of(_members_decoder.decode(item.result).get("protocolVersion", msgspec.Raw(b"")))
+        revision = min(arrival.envelope.revision, said or arrival.envelope.revision)
+        session = exchange.session
+        session.envelope = replace(session.envelope, revision=revision)
+        result = with_member(item.result, "protocolVersion", msgspec.json.encode(revision))
+        return Reply(result=result, opened=session)

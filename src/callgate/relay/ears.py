@@ -5,17 +5,20 @@ a connection that serves one session speaks to that session only.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from callgate.model.heard import Heard
-from callgate.model.offers import Route
+from callgate.model.offers import Kind, Route
 from callgate.model.reply import Answer, Asking, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
+from callgate.ports.upstream import Asker
 from callgate.wire.params import peek, text_of, with_member
 from callgate.wire.subscription import ACKNOWLEDGED, LIST_CHANGED, UPDATED
 
@@ -29,19 +32,21 @@ class _Ear:
     session: Session
     outlet: Outlet
     on_end: Callable[[], None]
+    listed: dict[Kind, int]  # by the kind of list, the version of the catalog that it was given
     subscribed: dict[Route, str] = field(default_factory=dict[Route, str])  # to the public uri
 
 
 class Ears:
     def __init__(self) -> None:
         self._ears: dict[str, _Ear] = {}
-        # Modern listeners, each with its session.
-        self._listeners: dict[asyncio.Queue[Notice | None], str] = {}
+        # Modern listeners, each with whose it is.
+        self._listeners: dict[asyncio.Queue[Notice | None], Asker] = {}
 
     # ---- legacy sessions
 
-    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
-        self._ears[session.session_id] = _Ear(session, outlet, on_end)
+    def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None], version: int) -> None:
+        """`version`: of the catalog; what changed before it came is not news to it."""
+        self._ears[session.session_id] = _Ear(session, outlet, on_end, dict.fromkeys(Kind, version))
 
     def end(self, session: Session) -> None:
         ear = self._ears.pop(session.session_id, None)
@@ -90,10 +95,32 @@ class Ears:
         passed_on = [self._pass_on(ear, heard.upstream, item) for ear in ears]
         return any(passed_on)
 
-    def say_list_changed(self, upstream: str, method: str) -> None:
-        """We noticed it ourselves: the upstream came up, or went down."""
-        self._pass_on_to_all(upstream, Notice(method, b""))
-        self.announce(method)
+    @contextmanager
+    def listing(self, session: Session, kind: Kind, version: Callable[[], int]) -> Generator[None]:
+        """While a legacy client is given the list of this kind, as it is at the end: what changes meanwhile
+        is in it. `version`: of the catalog."""
+        ear = self._ears.get(session.session_id)
+        if ear is None:
+            yield
+            return
+        before, ear.listed[kind] = ear.listed[kind], sys.maxsize
+        try:
+            yield
+            before = version()
+        finally:
+            ear.listed[kind] = before
+
+    def say_list_changed(self, method: str, is_news: Callable[[Asker, dict[Kind, int]], bool]) -> None:
+        """We noticed it ourselves. `is_news`: for whom, with what a legacy client was given already.
+
+        Modern clients of one name share a session: which of them was given what, nobody knows.
+        """
+        for ear in list(self._ears.values()):
+            if is_news(Asker(ear.session.envelope, ear.session, b"null"), ear.listed):
+                ear.outlet.say(Notice(method, b""))
+        for queue, asker in self._listeners.items():
+            if is_news(asker, {}):
+                _push(queue, Notice(method, b"{}"))
 
     def say_to_one(self, session: Session, method: str) -> None:
         """A list changed for this session only, and through us."""
@@ -123,7 +150,7 @@ class Ears:
     def announce(self, method: str, session_id: str | None = None) -> None:
         """To everybody, or to the one session that a connection serves."""
         for queue, listener in self._listeners.items():
-            if session_id in (None, listener):
+            if session_id in (None, listener.session.session_id):
                 _push(queue, Notice(method, b"{}"))
 
     def close(self) -> None:
@@ -131,9 +158,7 @@ class Ears:
         for queue in self._listeners:
             _push(queue, None)
 
-    async def listen(
-        self, session: Session, wanted: dict[str, Any], uris: list[str]
-    ) -> AsyncGenerator[Notice]:
+    async def listen(self, asker: Asker, wanted: dict[str, Any], uris: list[str]) -> AsyncGenerator[Notice]:
         """The acknowledgment, then the list changes that were asked for; ends with `close`.
 
         `uris`: the resources that are watched, for the acknowledgment.
@@ -143,7 +168,7 @@ class Ears:
         if uris:
             granted["resourceSubscriptions"] = uris
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
-        self._listeners[queue] = session.session_id
+        self._listeners[queue] = asker
         try:
             yield Notice(ACKNOWLEDGED, b'{"notifications":%b}' % msgspec.json.encode(granted))
             while (notice := await queue.get()) is not None:

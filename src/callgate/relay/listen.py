@@ -57,7 +57,7 @@ async def listen(path: Path, exchange: Exchange, asker: Asker) -> AsyncGenerator
         for name, watch in watches.items()
     ]
     try:
-        lists = path.ears.listen(exchange.session, wanted, await _granted(watches))
+        lists = path.ears.listen(asker, wanted, await _granted(watches))
         # First of all, whatever the watches have heard meanwhile ("Acknowledgment").
         acknowledged = await anext(lists)
         yield Notice(acknowledged.method, with_subscription(acknowledged.params, arrival.rpc_id))

@@ -1,48 +1,56 @@
-"""What each upstream said it offers, and the catalogs made of it.
+"""What each upstream offers, for those who list and those who route: asked, kept and told when it changes.
 
 Rules
-1. A listing is asked when it is first needed and kept until the upstream says that it changed, its state
-   changed, or its time to live is over.
-2. An upstream that fails or dawdles is left out, its hop says why, and what it said before is used as long as
-   there is something: a dead upstream neither breaks nor silently empties a list.
+1. A list answers with what is known. Only what is not known yet, or said to have changed, is waited for, and
+   only shortly: `listing_attempts` goes on asking, and what comes later is told (`on_change`).
+2. An upstream that fails or dawdles is left out, its hop and its health say why, and what it said before is
+   used as long as there is something: a dead upstream neither breaks nor silently empties a list.
 3. Lists are kept for every client that has the same view: they are asked without a client's token or trace.
+   Until the list of a view is known, that of the common view stands for it.
 4. A list is read in slices, and only when it is not the one that is known already. What is past the bounds is
    left out, which health tells.
 """
 
 import asyncio
-import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
-from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
-from callgate.model.errors import CallgateError, UpstreamError
+import msgspec
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import UPSTREAM_TIMEOUT
+from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
+from callgate.model.health import Health, State
+from callgate.model.identity import LOCAL
 from callgate.model.offers import Kind
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.ask_listing import DEFAULT_TTL_S, ListAsk, Listing, ask_listing, words_for
-from callgate.relay.catalog import Catalog, build_catalog
+from callgate.relay.ask_listing import ListAsk, Listing
+from callgate.relay.capability_survey import CapabilitySurvey
+from callgate.relay.catalog import Catalog, Part
 from callgate.relay.hops import new_hop
-from callgate.relay.listing_notes import listing_notes
+from callgate.relay.known_lists import KnownLists, is_old
+from callgate.relay.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
-from callgate.relay.read_listing import MAX_LISTING_BYTES, Reading
+from callgate.relay.read_listing import Reading
 from callgate.relay.some_clients_only import SomeClientsOnly
 from callgate.relay.territory import Territory
 from callgate.relay.tool_choice import ToolChoice
+from callgate.wire.era_params import OUR_INFO
+from callgate.wire.revisions import LEGACY_REVISIONS
 
-_log = logging.getLogger(__name__)
-
-# A list waits this long for its slowest member; the others' clients must not.
-_PATIENCE_S = 5.0
-# Who just failed to list is not waited for by every request that might be meant for somebody else.
-_FAILED_S = 30.0
+# A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
+_PATIENCE_S = 0.6
+# A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
+_CALL_PATIENCE_S = 5.0
+# An upstream that is up and has not answered for so long is shown with that.
+_SLOW_S = 5.0
 # More than any person's servers have; `[server] max_offers`.
 DEFAULT_MAX_OFFERS = 10_000
-
-
-Views = tuple[str | None, ...]  # each upstream's view of one session, in their order
 
 
 class Listings:
@@ -53,12 +61,14 @@ class Listings:
         briefly_named: str | None = None,
         max_offers: int = DEFAULT_MAX_OFFERS,
         choices: Mapping[str, ToolChoice] | None = None,
+        *,
+        on_change: Callable[[Key], None] = lambda key: None,
     ) -> None:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
-        `max_offers`: what is taken of one upstream and kind.
-        `choices`: of upstreams whose tools are not all let through.
+        `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams whose tools are not all
+        let through. `on_change`: a list is another one than before.
         """
         self._briefly_named = briefly_named
         self._max_offers = max_offers
@@ -68,35 +78,63 @@ class Listings:
         self.territory = Territory(
             list(upstreams), {name: upstream.schemes for name, upstream in upstreams.items()}
         )
-        self.some_clients_only = SomeClientsOnly()
         self._upstreams = upstreams
         self._is_strict = is_strict
-        self._common: Views = (None,) * len(upstreams)
-        self._known: dict[tuple[str, Kind, str | None], Listing] = {}
-        self._failed_until: dict[tuple[str, Kind, str | None], float] = {}
-        self._catalogs: dict[tuple[Kind, Views], Catalog] = {}  # made of what is known
-        # Who had a uri first keeps it, whoever else comes up with the same later.
-        self._claims: dict[Kind, dict[str, set[str]]] = {kind: {} for kind in Kind}
-        self._conflicts: dict[Kind, dict[str, list[str]]] = {}
-        self.version = 0  # how often somebody said that theirs changed
+        self._on_change = on_change
+        self._known = KnownLists()
+        self._wanted: set[Kind] = {Kind.TOOL}  # kinds that somebody was told of: changes are news
+        self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
+        self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
+        self.version = 0  # how often something offered became another
 
-    def outdate(self, upstream: str, kind: Kind | None, view: str | None) -> None:
-        """Ask again the next time; until then what is known serves. No kind: everything, of every view."""
-        self.version += 1
-        for key, listing in self._known.items():
-            if key[0] == upstream and (kind is None or key[1:] == (kind, view)):
-                self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
-        for key in [key for key in self._failed_until if key[0] == upstream]:
-            del self._failed_until[key]
+    @property
+    def some_clients_only(self) -> SomeClientsOnly:
+        return self._known.some_clients_only
+
+    async def close(self) -> None:
+        await self._survey.close()
+        await self._attempts.close()
+
+    # ---- what happens to upstreams and sessions
+
+    def came_up(self, name: str) -> None:
+        """It may be another one now: everything of it that anybody may have been told is asked anew."""
+        self._survey.came_up(name)
+        keys = self._known.shared_keys(name)
+        for key in keys:
+            self._known.outdate(key)
+        for key in dict.fromkeys([(name, kind, COMMON) for kind in self._wanted] + keys):
+            self._ask_anew(key)
+
+    def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
+        """It said that it changed, on the connection of all or of this session. Asked the next time."""
+        self._known.changed(name, kind, session_id)
+        attempt = self._attempts.running((name, kind, COMMON)) if session_id is None else None
+        if attempt is not None:
+            attempt.is_outdated = True
+
+    def changed_view(self, name: str, kind: Kind, view: View) -> None:
+        """A connection that was opened to list for this view said that it changed."""
+        self._known.outdate((name, kind, view))
+        self._ask_anew((name, kind, view))
+
+    def _ask_anew(self, key: Key) -> None:
+        attempt = self._attempts.running(key)
+        if attempt is None:
+            self._attempts.start(key, None, is_up=True)
+        elif attempt.began_up:  # it asks who is gone, or what was true before
+            attempt.is_outdated = True
 
     def forget(self, session: Session) -> None:
         """What only this session was shown."""
-        for key in [key for key in self._known if key[2] == session.session_id]:
-            del self._known[key]
-        for key in [key for key in self._failed_until if key[2] == session.session_id]:
-            del self._failed_until[key]
-        for key in [key for key in self._catalogs if session.session_id in key[1]]:
-            del self._catalogs[key]
+        self._known.forget_session(session.session_id)
+        self._attempts.forget(lambda key: key[2].session_id == session.session_id)
+
+    def wants(self, kind: Kind) -> None:
+        """Somebody was told of offers of this kind."""
+        self._wanted.add(kind)
+
+    # ---- for routing
 
     def server_of(self, public_name: str) -> str | None:
         """Whose a tool or prompt of that name would be."""
@@ -113,130 +151,117 @@ class Listings:
         if server is not None and choice is not None:
             choice.check(server, public_name.partition(SEPARATOR)[2])
 
-    def current(self, kind: Kind, asker: Asker) -> Catalog:
-        """As far as it is known, without asking anybody."""
-        return self._catalog(kind, self._views(asker))
+    def part(self, name: str, kind: Kind, asker: Asker) -> Part | None:
+        """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
+        key = (name, kind, self._upstreams[name].view_of(asker))
+        listing = self._known.get(key) or self._known.standing_in(key)
+        if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
+            return None
+        if is_old(listing):
+            if self._is_strict:
+                return None
+            shared = (name, kind, key[2].shared)
+            if self._attempts.trouble(shared) is None:  # else it is asked again by the clock
+                self._attempts.start(shared, None, is_up=True)
+        return listing.part
 
-    def fresh(self, name: str, kind: Kind, asker: Asker) -> Catalog | None:
-        """The catalog with this upstream's part in it, if that is not older than it should be."""
-        views = self._views(asker)
-        view = self._upstreams[name].view_of(asker.session) if views is not self._common else None
-        return None if self._is_stale((name, kind, view), time.monotonic()) else self._catalog(kind, views)
+    def is_settled(self, name: str, kind: Kind, asker: Asker) -> bool:
+        """Whether asking again would bring nothing new: this client's own view is known, and fresh."""
+        return self._known.is_fresh((name, kind, self._upstreams[name].view_of(asker)), time.monotonic())
 
-    async def one(self, name: str, kind: Kind, asker: Asker) -> Catalog:
-        """Like `fresh`; a part that is too old is asked for.
+    async def ask_part(self, name: str, kind: Kind, asker: Asker) -> Part:
+        """Asks for it, of the connection that serves this very client if there is one.
 
         Raises what the upstream raised, unless what it said before will do.
         """
-        catalog = self.fresh(name, kind, asker)
-        if catalog is not None:
-            return catalog
-        views, view = self._views(asker), self._upstreams[name].view_of(asker.session)
-        failed = await self._refresh({name: view}, kind, asker, [])
-        if name in failed and (self._is_strict or (name, kind, view) not in self._known):
-            raise failed[name]
-        return self._catalog(kind, views)
+        key = (name, kind, self._upstreams[name].view_of(asker))
+        attempt = self._attempts.start(key, asker, is_up=self._is_up(name))
+        await self._attempts.wait([(key, attempt)], _CALL_PATIENCE_S)
+        if attempt.listing is not None:
+            return attempt.listing.part
+        known = self._known.standing_in(key)
+        if known is not None and not self._is_strict:
+            return known.part
+        raise attempt.error or UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
 
-    def _is_stale(self, key: tuple[str, Kind, str | None], now: float) -> bool:
-        known = self._known.get(key)
-        return known is None or known.told_at_mono + DEFAULT_TTL_S < now
-
-    async def perhaps(self, name: str, kind: Kind, asker: Asker) -> Catalog:
-        """Like `one`, for whom a part that cannot be had is no obstacle."""
-        try:
-            return await self.one(name, kind, asker)
-        except CallgateError:
-            return self.current(kind, asker)
+    def current(self, kind: Kind, asker: Asker) -> Catalog:
+        """As far as it is known, without asking anybody."""
+        return self._known.catalog(kind, self._keys(kind, asker))
 
     async def known(self, kind: Kind, asker: Asker) -> Catalog:
         """The catalog to route by; asks only those upstreams that never told theirs, or long ago."""
-        views = self._views(asker)
+        keys = self._keys(kind, asker)
         now = time.monotonic()
-        unknown = {
-            name: view
-            for name, view in zip(self._upstreams, views, strict=True)
-            if self._is_stale((name, kind, view), now)
-            and self._failed_until.get((name, kind, view), 0.0) < now
-        }
-        if unknown:
-            await self._refresh(unknown, kind, asker, [])
-        return self._catalog(kind, views)
+        stale = [key for key in keys if self._known.is_stale(key, now)]
+        if stale:
+            await self._ask(stale, asker)
+        return self._known.catalog(kind, keys)
+
+    # ---- for lists
 
     async def all(self, kind: Kind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
         """The whole catalog, every upstream with its hop; and for how long, and by whom, it may be kept."""
-        views = self._views(asker)
-        wanted = dict(zip(self._upstreams, views, strict=True))
-        await self._refresh(wanted, kind, asker, hops)
-        listings = [self._known.get((name, kind, view)) for name, view in wanted.items()]
+        self._wanted.add(kind)
+        keys = self._keys(kind, asker)
+        now = time.monotonic()
+        old = [key for key in keys if not self._known.is_fresh(key, now)]
+        asked = await self._ask(old, asker) if old else {}
+        hops += [self._hop_of(key, asked.get(key)) for key in keys]
+        listings = [self._known.standing_in(key) for key in keys]
         told = [listing for listing in listings if listing is not None]
         ttl_ms = min((listing.ttl_ms for listing in told), default=0)
-        complete = len(told) == len(listings)
-        return (
-            self._catalog(kind, views),
-            ttl_ms if complete else 0,
-            all(listing.is_public for listing in told),
-        )
+        is_whole = len(told) == len(keys) and not any(attempt.is_running for attempt in asked.values())
+        is_public = all(listing.is_public for listing in told)
+        return self._known.catalog(kind, keys), ttl_ms if is_whole else 0, is_public
 
-    def _views(self, asker: Asker) -> Views:
-        session = asker.session
-        views = tuple([upstream.view_of(session) for upstream in self._upstreams.values()])
-        return self._common if views == self._common else views
+    def concerns(self, key: Key, asker: Asker) -> bool:
+        """Whether this list is what the client is shown."""
+        name, kind, _ = key
+        shown = self._known.standing_in((name, kind, self._upstreams[name].view_of(asker)))
+        return shown is not None and shown is self._known.get(key)
 
-    def _catalog(self, kind: Kind, views: Views) -> Catalog:
-        catalog = self._catalogs.get((kind, views))
-        if catalog is None:
-            wanted = list(zip(self._upstreams, views, strict=True))
-            listings = [self._known.get((name, kind, view)) for name, view in wanted]
-            parts = [listing.part for listing in listings if listing is not None]
-            catalog = build_catalog(kind, parts, self._claims[kind])
-            self._catalogs[kind, views] = catalog
-            self._conflicts[kind] = catalog.conflicts
-        return catalog
+    async def _ask(self, keys: list[Key], asker: Asker) -> dict[Key, Attempt]:
+        asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
+        # What is known of an upstream that is not there is the best that can be had.
+        waited = [
+            (key, attempt)
+            for key, attempt in asked.items()
+            if attempt.began_up or self._known.standing_in(key) is None
+        ]
+        await self._attempts.wait(waited, _PATIENCE_S)
+        return asked
 
-    async def _refresh(
-        self, wanted: Mapping[str, str | None], kind: Kind, asker: Asker, hops: list[Hop]
-    ) -> dict[str, CallgateError]:
-        """`wanted`: upstreams, each with the view that is asked for. Returns those that could not tell."""
-        now = time.monotonic()
-        asking: dict[asyncio.Task[Listing], tuple[str, Hop]] = {}
-        for name, view in wanted.items():
-            hop = new_hop(self._upstreams[name], kind.method, b"")
-            hops.append(hop)
-            known = self._known.get((name, kind, view))
-            if known is not None and known.fresh_until_mono > now:
-                hop.cached, hop.ended_mono = True, hop.started_mono
-            else:
-                asked = ask_listing(self._list_ask(name, kind, view, asker, hop))
-                asking[asyncio.create_task(asked)] = (name, hop)
-        if not asking:
-            return {}
-        try:
-            await asyncio.wait(asking, timeout=_PATIENCE_S)
-        finally:
-            for task in asking:
-                task.cancel()  # of those that are done it is without effect
-            await asyncio.gather(*asking, return_exceptions=True)
-        failed: dict[str, CallgateError] = {}
-        is_changed = False
-        for task, (name, hop) in asking.items():
-            listing = _outcome(task, name, hop)
-            if isinstance(listing, Listing):
-                view = wanted[name]
-                before = self._known.get((name, kind, view))
-                self._known[name, kind, view] = listing
-                if before is None or before.part is not listing.part:
-                    is_changed = True
-                    self._take_over(name, kind, listing, asker if view is not None else None)
-            else:
-                # Whether it is down is told once, in the log of states (app/state_log).
-                _log.debug("%s is missing from %s: %s", name, kind.method, listing)
-                failed[name] = listing
-                self._failed_until[name, kind, wanted[name]] = time.monotonic() + _FAILED_S
-        for key in [key for key in self._catalogs if is_changed and key[0] is kind]:
-            del self._catalogs[key]
-        return failed
+    def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
+        name, kind, _ = key
+        if attempt is not None and not attempt.is_running:
+            return msgspec.structs.replace(attempt.hop)
+        hop = new_hop(self._upstreams[name], kind.method, b"")
+        hop.ended_mono, hop.cached = hop.started_mono, attempt is None
+        if attempt is not None:
+            hop.error = f"{name} has not answered {kind.method} yet: what was known of it was used"
+        return hop
 
-    def _list_ask(self, name: str, kind: Kind, view: str | None, asker: Asker, hop: Hop) -> ListAsk:
+    def _keys(self, kind: Kind, asker: Asker) -> list[Key]:
+        return [(name, kind, upstream.view_of(asker)) for name, upstream in self._upstreams.items()]
+
+    # ---- asking
+
+    def _is_up(self, name: str) -> bool:
+        return self._upstreams[name].health().state is State.UP
+
+    def _comes_back(self, name: str) -> bool:
+        """A database does not tell that it came up; a server that is down does."""
+        health = self._upstreams[name].health()
+        return health.kind == "sql" or health.state is State.UP
+
+    async def _ask_for(self, key: Key) -> Listing | None:
+        attempt = self._attempts.start(key, None, is_up=True)
+        assert attempt.task is not None
+        await asyncio.wait([attempt.task])
+        return attempt.listing
+
+    def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
+        name, kind, view = key
         separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
         reading = Reading(
             kind,
@@ -247,53 +272,61 @@ class Listings:
             short=self._short[name],
             choice=self.choices.get(name) if kind is Kind.TOOL else None,
         )
-        keys = dict.fromkeys([(name, kind, view), (name, kind, None)])
-        known = tuple(listing for key in keys if (listing := self._known.get(key)) is not None)
-        return ListAsk(self._upstreams[name], asker, hop, reading, known)
+        if asker is None or not view.session_id:
+            asker = _in_our_name(view)
+        return ListAsk(self._upstreams[name], asker, hop, reading, self._known.all_standing_in(key))
 
-    def _take_over(self, name: str, kind: Kind, listing: Listing, only_for: Asker | None) -> None:
-        """`only_for`: whom it was shown to, if not to everybody."""
-        if kind.key != "name":  # a uri that its owner no longer lists is anybody's again
-            self._claims[kind].get(name, set()).intersection_update(listing.part.offers)
-        if kind is Kind.TOOL and only_for is not None:
-            common = self._known.get((name, kind, None))
-            shown_to_all = common.part.offers if common is not None else {}
-            self.some_clients_only.note(listing.part, shown_to_all, only_for.session.envelope.capabilities)
+    def _take(self, key: Key, listing: Listing) -> None:
+        name, kind, view = key
+        if self._known.take(key, listing):
+            self.version += 1
+            self._on_change(key)
+        if kind is Kind.TOOL and view == COMMON:
+            self._survey.listed(name, listing.digest)
 
-    def notes(self, name: str) -> tuple[str, ...]:
-        """What the operator is to know of what this upstream lists."""
-        told: list[str] = []
+    def _show_alike(self, name: str, is_alike: bool) -> None:
+        self._upstreams[name].show_alike(is_alike)
+        if is_alike:
+            self._known.forget_declared(name)
+
+    # ---- for the operator
+
+    def judge(self, health: Health) -> Health:
+        """The health of an upstream with what is wrong with its lists, or left out of them."""
+        notes = self._known.notes(health.name, self._max_offers)
+        failing = self._failing(health.name) if health.state is State.UP else {}
+        tools = failing.pop(Kind.TOOL, None)
+        if tools is not None and self._known.get((health.name, Kind.TOOL, COMMON)) is None:
+            state, code, text = tools
+            health = replace(health, state=state, detail=text, error_code=code)
+        elif tools is not None:  # what it said before is offered, and can be called
+            health = replace(health, error_code=tools[1])
+            notes.append(tools[2])
+        notes += [text for _, _, text in failing.values()]
+        return replace(health, notes=tuple(notes)) if notes else health
+
+    def _failing(self, name: str) -> dict[Kind, tuple[State, str | None, str]]:
+        """The lists that a server which is up does not tell, and how that is shown."""
+        found: dict[Kind, tuple[State, str | None, str]] = {}
         for kind in Kind:
-            views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
-            told += dict.fromkeys(
-                self._left_out(kind, known) for known in views if known.has_more or known.part.left_out
-            )
-            told += dict.fromkeys(
-                note for known in views for note in listing_notes(known.part, words_for(kind))
-            )
-            told += self._conflicts.get(kind, {}).get(name, ())
-        return tuple(told)
-
-    def _left_out(self, kind: Kind, listing: Listing) -> str:
-        part = listing.part
-        listed = len(part.offers) + part.left_out
-        more = "more than " if listing.has_more else ""
-        return (
-            f"It lists {more}{listed:,} {words_for(kind)}, of which {len(part.offers):,} are offered: see "
-            f"[server] max_offers ({self._max_offers:,}; at most {MAX_LISTING_BYTES // 1024**2} MiB)"
-        )
+            key = (name, kind, COMMON)
+            trouble, attempt = self._attempts.trouble(key), self._attempts.running(key)
+            waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0
+            if trouble is not None:
+                text = f"It runs, but {kind.method} fails and is asked again: {trouble.error.message}"
+                found[kind] = (State.DOWN, trouble.error.code.code, text)
+            elif waited_s > _SLOW_S:
+                text = f"It runs, but did not answer {kind.method} for {waited_s:.0f} s"
+                found[kind] = (State.STARTING, None, text)
+        return found
 
 
-def _outcome(task: asyncio.Task[Listing], name: str, hop: Hop) -> Listing | CallgateError:
-    if task.cancelled():
-        error = UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
-        hop.error = error.message
-        return error
-    error = task.exception()
-    if error is None:
-        return task.result()
-    if isinstance(error, CallgateError):
-        return error
-    _log.error("listing the offers of %s failed", name, exc_info=error)
-    hop.error = f"{name} lists its offers in a way we cannot read"
-    return UpstreamError(UPSTREAM_FAILED, hop.error)
+@lru_cache(maxsize=256)
+def _in_our_name(view: View) -> Asker:
+    """Who asks for a list that many are shown: a client that declares what the view stands for.
+
+    A legacy one: what it may declare is more.
+    """
+    capabilities = view.declared.encode() or b"{}"
+    envelope = Envelope(Era.LEGACY, LEGACY_REVISIONS[0], client_info=OUR_INFO, capabilities=capabilities)
+    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")

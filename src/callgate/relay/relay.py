@@ -7,14 +7,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import replace
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
-from callgate.model.heard import News, StateChanged
+from callgate.model.heard import News, StateChanged, ViewChanged
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
 from callgate.model.reply import Item, Notice, Reply, Unpassed
@@ -28,6 +27,7 @@ from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.find_tools import ToolSearch
+from callgate.relay.list_news import METHOD_OF, ListNews
 from callgate.relay.listings import DEFAULT_MAX_OFFERS, Listings
 from callgate.relay.offered import Offered
 from callgate.relay.overheard import Overheard
@@ -40,7 +40,6 @@ from callgate.relay.tools_across import tools_across
 from callgate.wire.era_faults import fault_in
 from callgate.wire.result_shape import to_modern, without_other_era
 from callgate.wire.revisions import era_of
-from callgate.wire.subscription import LIST_CHANGED
 
 _log = logging.getLogger(__name__)
 
@@ -48,9 +47,7 @@ _log = logging.getLogger(__name__)
 _INITIALIZED = "notifications/initialized"
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
-    "notifications/tools/list_changed": (Kind.TOOL,),
-    "notifications/prompts/list_changed": (Kind.PROMPT,),
-    "notifications/resources/list_changed": (Kind.RESOURCE, Kind.TEMPLATE),
+    method: tuple(kind for kind in Kind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
 _NOTHING = Reply()  # as long as none has come
 
@@ -82,8 +79,16 @@ class Relay:
         self._overheard = Overheard(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
-        listings = Listings(self._upstreams, deny_destructive, briefly_named, max_offers, tool_choices)
+        listings = Listings(
+            self._upstreams,
+            deny_destructive,
+            briefly_named,
+            max_offers,
+            tool_choices,
+            on_change=lambda key: self._news.changed(key),
+        )
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
+        self._news = ListNews(self._path.ears, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
@@ -128,7 +133,7 @@ class Relay:
         return name in self._upstreams
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
-        self._path.ears.attach(session, outlet, on_end)
+        self._path.ears.attach(session, outlet, on_end, self.catalog_version)
 
     def notice(self, arrival: Arrival) -> None:
         session = self._sessions.of(arrival, time.time())
@@ -187,26 +192,29 @@ class Relay:
     async def close(self) -> None:
         self._sessions.end_all(time.time())
         await self._path.parked.close()
+        self._news.close()
+        await self._path.listings.close()
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams.values()))
 
     # ---- what upstreams say of their own accord, and what becomes of sessions
 
     def _look(self, upstream: Upstream) -> Health:
         history = self._histories.setdefault(upstream.name, StateHistory())
-        seen = history.look(upstream.health(), time.time())
-        notes = self._path.listings.notes(upstream.name)
-        return replace(seen, notes=notes) if notes else seen
+        return history.look(self._path.listings.judge(upstream.health()), time.time())
 
     def _hear(self, news: News) -> None:
         if isinstance(news, StateChanged):
             self._look(self._upstreams[news.upstream])
-            self._path.listings.outdate(news.upstream, None, None)
-            for method in LIST_CHANGED.values():
-                self._path.ears.say_list_changed(news.upstream, method)
+            if news.is_up:  # whoever is down keeps what it said in the lists
+                self._path.listings.came_up(news.upstream)
+            return
+        if isinstance(news, ViewChanged):
+            for kind in _CHANGED_KINDS.get(news.method, ()):
+                self._path.listings.changed_view(news.upstream, kind, news.view)
             return
         if isinstance(news.item, Notice):
             for kind in _CHANGED_KINDS.get(news.item.method, ()):
-                self._path.listings.outdate(news.upstream, kind, news.session_id)
+                self._path.listings.changed(news.upstream, kind, news.session_id)
         session = self._path.ears.session_of(news)
         was_for_somebody = self._path.ears.hear(self._overheard.ask_out_of_turn(news, session))
         if isinstance(news.item, (Notice, Unpassed)) or session is None:

@@ -18,6 +18,7 @@ from callgate.model.heard import News
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.arguments import read_arguments, read_params
@@ -108,8 +109,11 @@ class SqlServer:
     def hear(self, listener: Callable[[News], None]) -> None:
         """A database says nothing of its own accord."""
 
-    def view_of(self, session: Session) -> str | None:
-        return None
+    def view_of(self, asker: Asker) -> View:
+        return COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        """It never makes a difference."""
 
     def forget(self, session: Session) -> None:
         """Sessions share the pool; nothing is kept for one."""

@@ -68,7 +68,7 @@ class CallOnLine:
             if not modern_client or hop.method in _ASKED_BY_RELAY:
                 if hop.method == "tools/call":
                     params = without_task(params)
-                params = with_envelope(params, self._speaker(hop.method, asker))
+                params = with_envelope(params, self._speaker(asker))
             # Only the modern era repeats the name in a header.
             call = Call(_name_in(hop.method, params), hop.param_headers, hop)
         else:
@@ -166,12 +166,10 @@ class CallOnLine:
             await self._line.show(level)
         return None
 
-    def _speaker(self, method: str, asker: Asker) -> Envelope | None:
-        """Whose envelope a modern server gets; None is our own: lists are asked for every client alike."""
+    def _speaker(self, asker: Asker) -> Envelope:
+        """Whose envelope a modern server gets."""
         if asker.envelope.era is Era.MODERN:
             return asker.envelope
-        if method in LIST_METHODS:
-            return None
         session = asker.session
         return replace(session.envelope, log_level=self._levels.of(session.session_id))
 

@@ -7,7 +7,9 @@ Rules (protocol.md, "Isolation of legacy upstreams", "The bridge")
    a line of its own, and from then on all its requests go there (`own_lines`). At a legacy server over HTTP
    only clients that declare sampling, elicitation or roots get one, from their first call on. `shared` and
    `session` force it either way.
-3. A legacy client of a server that speaks both eras gets a legacy line. Where the server refuses that, and
+3. Lists come from the shared line, for clients that declare more from one that only lists (`listing_lines`),
+   and from a client's own once it has one: none is opened to list.
+4. A legacy client of a server that speaks both eras gets a legacy line. Where the server refuses that, and
    for a modern client of a legacy server, the eras are bridged: `call_on_line` says how.
 """
 
@@ -21,9 +23,10 @@ from callgate.model.error_codes import UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.heard import Heard, News, StateChanged
-from callgate.model.reply import Item, Notice, Unasked, Unpassed
+from callgate.model.heard import Heard, News, StateChanged, ViewChanged
+from callgate.model.reply import Answer, Asking, Item, Notice, Unasked, Unpassed
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
@@ -31,17 +34,26 @@ from callgate.upstreams.child_slots import Expendable
 from callgate.upstreams.handshake import Introduction
 from callgate.upstreams.line import Line
 from callgate.upstreams.link import LinkPlan
+from callgate.upstreams.listing_lines import ListingLines
 from callgate.upstreams.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.own_lines import OwnLines, OwnPatience
 from callgate.upstreams.transport import ClosableOpener, Opener
-from callgate.wire.capabilities import answers_questions
+from callgate.wire.capabilities import answers_questions, view_declared
+from callgate.wire.era_params import OUR_INFO
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.request_table import START_TIMEOUT_S
+from callgate.wire.revisions import LEGACY_REVISIONS
+from callgate.wire.subscription import LIST_CHANGED
 
 # What is not simply passed on, even within one era.
-_SPECIAL_METHODS = frozenset(
-    {"initialize", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
-)
+_SPECIAL_METHODS = LIST_METHODS | {
+    "initialize",
+    "subscriptions/listen",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "logging/setLevel",
+}
+_NOBODY = Answer(error=b'{"code":-32601,"message":"This connection only lists: nobody can be asked"}')
 # A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
 # Matrix").
 _REFUSING_STATUSES = frozenset({400, 404, 405})
@@ -80,8 +92,10 @@ class McpUpstream:
             plan.own_patience,
             plan.own_opener.rest if plan.own_opener is not None else lambda: None,
         )
+        self._listing = ListingLines(plan.name, self._open_listing)
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
+        self._is_alike = False  # whatever clients declare, the lists are the same
         self._first = self._open(None, None, None)
 
     @property
@@ -109,8 +123,6 @@ class McpUpstream:
         client = _client(asker)
         if not self._isolates(client, introduction.era):
             return self._first
-        if method in LIST_METHODS:
-            return None
         line = self._own.find(client, asker.session)
         if line is None or line.era is not client.era or self._takes_turns(line, asker, method):
             return None
@@ -119,7 +131,7 @@ class McpUpstream:
 
     def expendable(self) -> list[Expendable]:
         """Processes that could be done without at the moment: see `child_slots`."""
-        return self._own.expendable()
+        return self._own.expendable() + self._listing.expendable()
 
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction
@@ -137,10 +149,15 @@ class McpUpstream:
     def hear(self, listener: Callable[[News], None]) -> None:
         self._listener = listener
 
-    def view_of(self, session: Session) -> str | None:
-        era = self._first.era or Era.LEGACY
-        is_bridged = session.era is Era.LEGACY and self._is_modern_only
-        return session.session_id if not is_bridged and self._needs_own(session.envelope, era) else None
+    def view_of(self, asker: Asker) -> View:
+        client = _client(asker)
+        declared = "" if self._is_alike else self._listed_as(client)
+        if self._own.find(client, asker.session) is not None:
+            return View(declared, asker.session.session_id)
+        return View(declared) if declared else COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        self._is_alike = is_alike
 
     def forget(self, session: Session) -> None:
         self._levels.forget(session.session_id)
@@ -193,7 +210,9 @@ class McpUpstream:
         )
 
     async def close(self) -> None:
-        await asyncio.gather(self._own.close(), *(line.close() for line in self._shared()))
+        await asyncio.gather(
+            self._own.close(), self._listing.close(), *(line.close() for line in self._shared())
+        )
         if self._plan.own_opener is not None:
             await self._plan.own_opener.close()
 
@@ -260,6 +279,28 @@ class McpUpstream:
         wanting = self._levels.wanting(item.params)
         return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))
 
+    def _open_listing(self, declared: str) -> Line:
+        client = Envelope(
+            Era.LEGACY, LEGACY_REVISIONS[0], client_info=OUR_INFO, capabilities=declared.encode()
+        )
+        own_opener = self._plan.own_opener
+        plan = LinkPlan(
+            self.name,
+            own_opener.fresh if own_opener is not None else self._plan.opener,
+            Era.LEGACY,
+            client,
+            self._plan.timeout_s,
+            start_timeout_s=self._plan.start_timeout_s,
+        )
+
+        def on_heard(item: Unasked | Unpassed) -> None:
+            if isinstance(item, Asking):
+                item.respond(_NOBODY)
+            elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
+                self._listener(ViewChanged(self.name, View(declared), item.method))
+
+        return Line(plan, on_heard, lambda is_up: None)
+
     def _open_own(self, client: Envelope, session: Session) -> Line:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
         return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
@@ -273,13 +314,10 @@ class McpUpstream:
         assert era is not None
         client = _client(asker)
         if method in LIST_METHODS:
-            has_own = self._needs_own(client, era)
-            if not has_own:
-                return first
-        else:
-            has_own = self._isolates(client, era) and (
-                self._opens_own(client, method) or self._own.has(client, asker.session)
-            )
+            return await self._line_to_list(client, asker.session)
+        has_own = self._isolates(client, era) and (
+            self._opens_own(client, method) or self._own.has(client, asker.session)
+        )
         if era is Era.MODERN is not client.era:
             return await self._legacy_line_of_modern(asker, has_own)
         return await self._own_line(client, asker.session) if has_own else first
@@ -294,6 +332,28 @@ class McpUpstream:
                 level = self._levels.of(session.session_id)
                 await line.take_over(session.session_id, level, self._shared())
         return line
+
+    async def _line_to_list(self, client: Envelope, session: Session) -> Line:
+        """A client's own line if it has one; none is opened to list. The first line must be up."""
+        own = self._own.find(client, session)
+        if own is not None:
+            return own
+        declared = self._listed_as(client)
+        # A modern server is told with each request what its client declares.
+        if self._first.era is Era.MODERN or self._is_alike or not declared:
+            return self._first
+        line = self._listing.get(declared)
+        try:
+            return await self._up(line)
+        except UpstreamError:
+            self._listing.end(line)
+            raise
+
+    def _listed_as(self, client: Envelope) -> str:
+        """What of its declaration may make a difference to what it is shown."""
+        if self._plan.isolation == "shared" and not (client.era is Era.MODERN is self._first.era):
+            return ""  # the connection that all share declares nothing, and serves its calls too
+        return view_declared(client.capabilities, client.era)
 
     async def _legacy_line_of_modern(self, asker: Asker, has_own: bool) -> Line:
         """For a legacy client; a modern line where the server does not speak its era after all."""
@@ -341,13 +401,6 @@ class McpUpstream:
             return True
         may_be_asked = self._plan.isolation == "session" or answers_questions(client.capabilities)
         return may_be_asked and method in ROUND_TRIP_METHODS
-
-    def _needs_own(self, client: Envelope, server_era: Era) -> bool:
-        if client.era is Era.MODERN is server_era:
-            return False
-        if self._plan.isolation != "auto":
-            return self._plan.isolation == "session"
-        return answers_questions(client.capabilities)
 
     def _takes_turns(self, line: Line, asker: Asker, method: str) -> bool:
         return (

@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -53,6 +54,45 @@ def questions_declared(capabilities: bytes) -> frozenset[str]:
 def answers_questions(capabilities: bytes) -> bool:
     """Whether it declares any of sampling, elicitation and roots."""
     return not declared(capabilities).keys().isdisjoint(NEEDED_CAPABILITY.values())
+
+
+# What of a client's declaration may decide what a server lists; anything else makes no other view.
+_ELICITATION_MODES = ("form", "url")
+_TASK_QUESTIONS = (("elicitation", "create"), ("sampling", "createMessage"))
+# Declares all of it: a server that lists the same to this as to nothing does not look at capabilities.
+EVERY_QUESTION = (
+    '{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{"tools":{}},'
+    '"tasks":{"requests":{"elicitation":{"create":{}},"sampling":{"createMessage":{}}}}}'
+)
+# What clients that can be asked declare, in its plainest form.
+PLAIN_QUESTIONS = '{"elicitation":{},"roots":{},"sampling":{}}'
+
+
+@lru_cache(maxsize=1024)
+def view_declared(capabilities: bytes, era: Era) -> str:
+    """The capabilities by which a server may ask this client something, in one spelling; "" for none.
+
+    It can be declared as it is. Words we do not know are left out, so that there are few such views.
+    """
+    members = declared(capabilities)
+    told: dict[str, Any] = {}
+    if "elicitation" in members:
+        modes = declared(bytes(members["elicitation"]))
+        told["elicitation"] = {mode: {} for mode in _ELICITATION_MODES if mode in modes and "url" in modes}
+    if "roots" in members:
+        told["roots"] = {}
+    if "sampling" in members:
+        told["sampling"] = {"tools": {}} if "tools" in declared(bytes(members["sampling"])) else {}
+    if era is Era.LEGACY and "tasks" in members and told:
+        requests = declared(bytes(declared(bytes(members["tasks"])).get("requests", b"")))
+        asked: dict[str, Any] = {
+            what: {method: {}}
+            for what, method in _TASK_QUESTIONS
+            if method in declared(bytes(requests.get(what, b"")))
+        }
+        if asked:
+            told["tasks"] = {"requests": asked}
+    return msgspec.json.encode(told).decode() if told else ""
 
 
 def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:

@@ -1,7 +1,8 @@
 """An MCP server that does as its caller says: over stdio or HTTP, in either era, well or badly.
 
     actor.py --log FILE [--offers FILE] [--era legacy|modern|@FILE] [--name NAME]
-             [--needs FILE] [--on-discover exit|silence] [--deaf] [--http [PORT]]
+             [--needs FILE] [--awaits FILE] [--on-discover exit|silence] [--deaf] [--http [PORT]]
+             [--revision REVISION]
 
 Every frame it gets goes into the log as one line of JSON, with the process's number. Lists come from the
 offers file, read each time. A call of the tool `play` carries its own part: the steps of `Scene.play`.
@@ -36,6 +37,7 @@ CAPABILITIES = {
 }
 INFO = {"name": OPTIONS.name, "version": "1.2.3"}
 MODERN = "2026-07-28"
+META = "io.modelcontextprotocol"
 
 
 def raw_params(frame: bytes) -> bytes:
@@ -47,8 +49,9 @@ def raw_params(frame: bytes) -> bytes:
 class Scene:
     """One request: its frame, where to say things, and what is known while it is played."""
 
-    def __init__(self, frame: bytes, message: dict[str, Any], say: Say) -> None:
+    def __init__(self, frame: bytes, message: dict[str, Any], say: Say, session: str | None) -> None:
         self.frame = frame
+        self.session = session
         self.rpc_id = json.dumps(message["id"])
         self.params: dict[str, Any] = message.get("params") or {}
         self.method: str = message["method"]
@@ -64,6 +67,12 @@ class Scene:
     def fail(self, code: int, message: str) -> None:
         error = {"code": code, "message": message}
         self.say(json.dumps({"jsonrpc": "2.0", "id": json.loads(self.rpc_id), "error": error}).encode())
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What the client said that it can do: with this request, or in the handshake."""
+        meta = self.params.get("_meta") or {}
+        return meta.get(f"{META}/clientCapabilities") or STAGE.declared.get(self.session) or {}
 
     def fill(self, text: str) -> bytes:
         token = (self.params.get("_meta") or {}).get("progressToken")
@@ -167,7 +176,12 @@ def list_page(scene: Scene) -> None:
         return
     if known.get("silent") == member:
         return
-    entries = [definition(scene.method, entry) for entry in known[member]]
+    if known.get("failing") == member:
+        scene.fail(-32603, "the index is locked")
+        return
+    # Offers may have more for clients that declare something: {"tools_if": {"elicitation": ["ask"]}}.
+    more = [entry for word in scene.declared for entry in known.get(f"{member}_if", {}).get(word, [])]
+    entries = [definition(scene.method, entry) for entry in known[member] + more]
     size, start = known.get("page_size", len(entries) or 1), int(scene.params.get("cursor") or 0)
     result: dict[str, Any] = {member: entries[start : start + size]}
     if start + size < len(entries):
@@ -219,7 +233,8 @@ def act(scene: Scene) -> None:
         case "server/discover":
             discover(scene)
         case "initialize" if OPTIONS.era == "legacy":
-            version = scene.params["protocolVersion"]
+            version = OPTIONS.revision or scene.params["protocolVersion"]
+            STAGE.declared[scene.session] = scene.params["capabilities"]
             scene.reply({"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": INFO})
         case "initialize":
             scene.fail(-32601, "Method not found")
@@ -268,7 +283,7 @@ def perform(frame: bytes, say: Say, **about: Any) -> bool:
             rpc_id = json.dumps(message["params"]["requestId"])
             STAGE.said(lambda: STAGE.cancelled.add(rpc_id))
         return False
-    act(Scene(frame, message, say))
+    act(Scene(frame, message, say, about.get("session")))
     return True
 
 
@@ -295,6 +310,8 @@ def main() -> None:
     if OPTIONS.needs is not None and not OPTIONS.needs.exists():
         print("licence file not found", file=sys.stderr, flush=True)
         os._exit(3)
+    while OPTIONS.awaits is not None and not OPTIONS.awaits.exists():
+        time.sleep(0.02)
     if OPTIONS.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if OPTIONS.http is not None:

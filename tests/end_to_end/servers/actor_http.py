@@ -72,6 +72,7 @@ class Handler(BaseHTTPRequestHandler):
             session = f"s{os.getpid()}-{time.monotonic_ns()}"
             extra = {"mcp_session_id": session} if OPTIONS.era == "legacy" and method == "initialize" else {}
             STAGE.sessions.update(extra.values())
+            STAGE.declared.update({session: STAGE.declared.pop(None, {}) for session in extra.values()})
             if answer:
                 self.plain(200, answer[0], content_type="application/json", **extra)
             else:

@@ -17,6 +17,8 @@ parser.add_argument("--offers", type=Path)
 parser.add_argument("--era", default="legacy")
 parser.add_argument("--name", default="actor")
 parser.add_argument("--needs", type=Path, help="exits with 3 at once unless this file is there")
+parser.add_argument("--awaits", type=Path, help="reads nothing before this file is there")
+parser.add_argument("--revision", help="answers initialize with this one, whatever was asked for")
 parser.add_argument("--on-discover", choices=["exit", "silence"])
 parser.add_argument("--deaf", action="store_true", help="ignores SIGTERM and the end of stdin")
 parser.add_argument("--http", type=int, nargs="?", const=0)
@@ -35,6 +37,7 @@ class Stage:
         self.listening: list[Say] = []  # streams for what nobody asked
         self.listen_ids: list[str] = []  # modern: the ids of open `subscriptions/listen`
         self.sessions: set[str] = set()
+        self.declared: dict[str | None, Any] = {}  # by session; over stdio there is one, None
         self.questions = 0
 
     def log(self, raw: bytes, **about: Any) -> None:

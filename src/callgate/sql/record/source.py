@@ -12,6 +12,7 @@ from callgate.model.heard import News
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker
 from callgate.sql.duckdb.dialect import DUCKDB
@@ -58,9 +59,11 @@ class RecordSource:
     def hear(self, listener: Callable[[News], None]) -> None:
         """The record says nothing of its own accord."""
 
-    def view_of(self, session: Session) -> str | None:
-        """What is offered is the same for all; what it answers is not."""
-        return None
+    def view_of(self, asker: Asker) -> View:
+        return COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        """It never makes a difference."""
 
     def forget(self, session: Session) -> None:
         """A principal's next session sees the same."""
