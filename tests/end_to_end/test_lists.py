@@ -2,6 +2,7 @@
 changes and only then."""
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -284,13 +285,15 @@ async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path)
     assert process.stdin is not None
     assert process.stdout is not None
 
+    ids = itertools.count(1)
+
     async def ask(method: str, capabilities: dict[str, Any], **params: Any) -> dict[str, Any]:
         meta = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "same", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         }
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        message = {"jsonrpc": "2.0", "id": next(ids), "method": method, "params": {**params, "_meta": meta}}
         process.stdin.write(json.dumps(message).encode() + b"\n")
         answer = json.loads(await process.stdout.readline())
         assert "result" in answer, answer

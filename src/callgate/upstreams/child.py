@@ -71,7 +71,9 @@ class ChildTransport(OneStream):
         """
         if self._slots is not None:
             if not self._slots.take_free():
-                raise UpstreamError(UPSTREAM_BUSY, f"There is no room for a spare of {self._command.name}")
+                raise UpstreamError(
+                    UPSTREAM_BUSY, f"There is no room for one more process of {self._command.name}"
+                )
             self._has_slot = True
         self.pause_reading()
         await self.start()

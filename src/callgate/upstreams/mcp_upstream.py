@@ -286,7 +286,7 @@ class McpUpstream:
         own_opener = self._plan.own_opener
         plan = LinkPlan(
             self.name,
-            own_opener.fresh if own_opener is not None else self._plan.opener,
+            own_opener.if_free if own_opener is not None else self._plan.opener,
             Era.LEGACY,
             client,
             self._plan.timeout_s,

@@ -45,6 +45,11 @@ class OwnChildOpener:
     async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
         return self._opened(self._new(), receiver, era)
 
+    async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
+        child = self._new()
+        await child.warm_up()
+        return self._opened(child, receiver, era)
+
     def _opened(self, child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
         child.serve(receiver)
         return Opened(child, era, is_pipe=True)

@@ -105,6 +105,10 @@ class ClosableOpener(Protocol):
         """Without what is kept ready, which is for clients."""
         ...
 
+    async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
+        """The same, and nothing is ended to make room for it. Raises UpstreamError when there is none."""
+        ...
+
     def rest(self) -> None:
         """None of its connections is left: nothing need be ready for the next one."""
         ...
