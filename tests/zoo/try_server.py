@@ -1,0 +1,121 @@
+"""One server: directly twice, then on every way through the gateway, each in a gateway of its own."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from zoo.compare import Comparison, compare
+from zoo.manifest import Json
+from zoo.observe import Plan, Seen, observe, survives
+from zoo.stand import Stand, gateway_before, port_of, stdio_command
+from zoo.talk import Talk, over_a_pipe, over_http, over_modern_http
+
+WAYS = ("/mcp", "/servers/x/mcp", "stdio", "/mcp, modern")
+# Through a gateway these are the gateway's own, on ways where it stands for all of its servers.
+OURS = ("introduction",)
+
+
+@dataclass
+class ServerResult:
+    name: str
+    version: str
+    problem: str = ""
+    """Why nothing could be tried: not installed, or it does not work directly."""
+    counts: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+    ways: dict[str, Json] = field(default_factory=dict)
+
+
+async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS) -> ServerResult:
+    result = ServerResult(stand.server.name, stand.server.version)
+    try:
+        first, second = await _directly(stand), await _directly(stand)
+    except (OSError, TimeoutError) as problem:
+        result.problem = f"does not work directly: {type(problem).__name__} {problem}; {_last_words(stand)}"
+        return result
+    result.counts, result.calls = first.counts, len(stand.server.calls)
+    for way in ways:
+        try:
+            result.ways[way] = await _through(stand, way, first, second)
+        except (OSError, TimeoutError, AssertionError) as problem:
+            failed = {"step": "all", "direct": "works", "through": f"{type(problem).__name__}: {problem}"[:300]}
+            result.ways[way] = {"same": 0, "alike": 0, "differences": [failed], "left": await stand.left_behind()}
+    return result
+
+
+async def _directly(stand: Stand) -> Seen:
+    stand.make_anew()
+    try:
+        async with over_a_pipe(stand.command, stand.environment, stand.cwd, stand.work, stand.said) as talk:
+            return await observe(talk, plan(stand, ""))
+    finally:
+        stand.kill()
+
+
+def plan(stand: Stand, prefix: str) -> Plan:
+    server = stand.server
+    return Plan(
+        tuple(stand.filled(server.calls)), stand.filled(server.progress), stand.filled(server.cancel), prefix
+    )
+
+
+async def _through(stand: Stand, way: str, first: Seen, second: Seen) -> Json:
+    stand.make_anew()
+    planned = plan(stand, "" if way == "/servers/x/mcp" else f"{stand.server.name}__")
+    async with _open(stand, way, first.counts) as talk:
+        seen = await observe(talk, planned)
+        stand.kill()
+        after = await survives(talk, planned)
+    steps = _comparable(seen.steps, way)
+    steps["a call after a kill"] = _kind(after)
+    wanted, again = (_comparable(each.steps, way) | {"a call after a kill": "answered"} for each in (first, second))
+    found = compare(wanted, again, steps, stand.server.scrub)
+    return comparison_json(found) | {"left": await stand.left_behind()}
+
+
+def _kind(told: Json) -> str:
+    return "answered" if "result" in told else f"failed: {told['error']['message']}"
+
+
+def _comparable(steps: dict[str, Any], way: str) -> dict[str, Any]:
+    return {step: value for step, value in steps.items() if way == "/servers/x/mcp" or step not in OURS}
+
+
+def comparison_json(found: Comparison) -> Json:
+    return {"same": found.same, "alike": found.alike, "differences": [asdict(each) for each in found.differences]}
+
+
+@asynccontextmanager
+async def _open(stand: Stand, way: str, counts: dict[str, int]) -> AsyncIterator[Talk]:
+    config = stand.config()
+    if way == "stdio":
+        command, environment = stdio_command(config, stand.folder / "stdio")
+        async with over_a_pipe(command, environment, stand.work, stand.work, stand.said) as talk:
+            await _until_listed(talk, counts)
+            yield talk
+        return
+    async with gateway_before(config, stand.folder / "gateway", stand.said) as gateway:
+        port, own = port_of(gateway), f"/servers/{stand.server.name}/mcp"
+        if way == "/mcp, modern":
+            opened = over_modern_http(port, "/mcp", stand.work)
+        else:
+            opened = over_http(port, own if way == "/servers/x/mcp" else "/mcp", stand.work)
+        async with opened as talk:
+            yield talk
+
+
+async def _until_listed(talk: Talk, counts: dict[str, int]) -> None:
+    """By itself `callgate stdio` starts its servers with its client, and tells later what it offers."""
+    import asyncio
+
+    from zoo.stand import START_TIMEOUT_S
+
+    async with asyncio.timeout(START_TIMEOUT_S):
+        while not (await talk.ask("tools/list", {})).answer["result"]["tools"] and counts.get("tools"):
+            await asyncio.sleep(0.2)
+
+
+def _last_words(stand: Stand) -> str:
+    text = stand.said.read_text(errors="replace") if stand.said.exists() else ""
+    return " ".join(text.split())[-300:]
