@@ -8,17 +8,17 @@ import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from end_to_end.gateway_process import CALLGATE, GatewayProcess, clean_environment, running_gateway
-from upstreams.processes import is_alive
+from upstreams.processes import exists, is_alive
 
 from zoo.install import ZOO, Installed
-from zoo.manifest import Json, Server
+from zoo.manifest import Server
 
 START_TIMEOUT_S = 150.0  # a large Node or Python program, on a busy machine; a hang detector
 LEAVE_TIMEOUT_S = 15.0  # for processes to end after their gateway has
@@ -157,6 +157,14 @@ class Stand:
         self.kill()
         return names
 
+    async def kill_and_see(self) -> None:
+        """Until the killed ones are reaped: then whoever started them knows."""
+        killed = self.processes()
+        self.kill()
+        async with asyncio.timeout(LEAVE_TIMEOUT_S):
+            while any(map(exists, killed)):
+                await asyncio.sleep(0.01)
+
     def kill(self) -> None:
         for pid in self.processes():
             with suppress(ProcessLookupError):
@@ -174,10 +182,6 @@ def stand(server: Server, installed: Installed, page: str, at: Path | None = Non
     made.folder.mkdir(parents=True, exist_ok=True)
     made.said.unlink(missing_ok=True)
     return made
-
-
-def renamed(stand: Stand, name: str) -> Stand:
-    return replace(stand, server=replace(stand.server, name=name))
 
 
 @asynccontextmanager
@@ -204,7 +208,3 @@ def stdio_command(config: Path, state: Path) -> tuple[list[str], dict[str, str]]
 
 def port_of(gateway: GatewayProcess) -> int:
     return int(gateway.announced["url"].rpartition(":")[2])
-
-
-def as_json(value: Any) -> Json:
-    return json.loads(json.dumps(value))

@@ -6,31 +6,24 @@ Behind the gateway stands a second server, so that /mcp is a mixture. A client's
 import asyncio
 import json
 import os
+import shutil
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.compare import compare
+from zoo.compare import Comparison, compare
 from zoo.install import CLIENTS, Installed
 from zoo.manifest import HERE, Client, Json
+from zoo.results import Result
 from zoo.stand import QUIET, Stand, gateway_before, stdio_command
-from zoo.try_server import comparison_json
+from zoo.try_server import as_json
 
 WAYS = ("/mcp", "/servers/x/mcp", "stdio")
-DRIVER_TIMEOUT_S = 240.0  # a hang detector: some of them import for ten seconds
+DRIVER_TIMEOUT_S = 150.0  # a hang detector: some of them import for ten seconds
 GRACE_S = 60.0  # for a gateway to end what a client that is gone had to itself
 SCRUB = (r"127\.0\.0\.1:\d+", r"localhost:\d+", r"0x[0-9a-f]{6,}")
-
-
-@dataclass
-class ClientResult:
-    name: str
-    version: str
-    problem: str = ""
-    steps: list[str] = field(default_factory=list)
-    ways: dict[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,7 @@ class Driver:
         path = f"{self.installed.bin}:{os.environ['PATH']}"
         environment = {"PATH": path, "HOME": str(self.home), **QUIET, "LANG": "C.UTF-8"}
         if self.client.npm and self.client.driver.endswith(".py"):
-            environment["PYTHONPATH"] = str(HERE.parent)
+            environment["PYTHONPATH"] = str(HERE.parent)  # it runs in our own environment
         process = await asyncio.create_subprocess_exec(
             *self._command(), json.dumps(job), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home, limit=64 * 1024 * 1024,
@@ -68,25 +61,31 @@ class Driver:
             return [str(self.installed.bin / client.driver)]
         driver = str(CLIENTS / client.driver)
         if driver.endswith(".mjs"):
-            return ["node", driver, str(self.installed.folder)]
+            # A module finds its packages from where it lies.
+            for name in ("driving.mjs", client.driver):
+                shutil.copy(CLIENTS / name, self.installed.folder)
+            return ["node", str(self.installed.folder / client.driver)]
         return [sys.executable if client.npm else str(self.installed.bin / "python"), driver]
 
 
 async def try_client(
     client: Client, installed: Installed, everything: Stand, other: Stand, ways: tuple[str, ...] = WAYS
-) -> ClientResult:
-    result = ClientResult(client.name, client.version)
+) -> Result:
+    result = Result(client.name, client.version)
     everything.make_anew()
     other.make_anew()
     home = everything.folder / "home"
     driver = Driver(client, installed, home)
     direct = {"command": everything.command, "env": everything.environment, "cwd": str(everything.work)}
-    first, second = await _pass(driver, direct, ""), await _pass(driver, direct, "")
-    everything.kill()
+    first = await _pass(driver, direct, "")
     if "connection" in first:
+        everything.kill()
         result.problem = f"does not work directly: {first['connection']['raised']}"
         return result
-    result.steps = list(first)
+    second = await _pass(driver, direct, "")
+    everything.kill()
+    result.calls = len(first)
+    found: dict[str, Comparison] = {}
     config = everything.config(other)
     state = everything.folder / "gateway"
     async with gateway_before(config, state, everything.said) as gateway:
@@ -102,11 +101,11 @@ async def try_client(
                 target = {"command": command, "env": environment, "cwd": str(state)}
             prefix = "" if way == "/servers/x/mcp" else f"{name}__"
             seen = _unprefixed(await _pass(driver, target, prefix), prefix, other.server.name)
-            found = compare(first, second, seen, SCRUB)
-            result.ways[way] = comparison_json(found) | {"left": await _stays(standing, everything, other)}
-    left = [*await everything.left_behind(), *await other.left_behind()]
-    for way in result.ways.values():
-        way["left"] += left
+            found[way] = compare(first, second, seen, SCRUB)
+        stays = await _stays(standing, everything, other)
+    left = [*stays, *await everything.left_behind(), *await other.left_behind()]
+    for way, comparison in found.items():
+        result.ways[way] = as_json(comparison, left)
     return result
 
 

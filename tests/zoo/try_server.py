@@ -1,34 +1,26 @@
 """One server: directly twice, then on every way through the gateway, each in a gateway of its own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
-from zoo.compare import Comparison, compare
+from zoo.compare import Comparison, Difference, compare
 from zoo.manifest import Json
 from zoo.observe import Plan, Seen, observe, survives
-from zoo.stand import Stand, gateway_before, port_of, stdio_command
+from zoo.results import Result
+from zoo.stand import START_TIMEOUT_S, Stand, gateway_before, port_of, stdio_command
 from zoo.talk import Talk, over_a_pipe, over_http, over_modern_http
 
 WAYS = ("/mcp", "/servers/x/mcp", "stdio", "/mcp, modern")
 # Through a gateway these are the gateway's own, on ways where it stands for all of its servers.
 OURS = ("introduction",)
+LEFT = "processes left behind"
 
 
-@dataclass
-class ServerResult:
-    name: str
-    version: str
-    problem: str = ""
-    """Why nothing could be tried: not installed, or it does not work directly."""
-    counts: dict[str, int] = field(default_factory=dict)
-    calls: int = 0
-    ways: dict[str, Json] = field(default_factory=dict)
-
-
-async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS) -> ServerResult:
-    result = ServerResult(stand.server.name, stand.server.version)
+async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS) -> Result:
+    result = Result(stand.server.name, stand.server.version)
     try:
         first, second = await _directly(stand), await _directly(stand)
     except (OSError, TimeoutError) as problem:
@@ -39,8 +31,8 @@ async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS) -> ServerResult
         try:
             result.ways[way] = await _through(stand, way, first, second)
         except (OSError, TimeoutError, AssertionError) as problem:
-            failed = {"step": "all", "direct": "works", "through": f"{type(problem).__name__}: {problem}"[:300]}
-            result.ways[way] = {"same": 0, "alike": 0, "differences": [failed], "left": await stand.left_behind()}
+            failed = Difference("all", "works", f"{type(problem).__name__}: {problem}"[:300])
+            result.ways[way] = as_json(Comparison(0, 0, (failed,)), await stand.left_behind())
     return result
 
 
@@ -65,13 +57,13 @@ async def _through(stand: Stand, way: str, first: Seen, second: Seen) -> Json:
     planned = plan(stand, "" if way == "/servers/x/mcp" else f"{stand.server.name}__")
     async with _open(stand, way, first.counts) as talk:
         seen = await observe(talk, planned)
-        stand.kill()
+        await stand.kill_and_see()
         after = await survives(talk, planned)
     steps = _comparable(seen.steps, way)
     steps["a call after a kill"] = _kind(after)
     wanted, again = (_comparable(each.steps, way) | {"a call after a kill": "answered"} for each in (first, second))
     found = compare(wanted, again, steps, stand.server.scrub)
-    return comparison_json(found) | {"left": await stand.left_behind()}
+    return as_json(found, await stand.left_behind())
 
 
 def _kind(told: Json) -> str:
@@ -82,8 +74,11 @@ def _comparable(steps: dict[str, Any], way: str) -> dict[str, Any]:
     return {step: value for step, value in steps.items() if way == "/servers/x/mcp" or step not in OURS}
 
 
-def comparison_json(found: Comparison) -> Json:
-    return {"same": found.same, "alike": found.alike, "differences": [asdict(each) for each in found.differences]}
+def as_json(found: Comparison, left: list[str]) -> Json:
+    """Processes that nobody ended are a difference too."""
+    more = (Difference(LEFT, "nothing", ", ".join(left)),) if left else ()
+    differences = [asdict(each) for each in (*found.differences, *more)]
+    return {"same": found.same, "alike": found.alike, "differences": differences}
 
 
 @asynccontextmanager
@@ -107,10 +102,6 @@ async def _open(stand: Stand, way: str, counts: dict[str, int]) -> AsyncIterator
 
 async def _until_listed(talk: Talk, counts: dict[str, int]) -> None:
     """By itself `callgate stdio` starts its servers with its client, and tells later what it offers."""
-    import asyncio
-
-    from zoo.stand import START_TIMEOUT_S
-
     async with asyncio.timeout(START_TIMEOUT_S):
         while not (await talk.ask("tools/list", {})).answer["result"]["tools"] and counts.get("tools"):
             await asyncio.sleep(0.2)

@@ -2,7 +2,7 @@
 
 from contextlib import asynccontextmanager
 from typing import Any
-from unittest.mock import MagicMock
+from types import SimpleNamespace
 
 from driving import Job, drive
 from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
@@ -18,7 +18,7 @@ class Client:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         (tool,) = [tool for tool in self._tools if tool.name == name]
-        context = MagicMock()  # what an agent's run would hand over; it is not read without authentication
+        context = SimpleNamespace(state={})  # what an agent's run would hand over; it is not read without authentication
         return await tool._run_async_impl(args=arguments, tool_context=context, credential=None)
 
 
