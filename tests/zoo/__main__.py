@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -66,6 +67,9 @@ def _install_all(todo: list[Server | Client], servers: dict[str, Server]) -> Non
 
 
 async def _run_all(todo: list[Server | Client], servers: dict[str, Server], gateway: str) -> None:
+    running = asyncio.current_task()
+    assert running is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)  # what was started is ended
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(entry: Server | Client, page: str) -> None:

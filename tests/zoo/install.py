@@ -63,7 +63,15 @@ def install(name: str, packages: Packages) -> Installed:
         failed.write_text(str(problem))
         raise
     stamp.touch()
+    _forget_others(name, folder)
     return installed
+
+
+def _forget_others(name: str, current: Path) -> None:
+    """What an earlier state of the entry asked for."""
+    for folder in current.parent.glob(f"{name}-" + "[0-9a-f]" * 12 + "*"):
+        if folder.name.split(".")[0] != current.name:
+            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
 
 
 def forget_failures() -> None:

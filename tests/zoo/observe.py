@@ -122,8 +122,9 @@ def _told(heard: Heard) -> Json:
         told["result"] = {
             key: value for key, value in result.items() if key not in ("resultType", "ttlMs", "cacheScope")
         }
-    if heard.questions:
-        told["questions"] = heard.questions
+    # When a server asks for roots is its own affair; what it made of them is in its answers.
+    if asked := [question for question in heard.questions if question["method"] != "roots/list"]:
+        told["questions"] = asked
     return told
 
 

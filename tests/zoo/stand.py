@@ -113,6 +113,7 @@ class Stand:
     @property
     def environment(self) -> dict[str, str]:
         base = {"PATH": f"{self.installed.bin}:{os.environ['PATH']}", "HOME": str(self.folder / "home")}
+        base["PYTHONHASHSEED"] = "0"  # some list a set
         return base | QUIET | {"ZOO_SERVER": self.mark} | self.filled(self.server.env)
 
     @property

@@ -69,8 +69,15 @@ class Driver:
 
 
 async def try_client(
-    client: Client, installed: Installed, everything: Stand, other: Stand, ways: tuple[str, ...] = WAYS
+    client: Client,
+    installed: Installed,
+    everything: Stand,
+    other: Stand,
+    ways: tuple[str, ...] = WAYS,
+    *,
+    is_steady: bool = False,
 ) -> Result:
+    """`is_steady`: as of `try_server`."""
     result = Result(client.name, client.version)
     everything.make_anew()
     other.make_anew()
@@ -82,7 +89,7 @@ async def try_client(
         everything.kill()
         result.problem = f"does not work directly: {first['connection']['raised']}"
         return result
-    second = await _pass(driver, direct, "")
+    second = first if is_steady else await _pass(driver, direct, "")
     everything.kill()
     result.calls = len(first)
     found: dict[str, Comparison] = {}

@@ -19,10 +19,12 @@ OURS = ("introduction",)
 LEFT = "processes left behind"
 
 
-async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS) -> Result:
+async def try_server(stand: Stand, ways: tuple[str, ...] = WAYS, *, is_steady: bool = False) -> Result:
+    """`is_steady`: its answers are known to be the same every time, and it is asked directly only once."""
     result = Result(stand.server.name, stand.server.version)
     try:
-        first, second = await _directly(stand), await _directly(stand)
+        first = await _directly(stand)
+        second = first if is_steady else await _directly(stand)
     except (OSError, TimeoutError) as problem:
         result.problem = f"does not work directly: {type(problem).__name__} {problem}; {_last_words(stand)}"
         return result
