@@ -112,7 +112,8 @@ def _report(servers: list[Server], clients: list[Client], gateway: str) -> int:
     else:
         report.DOCUMENT.write_text(text)
     for name, way, each in unexplained:
-        print(f"unexplained: {name} {way} {each.step}\n    direct   {each.direct}\n    through  {each.through}")
+        direct, through = each.excerpts()
+        print(f"unexplained: {name} {way} {each.step}\n    direct   {direct}\n    through  {through}")
     print(f"{len(unexplained)} differences are not explained (tests/zoo/differences.toml)")
     return 1 if unexplained else 0
 

@@ -16,9 +16,18 @@ SHOWN = 160
 
 @dataclass(frozen=True)
 class Difference:
+    """Both as texts, scrubbed, and whole: an explanation must hold for all of it."""
+
     step: str
     direct: str
     through: str
+
+    def excerpts(self) -> tuple[str, str]:
+        """Both from shortly before the place where they part."""
+        pairs = zip(self.direct, self.through, strict=False)
+        at = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(self.direct), len(self.through)))
+        begin = max(0, at - SHOWN // 3)
+        return self.direct[begin : begin + SHOWN], self.through[begin : begin + SHOWN]
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ def compare(
         elif first != second and _shape(direct.get(step)) == _shape(through.get(step)):
             alike += 1
         else:
-            found.append(Difference(step, *_excerpts(first, ours)))
+            found.append(Difference(step, first, ours))
     return Comparison(same, alike, tuple(found))
 
 
@@ -64,22 +73,34 @@ def _shape(value: Any) -> Any:
     return type(value).__name__
 
 
-def _excerpts(first: str, second: str) -> tuple[str, str]:
-    """Both from shortly before the place where they part."""
-    at = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
-    begin = max(0, at - SHOWN // 3)
-    return first[begin : begin + SHOWN], second[begin : begin + SHOWN]
+def explained(
+    name: str, way: str, difference: Difference, explanations: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """The sentences of `differences.toml` that explain it whole; none if something of it stays unexplained.
 
-
-def explained(name: str, way: str, difference: Difference, explanations: Sequence[Mapping[str, str]]) -> str | None:
-    """The sentence of `differences.toml` that speaks of this one."""
+    One with `scrub` or `sorted` explains no more than what these take out of both texts, and several of them
+    may be needed. Any other explains the step whose texts `direct` and `through` find something in.
+    """
+    because: list[str] = []
+    direct, through = difference.direct, difference.through
     for each in explanations:
-        if (
+        if not (
             fnmatchcase(name, each["of"])
             and fnmatchcase(way, each.get("way", "*"))
             and fnmatchcase(difference.step, each["step"])
-            and re.search(each.get("direct", ""), difference.direct)
-            and re.search(each.get("through", ""), difference.through)
         ):
-            return each["because"]
-    return None
+            continue
+        if "scrub" not in each and "sorted" not in each:
+            if re.search(each["direct"], difference.direct) and re.search(each["through"], difference.through):
+                return (each["because"],)
+            continue
+        before = direct, through
+        direct, through = (_without(text, each) for text in before)
+        if (direct, through) != before:
+            because.append(each["because"])
+    return tuple(because) if direct == through else ()
+
+
+def _without(text: str, explanation: Mapping[str, Any]) -> str:
+    text = re.sub(explanation["scrub"], "", text) if "scrub" in explanation else text
+    return json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True) if "sorted" in explanation else text

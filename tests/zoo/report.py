@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from zoo.compare import Difference, explained
 from zoo.install import AS_OF, ROOT
@@ -14,7 +15,7 @@ DOCUMENT = ROOT / "docs" / "compatibility.md"
 class Notes:
     """Sentences that explain differences, numbered as they are first needed, and differences that none explains."""
 
-    explanations: Sequence[Mapping[str, str]]
+    explanations: Sequence[Mapping[str, Any]]
     numbers: dict[str, int] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
     unexplained: list[tuple[str, str, Difference]] = field(default_factory=list)
@@ -27,13 +28,13 @@ class Notes:
         open_ones = 0
         for each in found["differences"]:
             difference = Difference(**each)
-            because = explained(result.name, way, difference, self.explanations)
-            if because is None:
+            reasons = explained(result.name, way, difference, self.explanations)
+            if not reasons:
                 open_ones += 1
                 self.unexplained.append((result.name, way, difference))
-                continue
-            marks.add(self.numbers.setdefault(because, len(self.numbers) + 1))
-            self.places.setdefault(because, []).append(result.name)
+            for because in reasons:
+                marks.add(self.numbers.setdefault(because, len(self.numbers) + 1))
+                self.places.setdefault(because, []).append(result.name)
         parts = [f"{found['same']} same"]
         if found["alike"]:
             parts.append(f"{found['alike']} alike")
@@ -45,7 +46,7 @@ class Notes:
 
 
 def written(
-    servers: Sequence[Result], clients: Sequence[Result], explanations: Sequence[Mapping[str, str]], tools: str
+    servers: Sequence[Result], clients: Sequence[Result], explanations: Sequence[Mapping[str, Any]], tools: str
 ) -> tuple[str, list[tuple[str, str, Difference]]]:
     notes = Notes(explanations)
     lines = [
@@ -135,10 +136,11 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _unexplained(notes: Notes) -> list[str]:
-    return [
-        f"- **{name}**, `{way}`, {each.step}: directly `{_code(each.direct)}`, through the gateway `{_code(each.through)}`"
-        for name, way, each in notes.unexplained
-    ]
+    shown: list[str] = []
+    for name, way, each in notes.unexplained:
+        direct, through = map(_code, each.excerpts())
+        shown.append(f"- **{name}**, `{way}`, {each.step}: directly `{direct}`, through the gateway `{through}`")
+    return shown
 
 
 def _not_tried(results: Sequence[Result]) -> list[str]:
