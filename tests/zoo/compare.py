@@ -83,7 +83,7 @@ def explained(
     """
     because: list[str] = []
     direct, through = difference.direct, difference.through
-    for each in explanations:
+    for each in sorted(explanations, key=lambda each: "sorted" in each):  # scrubbing knows the texts as they are
         if not (
             fnmatchcase(name, each["of"])
             and fnmatchcase(way, each.get("way", "*"))
@@ -94,6 +94,8 @@ def explained(
             if re.search(each["direct"], difference.direct) and re.search(each["through"], difference.through):
                 return (each["because"],)
             continue
+        if direct == through:
+            break
         before = direct, through
         direct, through = (_without(text, each) for text in before)
         if (direct, through) != before:

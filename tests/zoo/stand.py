@@ -122,7 +122,8 @@ class Stand:
 
     def config(self, *others: "Stand") -> Path:
         """JSON strings and lists are TOML ones too."""
-        lines = ["version = 1"]
+        # Short, so that it can be seen that what was started for a client ends after it.
+        lines = ["version = 1", "[server]", "child_grace_s = 1.0", "child_idle_s = 4.0"]
         for each in (self, *others):
             command, *arguments = each.command
             lines += [
