@@ -44,9 +44,15 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts/zoo", description="Real servers and clients, directly and through the gateway")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these servers and clients")
-    parser.add_argument("--again", action="store_true", help="also what is known already, and failed installations")
+    parser = argparse.ArgumentParser(
+        prog="scripts/zoo", description="Real servers and clients, directly and through the gateway"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="only these servers and clients"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="also what is known already, and failed installations"
+    )
     return parser.parse_args()
 
 
@@ -78,7 +84,8 @@ async def _run_all(todo: list[Server | Client], servers: dict[str, Server], gate
             result = await _try(entry, servers, page)
             keep(entry, gateway, result)
             differing = sum(len(way["differences"]) for way in result.ways.values())
-            print(f"  {differing:3} different  {entry.name}  {time.monotonic() - begun:.0f} s  {result.problem[:100]}", flush=True)
+            took = f"{time.monotonic() - begun:.0f} s"
+            print(f"  {differing:3} different  {entry.name}  {took}  {result.problem[:100]}", flush=True)
 
     with web_site() as page:
         await asyncio.gather(*(one(entry, page) for entry in todo))

@@ -1,7 +1,7 @@
 """What was seen directly against what was seen through the gateway. Pure: values in, differences out.
 
-The direct way is gone twice. A step that answers differently the second time is not deterministic, and only the shape
-of its answer is compared; every other step must be the same text.
+The direct way is gone twice. A step that answers differently the second time is not deterministic, and only
+the shape of its answer is compared; every other step must be the same text.
 """
 
 import json
@@ -83,7 +83,9 @@ def explained(
     """
     because: list[str] = []
     direct, through = difference.direct, difference.through
-    for each in sorted(explanations, key=lambda each: "sorted" in each):  # scrubbing knows the texts as they are
+    for each in sorted(
+        explanations, key=lambda each: "sorted" in each
+    ):  # scrubbing knows the texts as they are
         if not (
             fnmatchcase(name, each["of"])
             and fnmatchcase(way, each.get("way", "*"))
@@ -91,7 +93,9 @@ def explained(
         ):
             continue
         if "scrub" not in each and "sorted" not in each:
-            if re.search(each["direct"], difference.direct) and re.search(each["through"], difference.through):
+            if re.search(each["direct"], difference.direct) and re.search(
+                each["through"], difference.through
+            ):
                 return (each["because"],)
             continue
         if direct == through:
@@ -105,4 +109,6 @@ def explained(
 
 def _without(text: str, explanation: Mapping[str, Any]) -> str:
     text = re.sub(explanation["scrub"], "", text) if "scrub" in explanation else text
-    return json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True) if "sorted" in explanation else text
+    return (
+        json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True) if "sorted" in explanation else text
+    )

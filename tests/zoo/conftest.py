@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 from conformance.suite import install as conformance_suite
-
 from zoo import manifest
 from zoo.install import install
 

@@ -1,8 +1,8 @@
-"""Each package of the zoo in a folder of its own below .cache/zoo, installed once for each state of its entry.
+"""Each package of the zoo in a folder of its own below .cache/zoo, made once for each state of its entry.
 
 From npm and PyPI (and, where their tools are at hand, Go modules and crates) by name and version. What those
-packages depend on is taken as it was on `AS_OF`, so that a later run installs the same. No install script of a package
-runs (npm's `--ignore-scripts`, wheels only); a failure leaves nothing behind but its words.
+packages depend on is taken as it was on `AS_OF`, so that a later run installs the same. No install script of
+a package runs (npm's `--ignore-scripts`, wheels only); a failure leaves nothing behind but its words.
 """
 
 import hashlib
@@ -124,7 +124,8 @@ def _virtual_environment(folder: Path, packages: Packages) -> list[list[str]]:
         wheels += ["--no-binary", name]
     if shutil.which("uv") is not None:
         return [
-            ["uv", "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", python, str(folder)],
+            ["uv", "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", python,
+             str(folder)],
             ["uv", "pip", "install", "--quiet", "--python", interpreter, *wheels,
              "--exclude-newer", AS_OF, *packages.pypi],
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the zoo holds, as `servers.toml` and `clients.toml` say it. Knows nothing of how it is installed or run."""
+"""What the zoo holds, as `servers.toml` and `clients.toml` say it; not how it is installed or run."""
 
 import tomllib
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Everything that the zoo tries with one server, as a client sees it: a name for each step, and what came of it.
+"""What the zoo tries with one server, as a client sees it: a name for each step, and what came of it.
 
-The same steps are taken directly and through the gateway; `compare.py` looks for differences. Knows nothing of ways: it
-is given a `Talk`, and how the server's tools are called there.
+The same steps are taken directly and through the gateway; `compare.py` looks for differences. Knows nothing
+of ways: it is given a `Talk`, and how the server's tools are called there.
 """
 
 import asyncio
@@ -51,7 +51,9 @@ async def observe(talk: Talk, plan: Plan) -> Seen:
     await _read_and_prompt(talk, plan, seen)
     if plan.progress is not None:
         heard = await talk.ask("tools/call", _params(plan, plan.progress), on_progress=lambda: None)
-        steps = [{key: value for key, value in step.items() if key != "progressToken"} for step in heard.progress]
+        steps = [
+            {key: value for key, value in step.items() if key != "progressToken"} for step in heard.progress
+        ]
         seen.steps["progress"] = {"steps": steps, **_told(heard)}
     if plan.cancel is not None:
         await talk.cancel("tools/call", _params(plan, plan.cancel))
@@ -103,7 +105,9 @@ async def _list(talk: Talk, kind: str, prefix: str) -> Any:
         params = {"cursor": cursor}
     if kind in ("tools", "prompts") and prefix:
         # What another server or the gateway itself offers is not this server's.
-        found = [entry | {key: entry[key].removeprefix(prefix)} for entry in found if entry[key].startswith(prefix)]
+        found = [
+            entry | {key: entry[key].removeprefix(prefix)} for entry in found if entry[key].startswith(prefix)
+        ]
     return found
 
 

@@ -1,4 +1,4 @@
-"""No network but loopback for everything that the zoo runs: neither telemetry nor a server's own errands leave the machine."""
+"""No network but loopback for all that the zoo runs: no telemetry, no errands of a server."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ def is_inside() -> bool:
 
 
 def go_offline(arguments: list[str]) -> None:
-    """Runs this program again in a network namespace of its own, if the machine allows one; else it returns."""
+    """Runs this program again in a network namespace of its own; returns if the machine allows none."""
     unshare = shutil.which("unshare")
     for options in (["--user", "--map-root-user", "--net"], ["--net"]):
         if unshare is None:

@@ -10,10 +10,50 @@ from zoo.results import Result
 
 DOCUMENT = ROOT / "docs" / "compatibility.md"
 
+_TEMPLATE = """# Compatibility
+
+Written by `scripts/zoo`, not by hand ([how it works, and how to add to it](zoo.md)). Packages as of {as_of};
+{tools}.
+
+{summary}
+
+*Same*: steps whose answer was the same text as directly. *Alike*: the answer differs from run to run already
+directly, and had the same shape. A number in brackets is an explained difference, below.
+
+## Servers
+
+Each with its own tools, directly and behind a gateway. Steps: introduction, lists with all schemas, calls,
+prompts, resources, progress, cancellation, questions, a call after the server was killed; at the end no
+process may be left.
+
+{servers}
+
+## Clients
+
+Each against `@modelcontextprotocol/server-everything`, directly and through a gateway with a second server;
+`stdio` joins that gateway. Steps: what the client's own interface has of tools, calls, errors, progress,
+prompts, resources and questions; most SDKs first come without any capability. When the client is gone, so must
+be what was started for it.
+
+{clients}
+
+## Differences and why
+
+{reasons}
+
+## Unexplained
+
+{unexplained}
+
+## Not tried
+
+{not_tried}
+"""
+
 
 @dataclass
 class Notes:
-    """Sentences that explain differences, numbered as they are first needed, and differences that none explains."""
+    """Sentences that explain differences, numbered as they are first needed; and what none explains."""
 
     explanations: Sequence[Mapping[str, Any]]
     numbers: dict[str, int] = field(default_factory=dict)
@@ -46,48 +86,27 @@ class Notes:
 
 
 def written(
-    servers: Sequence[Result], clients: Sequence[Result], explanations: Sequence[Mapping[str, Any]], tools: str
+    servers: Sequence[Result],
+    clients: Sequence[Result],
+    explanations: Sequence[Mapping[str, Any]],
+    tools: str,
 ) -> tuple[str, list[tuple[str, str, Difference]]]:
     notes = Notes(explanations)
-    lines = [
-        "# Compatibility",
-        "",
-        f"Written by `scripts/zoo`, not by hand ([how it works, and how to add to it](zoo.md)). Packages as of {AS_OF[:10]}; {tools}.",
-        "",
-        _summary(servers, clients),
-        "",
-        "*Same*: steps whose answer was the same text as directly. *Alike*: the answer differs from run to run already directly, and had the",
-        "same shape. A number in brackets is an explained difference, below.",
-        "",
-        "## Servers",
-        "",
-        "Each with its own tools, directly and behind a gateway. Steps: introduction, lists with all schemas, calls, prompts, resources, progress,",
-        "cancellation, questions, a call after the server was killed; at the end no process may be left.",
-        "",
-        *_server_table(servers, notes),
-        "",
-        "## Clients",
-        "",
-        "Each against `@modelcontextprotocol/server-everything`, directly and through a gateway with a second server; `stdio` joins that gateway. Steps:",
-        "what the client's own interface has of tools, calls, errors, progress, prompts, resources and questions; most SDKs first come",
-        "without any capability. When the client is gone, so must be what was started for it.",
-        "",
-        *_client_table(clients, notes),
-        "",
-        "## Differences and why",
-        "",
-        *(f"{number}. {because} ({_named(notes.places[because])})" for because, number in notes.numbers.items()),
-        *(() if notes.numbers else ("None.",)),
-        "",
-        "## Unexplained",
-        "",
-        *(_unexplained(notes) or ["None."]),
-        "",
-        "## Not tried",
-        "",
-        *(_not_tried([*servers, *clients]) or ["None."]),
+    server_table, client_table = _server_table(servers, notes), _client_table(clients, notes)
+    reasons = [
+        f"{number}. {because} ({_named(notes.places[because])})" for because, number in notes.numbers.items()
     ]
-    return "\n".join(lines) + "\n", notes.unexplained
+    text = _TEMPLATE.format(
+        as_of=AS_OF[:10],
+        tools=tools,
+        summary=_summary(servers, clients),
+        servers="\n".join(server_table),
+        clients="\n".join(client_table),
+        reasons="\n".join(reasons) or "None.",
+        unexplained="\n".join(_unexplained(notes)) or "None.",
+        not_tried="\n".join(_not_tried([*servers, *clients])) or "None.",
+    )
+    return text, notes.unexplained
 
 
 def _summary(servers: Sequence[Result], clients: Sequence[Result]) -> str:
@@ -99,14 +118,17 @@ def _summary(servers: Sequence[Result], clients: Sequence[Result]) -> str:
     called = sum(1 for each in running if each.calls)
     return (
         f"{len(running)} servers ({called} of them called) and {len(tried) - len(running)} clients: "
-        f"{same + alike + differing} comparisons with the direct answer, {same} the same, {alike} alike, {differing} different."
+        f"{same + alike + differing} comparisons with the direct answer, {same} the same, {alike} alike, "
+        f"{differing} different."
     )
 
 
 def _server_table(servers: Sequence[Result], notes: Notes) -> list[str]:
     ways = ("/mcp", "/servers/x/mcp", "stdio", "/mcp, modern")
     rows = [
-        "| server | package | tools, prompts, resources | calls | " + " | ".join(f"`{way}`" for way in ways) + " |",
+        "| server | package | tools, prompts, resources | calls | "
+        + " | ".join(f"`{way}`" for way in ways)
+        + " |",
         "|---|---|---|---|" + "---|" * len(ways),
     ]
     for each in servers:
@@ -139,7 +161,9 @@ def _unexplained(notes: Notes) -> list[str]:
     shown: list[str] = []
     for name, way, each in notes.unexplained:
         direct, through = map(_code, each.excerpts())
-        shown.append(f"- **{name}**, `{way}`, {each.step}: directly `{direct}`, through the gateway `{through}`")
+        shown.append(
+            f"- **{name}**, `{way}`, {each.step}: directly `{direct}`, through the gateway `{through}`"
+        )
     return shown
 
 

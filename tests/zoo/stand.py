@@ -1,4 +1,4 @@
-"""Where a server or a client is tried: a folder, a web site on loopback, the server itself, a gateway in front of it."""
+"""Where something is tried: a folder, a web site on loopback, the server itself, a gateway before it."""
 
 import asyncio
 import json
@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from end_to_end.gateway_process import CALLGATE, GatewayProcess, clean_environment, running_gateway
 from upstreams.processes import exists, is_alive
-
 from zoo.install import ZOO, Installed
 from zoo.manifest import Server
 
@@ -24,11 +23,12 @@ START_TIMEOUT_S = 150.0  # a large Node or Python program, on a busy machine; a 
 LEAVE_TIMEOUT_S = 15.0  # for processes to end after their gateway has
 # Beside that, there is no network but loopback when they run (`offline.py`).
 QUIET = {
-    "DO_NOT_TRACK": "1", "DISABLE_TELEMETRY": "true", "NO_UPDATE_NOTIFIER": "1", "CI": "1", "OTEL_SDK_DISABLED": "true",
-    "CREWAI_DISABLE_TELEMETRY": "true", "MCP_USE_ANONYMIZED_TELEMETRY": "false", "HAYSTACK_TELEMETRY_ENABLED": "False",
-    "AGNO_TELEMETRY": "false", "MASTRA_TELEMETRY_DISABLED": "1", "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "DO_NOT_TRACK": "1", "DISABLE_TELEMETRY": "true", "NO_UPDATE_NOTIFIER": "1", "CI": "1",
+    "OTEL_SDK_DISABLED": "true", "CREWAI_DISABLE_TELEMETRY": "true", "MCP_USE_ANONYMIZED_TELEMETRY": "false",
+    "HAYSTACK_TELEMETRY_ENABLED": "False", "AGNO_TELEMETRY": "false",
+    "MASTRA_TELEMETRY_DISABLED": "1", "OPENAI_AGENTS_DISABLE_TRACING": "1",
 }  # fmt: skip
-PAGE = b"<html><head><title>Zoo</title></head><body><h1>A page</h1><p>with <a href='/x'>a link</a>.</p></body></html>"
+PAGE = b"<html><title>Zoo</title><body><h1>A page</h1><p>with <a href='/x'>a link</a>.</p></body></html>"
 
 
 class _Site(BaseHTTPRequestHandler):
@@ -40,7 +40,7 @@ class _Site(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(PAGE if found else b"")
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Nobody reads it."""
 
 
@@ -59,7 +59,7 @@ def web_site() -> Iterator[str]:
 
 @dataclass
 class Stand:
-    """One server, ready to be started on any way. `work` has the same path on all, and is made anew for each."""
+    """One server, ready to start on any way. `work` has the same path on all, and is made anew for each."""
 
     server: Server
     installed: Installed
@@ -99,7 +99,9 @@ class Stand:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home")}
         dates = {f"GIT_{who}_DATE": "2026-01-01T00:00:00Z" for who in ("AUTHOR", "COMMITTER")}
         for command in self.server.prepare:
-            subprocess.run(self.filled(command), check=True, env=environment | dates, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                self.filled(command), check=True, env=environment | dates, stdout=subprocess.DEVNULL
+            )
         for name, text in self.server.files.items():
             file = self.work / name
             file.parent.mkdir(parents=True, exist_ok=True)

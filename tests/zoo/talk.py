@@ -1,7 +1,7 @@
-"""Plain MCP clients that show what came as it came: over a pipe or HTTP of the handshake era, and HTTP of the modern one.
+"""Plain MCP clients that show what came as it came: a pipe or HTTP of the handshake era, HTTP of the modern.
 
-Each answers a server's questions at once, always with the same words. Numbers keep their spelling and objects the
-order of their keys, so that two answers are equal only if their texts are, but for blanks and escapes.
+Each answers a server's questions at once, always with the same words. Numbers keep their spelling and
+objects the order of their keys, so that two answers are equal only if their texts are, but for blanks and escapes.
 """
 
 import asyncio
@@ -122,9 +122,7 @@ class PipeTalk:
         refused = {"error": {"code": -32601, "message": "Method not found"}}
         self._send({"id": rpc_id, **({"result": result} if result is not None else refused)})
 
-    async def ask(
-        self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None
-    ) -> Heard:
+    async def ask(self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None) -> Heard:
         heard, answer = self._begin(method, params, on_progress)
         try:
             async with asyncio.timeout(DEADLINE_S):
@@ -223,9 +221,7 @@ class HttpTalk:
         await answering.read_head()
         return answering
 
-    async def ask(
-        self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None
-    ) -> Heard:
+    async def ask(self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None) -> Heard:
         heard = Heard({})
         if on_progress is not None:
             params = params | {"_meta": {"progressToken": f"p{self._next}"}}
@@ -289,9 +285,7 @@ class ModernTalk:
         await answering.read_head()
         return answering
 
-    async def ask(
-        self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None
-    ) -> Heard:
+    async def ask(self, method: str, params: Json, *, on_progress: Callable[[], None] | None = None) -> Heard:
         heard = Heard({})
         if on_progress is not None:
             params = params | {"_meta": {"progressToken": "step"}}

@@ -1,9 +1,8 @@
-"""Six real clients, each directly and on one way through a gateway. `scripts/zoo` tries all of them on all ways."""
+"""Six real clients, each directly and on one way through a gateway; `scripts/zoo` has all of them."""
 
 from pathlib import Path
 
 import pytest
-
 from zoo import manifest
 from zoo.compare import Difference, explained
 from zoo.install import install
@@ -22,7 +21,9 @@ SHORT = {
 
 @pytest.mark.usefixtures("everything_installed")
 @pytest.mark.parametrize("name", SHORT)
-async def test_a_real_client_sees_through_the_gateway_what_it_sees_directly(name: str, tmp_path: Path) -> None:
+async def test_a_real_client_sees_through_the_gateway_what_it_sees_directly(
+    name: str, tmp_path: Path
+) -> None:
     servers, client = manifest.servers(), manifest.clients()[name]
     everything, other = (
         stand(servers[each], install(each, servers[each]), "", tmp_path / each)
@@ -35,5 +36,7 @@ async def test_a_real_client_sees_through_the_gateway_what_it_sees_directly(name
     (found,) = result.ways.values()
     assert found["same"] >= 7
     differences = [Difference(**each) for each in found["differences"]]
-    unexplained = [each for each in differences if not explained(name, SHORT[name], each, manifest.explanations())]
+    unexplained = [
+        each for each in differences if not explained(name, SHORT[name], each, manifest.explanations())
+    ]
     assert [(each.step, *each.excerpts()) for each in unexplained] == []

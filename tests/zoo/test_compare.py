@@ -24,7 +24,9 @@ def test_a_step_that_was_not_taken_is_a_difference() -> None:
 
 
 def test_what_changes_from_run_to_run_directly_is_compared_by_its_shape() -> None:
-    assert compare(ANSWER, LATER, {"call": {"result": {"content": [{"type": "text", "text": "?"}]}}}).alike == 1
+    assert (
+        compare(ANSWER, LATER, {"call": {"result": {"content": [{"type": "text", "text": "?"}]}}}).alike == 1
+    )
     assert compare(ANSWER, LATER, {"call": {"error": {"message": "?"}}}).differences
 
 

@@ -1,9 +1,8 @@
-"""Six real servers, each directly and on one way through a gateway. `scripts/zoo` tries all of them on all ways."""
+"""Six real servers, each directly and on one way through a gateway; `scripts/zoo` has all of them."""
 
 from pathlib import Path
 
 import pytest
-
 from zoo import manifest
 from zoo.compare import Difference, explained
 from zoo.install import install
@@ -22,7 +21,9 @@ SHORT = {
 
 @pytest.mark.usefixtures("everything_installed")
 @pytest.mark.parametrize("name", SHORT)
-async def test_a_real_server_answers_through_the_gateway_as_it_does_directly(name: str, tmp_path: Path) -> None:
+async def test_a_real_server_answers_through_the_gateway_as_it_does_directly(
+    name: str, tmp_path: Path
+) -> None:
     server = manifest.servers()[name]
     with web_site() as page:
         placed = stand(server, install(name, server), page, tmp_path)
@@ -32,5 +33,7 @@ async def test_a_real_server_answers_through_the_gateway_as_it_does_directly(nam
     (found,) = result.ways.values()
     assert found["same"] >= len(server.calls)
     differences = [Difference(**each) for each in found["differences"]]
-    unexplained = [each for each in differences if not explained(name, SHORT[name], each, manifest.explanations())]
+    unexplained = [
+        each for each in differences if not explained(name, SHORT[name], each, manifest.explanations())
+    ]
     assert [(each.step, *each.excerpts()) for each in unexplained] == []

@@ -1,6 +1,6 @@
 """One client: its driver against server-everything directly, twice, then on every way through one gateway.
 
-Behind the gateway stands a second server, so that /mcp is a mixture. A client's `callgate stdio` joins that gateway.
+Behind the gateway stands a second server, so that /mcp is a mixture. `callgate stdio` joins that gateway.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ class Driver:
         if self.client.npm and self.client.driver.endswith(".py"):
             environment["PYTHONPATH"] = str(HERE.parent)  # it runs in our own environment
         process = await asyncio.create_subprocess_exec(
-            *self._command(), json.dumps(job), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home, limit=64 * 1024 * 1024,
+            *self._command(), json.dumps(job), stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home, limit=64 * 1024 * 1024,
         )  # fmt: skip
         try:
             said, wrong = await asyncio.wait_for(process.communicate(), DRIVER_TIMEOUT_S)

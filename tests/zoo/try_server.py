@@ -63,7 +63,9 @@ async def _through(stand: Stand, way: str, first: Seen, second: Seen) -> Json:
         after = await survives(talk, planned)
     steps = _comparable(seen.steps, way)
     steps["a call after a kill"] = _kind(after)
-    wanted, again = (_comparable(each.steps, way) | {"a call after a kill": "answered"} for each in (first, second))
+    wanted, again = (
+        _comparable(each.steps, way) | {"a call after a kill": "answered"} for each in (first, second)
+    )
     found = compare(wanted, again, steps, stand.server.scrub)
     return as_json(found, await stand.left_behind())
 

@@ -13,13 +13,10 @@ class Client:
         self._toolkit = toolkit
 
     async def tools(self) -> Any:
-        return [
-            (each.name, each.description, each.parameters) for each in self._toolkit.functions.values()
-        ]
+        return [(each.name, each.description, each.parameters) for each in self._toolkit.functions.values()]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        result = await self._toolkit.session.call_tool(name, arguments)
-        return result
+        return await self._toolkit.session.call_tool(name, arguments)
 
 
 @asynccontextmanager

@@ -1,10 +1,10 @@
-"""What every Python driver does: connect as its client does, take the same steps, print what the client saw as JSON.
+"""What every Python driver does: connect as its client does, take the same steps, print what it saw as JSON.
 
-    python langchain_adapters.py '{"target": {"url": "http://…"}, "prefix": "everything__", "silent": false, …}'
+    python langchain_adapters.py '{"target": {"url": "http://…"}, "prefix": "everything__", …}'
 
-A driver has `connect(job)`, an async context manager. What it yields has `tools()` and `call(name, arguments)`, and may
-have `prompts`, `prompt`, `resources`, `read`, `progress` and `questions`; only what is there is tried. Standard library only: it
-runs in the environment of each client.
+A driver has `connect(job)`, an async context manager. What it yields has `tools()` and
+`call(name, arguments)`, and may have `prompts`, `prompt`, `resources`, `read`, `progress` and `questions`;
+only what is there is tried. Standard library only: it runs in the environment of each client.
 """
 
 import asyncio

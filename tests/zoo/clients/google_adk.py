@@ -1,8 +1,8 @@
 """Google's Agent Development Kit: the MCP toolset of an agent."""
 
 from contextlib import asynccontextmanager
-from typing import Any
 from types import SimpleNamespace
+from typing import Any
 
 from driving import Job, drive
 from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
@@ -18,7 +18,9 @@ class Client:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         (tool,) = [tool for tool in self._tools if tool.name == name]
-        context = SimpleNamespace(state={})  # what an agent's run would hand over; it is not read without authentication
+        context = SimpleNamespace(
+            state={}
+        )  # what an agent's run would hand over; it is not read without authentication
         return await tool._run_async_impl(args=arguments, tool_context=context, credential=None)
 
 

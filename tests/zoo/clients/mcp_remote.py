@@ -1,4 +1,4 @@
-"""mcp-remote: what a client that speaks stdio only says to a server at a URL. The client here is the zoo's own."""
+"""mcp-remote: how a client that speaks stdio only reaches a server at a URL. That client is the zoo's own."""
 
 import os
 from contextlib import asynccontextmanager
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from driving import Job, drive
-
 from zoo.talk import PipeTalk, over_a_pipe
 
 

@@ -17,7 +17,9 @@ class Client:
         return (await run("mcporter", *self._config, "list", "x", "--schema", "--json"))["tools"]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        return await run("mcporter", *self._config, "call", f"x.{name}", *pairs(arguments), "--output", "json")
+        return await run(
+            "mcporter", *self._config, "call", f"x.{name}", *pairs(arguments), "--output", "json"
+        )
 
 
 @asynccontextmanager

@@ -72,7 +72,10 @@ class Client:
 
 @asynccontextmanager
 async def connect(job: Job) -> Any:
-    async with _streams(job) as (reader, writer, *_), ClientSession(reader, writer, **_answers(job)) as session:
+    async with (
+        _streams(job) as (reader, writer, *_),
+        ClientSession(reader, writer, **_answers(job)) as session,
+    ):
         await session.initialize()
         yield Client(session)
 
