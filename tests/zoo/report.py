@@ -32,8 +32,8 @@ process may be left.
 
 Each against `@modelcontextprotocol/server-everything`, directly and through a gateway with a second server;
 `stdio` joins that gateway. Steps: what the client's own interface has of tools, calls, errors, progress,
-prompts, resources and questions; most SDKs first come without any capability. When the client is gone, so must
-be what was started for it.
+prompts, resources and questions; most SDKs first come without any capability. When the client is gone, so
+must be what was started for it.
 
 {clients}
 

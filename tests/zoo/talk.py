@@ -1,7 +1,8 @@
 """Plain MCP clients that show what came as it came: a pipe or HTTP of the handshake era, HTTP of the modern.
 
 Each answers a server's questions at once, always with the same words. Numbers keep their spelling and
-objects the order of their keys, so that two answers are equal only if their texts are, but for blanks and escapes.
+objects the order of their keys, so that two answers are equal only if their texts are, but for blanks and
+escapes.
 """
 
 import asyncio

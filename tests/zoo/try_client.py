@@ -40,7 +40,8 @@ class Driver:
             environment["PYTHONPATH"] = str(HERE.parent)  # it runs in our own environment
         process = await asyncio.create_subprocess_exec(
             *self._command(), json.dumps(job), stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home, limit=64 * 1024 * 1024,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home,
+            limit=64 * 1024 * 1024,
         )  # fmt: skip
         try:
             said, wrong = await asyncio.wait_for(process.communicate(), DRIVER_TIMEOUT_S)
