@@ -40,7 +40,7 @@ def main() -> int:
         offline.raise_loopback()
     if todo:
         asyncio.run(_run_all(todo, servers, gateway))
-    return _report([*servers.values()], [*clients.values()], gateway)
+    return _report([*servers.values()], [*clients.values()], gateway, options.partial)
 
 
 def _options() -> argparse.Namespace:
@@ -52,6 +52,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--again", action="store_true", help="also what is known already, and failed installations"
+    )
+    parser.add_argument(
+        "--partial", action="store_true", help="write the table without what has no result yet"
     )
     return parser.parse_args()
 
@@ -104,7 +107,7 @@ async def _try(entry: Server | Client, servers: dict[str, Server], page: str) ->
         return Result(entry.name, entry.version, f"not installed: {problem}")
 
 
-def _report(servers: list[Server], clients: list[Client], gateway: str) -> int:
+def _report(servers: list[Server], clients: list[Client], gateway: str, is_partial: bool) -> int:
     found = [[known(each, gateway) for each in entries] for entries in (servers, clients)]
     missing = [
         entry.name
@@ -113,11 +116,13 @@ def _report(servers: list[Server], clients: list[Client], gateway: str) -> int:
         if result is None
     ]
     there = [[result for result in results if result is not None] for results in found]
-    text, unexplained = report.written(*there, manifest.explanations(), _tools())
+    text, unexplained = report.written(*there, manifest.explanations(), _tools(), missing)
     if missing:
-        print(f"docs/compatibility.md is not written: no result for this gateway of {', '.join(missing)}")
-    else:
+        print(f"no result for this gateway yet: {', '.join(missing)}")
+    if not missing or is_partial:
         report.DOCUMENT.write_text(text)
+    else:
+        print("docs/compatibility.md is not written (--partial)")
     for name, way, each in unexplained:
         direct, through = each.excerpts()
         print(f"unexplained: {name} {way} {each.step}\n    direct   {direct}\n    through  {through}")

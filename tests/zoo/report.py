@@ -90,6 +90,7 @@ def written(
     clients: Sequence[Result],
     explanations: Sequence[Mapping[str, Any]],
     tools: str,
+    missing: Sequence[str],
 ) -> tuple[str, list[tuple[str, str, Difference]]]:
     notes = Notes(explanations)
     server_table, client_table = _server_table(servers, notes), _client_table(clients, notes)
@@ -104,7 +105,7 @@ def written(
         clients="\n".join(client_table),
         reasons="\n".join(reasons) or "None.",
         unexplained="\n".join(_unexplained(notes)) or "None.",
-        not_tried="\n".join(_not_tried([*servers, *clients])) or "None.",
+        not_tried="\n".join(_not_tried([*servers, *clients], missing)) or "None.",
     )
     return text, notes.unexplained
 
@@ -167,8 +168,11 @@ def _unexplained(notes: Notes) -> list[str]:
     return shown
 
 
-def _not_tried(results: Sequence[Result]) -> list[str]:
-    return [f"- **{each.name}** ({each.version}): {_code(each.problem)}" for each in results if each.problem]
+def _not_tried(results: Sequence[Result], missing: Sequence[str]) -> list[str]:
+    problems = [
+        f"- **{each.name}** ({each.version}): {_code(each.problem)}" for each in results if each.problem
+    ]
+    return [*problems, *(f"- **{name}**: not yet run with this state of the gateway" for name in missing)]
 
 
 def _code(text: str) -> str:

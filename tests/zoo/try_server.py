@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.compare import Comparison, Difference, compare
 from zoo.manifest import Json
-from zoo.observe import Plan, Seen, observe, survives
+from zoo.observe import LISTS, Plan, Seen, observe, survives
 from zoo.results import Result
 from zoo.stand import START_TIMEOUT_S, Stand, gateway_before, port_of, stdio_command
 from zoo.talk import Talk, over_a_pipe, over_http, over_modern_http
@@ -105,10 +105,12 @@ async def _open(stand: Stand, way: str, counts: dict[str, int]) -> AsyncIterator
 
 
 async def _until_listed(talk: Talk, counts: dict[str, int]) -> None:
-    """By itself `callgate stdio` starts its servers with its client, and tells later what it offers."""
+    """By itself `callgate stdio` starts its servers with its client, and tells later what they offer."""
     async with asyncio.timeout(START_TIMEOUT_S):
-        while not (await talk.ask("tools/list", {})).answer["result"]["tools"] and counts.get("tools"):
-            await asyncio.sleep(0.2)
+        for kind in (kind for kind, count in counts.items() if count):
+            method, member, _ = LISTS[kind]
+            while not (await talk.ask(method, {})).answer["result"][member]:
+                await asyncio.sleep(0.2)
 
 
 def _last_words(stand: Stand) -> str:
