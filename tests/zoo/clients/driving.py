@@ -76,6 +76,41 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+class SdkSession:
+    """What the session of one SDK generation and the client of the other have in common."""
+
+    def __init__(self, session: Any, questions: tuple[str, ...]) -> None:
+        self._session = session
+        self.questions = questions
+
+    async def tools(self) -> Any:
+        return (await self._session.list_tools()).tools
+
+    async def call(self, name: str, arguments: Json) -> Any:
+        return await self._session.call_tool(name, arguments)
+
+    async def progress(self, name: str, arguments: Json) -> Any:
+        steps: list[Any] = []
+
+        async def note(*step: Any) -> None:
+            steps.append(step)
+
+        result = await self._session.call_tool(name, arguments, progress_callback=note)
+        return steps, result
+
+    async def prompts(self) -> Any:
+        return (await self._session.list_prompts()).prompts
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Any:
+        return await self._session.get_prompt(name, arguments)
+
+    async def resources(self) -> Any:
+        return (await self._session.list_resources()).resources
+
+    async def read(self, uri: str) -> Any:
+        return await self._session.read_resource(uri)
+
+
 async def _step(seen: Json, name: str, work: Any) -> None:
     try:
         seen[name] = plain(await asyncio.wait_for(work, 60))

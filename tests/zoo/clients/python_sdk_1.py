@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp.types as t
-from driving import ELICITED, ROOT, SAMPLED, Job, drive
+from driving import ELICITED, ROOT, SAMPLED, Job, SdkSession, drive
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
@@ -36,38 +36,7 @@ def _answers(job: Job) -> dict[str, Any]:
     return answers
 
 
-class Client:
-    questions = ("sampling", "roots", *(("elicitation",) if hasattr(t, "ElicitResult") else ()))
-
-    def __init__(self, session: ClientSession) -> None:
-        self._session = session
-
-    async def tools(self) -> Any:
-        return (await self._session.list_tools()).tools
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        return await self._session.call_tool(name, arguments)
-
-    async def progress(self, name: str, arguments: dict[str, Any]) -> Any:
-        steps: list[Any] = []
-
-        async def note(*step: Any) -> None:
-            steps.append(step)
-
-        result = await self._session.call_tool(name, arguments, progress_callback=note)
-        return steps, result
-
-    async def prompts(self) -> Any:
-        return (await self._session.list_prompts()).prompts
-
-    async def prompt(self, name: str, arguments: dict[str, str]) -> Any:
-        return await self._session.get_prompt(name, arguments)
-
-    async def resources(self) -> Any:
-        return (await self._session.list_resources()).resources
-
-    async def read(self, uri: str) -> Any:
-        return await self._session.read_resource(uri)  # type: ignore[arg-type]
+QUESTIONS = ("sampling", "roots", *(("elicitation",) if hasattr(t, "ElicitResult") else ()))
 
 
 @asynccontextmanager
@@ -77,7 +46,7 @@ async def connect(job: Job) -> Any:
         ClientSession(reader, writer, **_answers(job)) as session,
     ):
         await session.initialize()
-        yield Client(session)
+        yield SdkSession(session, QUESTIONS)
 
 
 drive(connect)
