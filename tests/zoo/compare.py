@@ -87,7 +87,7 @@ def explained(
         explanations, key=lambda each: "sorted" in each
     ):  # scrubbing knows the texts as they are
         if not (
-            fnmatchcase(name, each["of"])
+            any(fnmatchcase(name, of) for of in each["of"].split())
             and fnmatchcase(way, each.get("way", "*"))
             and fnmatchcase(difference.step, each["step"])
         ):

@@ -42,7 +42,7 @@ async def observe(talk: Talk, plan: Plan) -> Seen:
     seen = Seen()
     seen.steps["introduction"] = _introduction(talk.introduced)
     for kind in LISTS:
-        listed = await _list(talk, kind, plan.prefix)
+        listed = await list_all(talk, kind, plan.prefix)
         seen.steps[kind] = listed
         if isinstance(listed, list):
             seen.counts[kind] = len(listed)
@@ -91,7 +91,7 @@ async def _call(talk: Talk, plan: Plan, call: Json) -> Heard:
         return Heard({"error": {"message": f"no answer: {type(problem).__name__}"}})
 
 
-async def _list(talk: Talk, kind: str, prefix: str) -> Any:
+async def list_all(talk: Talk, kind: str, prefix: str) -> Any:
     method, member, key = LISTS[kind]
     found: list[Json] = []
     params: Json = {}

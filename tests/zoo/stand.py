@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -122,10 +122,9 @@ class Stand:
     def cwd(self) -> Path:
         return Path(self.fill(self.server.cwd)) if self.server.cwd else self.work
 
-    def config(self, *others: "Stand") -> Path:
+    def config(self, *others: "Stand", server: Sequence[str] = ()) -> Path:
         """JSON strings and lists are TOML ones too."""
-        # Short, so that it can be seen that what was started for a client ends after it.
-        lines = ["version = 1", "[server]", "child_grace_s = 1.0", "child_idle_s = 4.0"]
+        lines = ["version = 1", "[server]", *server]
         for each in (self, *others):
             command, *arguments = each.command
             lines += [

@@ -22,6 +22,8 @@ from zoo.try_server import as_json
 
 WAYS = ("/mcp", "/servers/x/mcp", "stdio")
 DRIVER_TIMEOUT_S = 150.0  # a hang detector: some of them import for ten seconds
+# So that it can be seen that what was started for a client ends after it.
+SHORT_PATIENCE = ("child_grace_s = 1.0", "child_idle_s = 10.0")
 GRACE_S = 60.0  # for a gateway to end what a client that is gone had to itself
 SCRUB = (r"127\.0\.0\.1:\d+", r"localhost:\d+", r"0x[0-9a-f]{6,}")
 
@@ -94,7 +96,7 @@ async def try_client(
     everything.kill()
     result.calls = len(first)
     found: dict[str, Comparison] = {}
-    config = everything.config(other)
+    config = everything.config(other, server=SHORT_PATIENCE)
     state = everything.folder / "gateway"
     async with gateway_before(config, state, everything.said) as gateway:
         standing = len(everything.processes() | other.processes())
