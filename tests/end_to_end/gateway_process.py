@@ -57,11 +57,13 @@ async def running_gateway(
     *arguments: str,
     cwd: Path | None = None,
     command: Sequence[str] = CALLGATE,
+    stderr: int | None = None,
     **extra_environment: str,
 ) -> AsyncIterator[GatewayProcess]:
     process = await asyncio.create_subprocess_exec(
         *command, "serve", "--json", *(arguments or ("--port", "0")),
-        stdout=asyncio.subprocess.PIPE, env=clean_environment(state, **extra_environment), cwd=cwd or state,
+        stdout=asyncio.subprocess.PIPE, stderr=stderr, env=clean_environment(state, **extra_environment),
+        cwd=cwd or state,
     )  # fmt: skip
     assert process.stdout is not None
     try:

@@ -1,0 +1,179 @@
+"""docs/compatibility.md, written from results: nobody edits it by hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoo.compare import Difference, explained
+from zoo.install import AS_OF, ROOT
+from zoo.results import Result
+
+DOCUMENT = ROOT / "docs" / "compatibility.md"
+
+_TEMPLATE = """# Compatibility
+
+Written by `scripts/zoo`, not by hand ([how it works, and how to add to it](zoo.md)). Packages as of {as_of};
+{tools}.
+
+{summary}
+
+*Same*: steps whose answer was the same text as directly. *Alike*: the answer differs from run to run already
+directly, and had the same shape. A number in brackets is an explained difference, below.
+
+## Servers
+
+Each with its own tools, directly and behind a gateway. Steps: introduction, lists with all schemas, calls,
+prompts, resources, progress, cancellation, questions, a call after the server was killed; at the end no
+process may be left.
+
+{servers}
+
+## Clients
+
+Each against `@modelcontextprotocol/server-everything`, directly and through a gateway with a second server;
+`stdio` joins that gateway. Steps: what the client's own interface has of tools, calls, errors, progress,
+prompts, resources and questions; most SDKs first come without any capability. When the client is gone, so
+must be what was started for it.
+
+{clients}
+
+## Differences and why
+
+{reasons}
+
+## Unexplained
+
+{unexplained}
+
+## Not tried
+
+{not_tried}
+"""
+
+
+@dataclass
+class Notes:
+    """Sentences that explain differences, numbered as they are first needed; and what none explains."""
+
+    explanations: Sequence[Mapping[str, Any]]
+    numbers: dict[str, int] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
+    unexplained: list[tuple[str, str, Difference]] = field(default_factory=list)
+
+    def cell(self, result: Result, way: str) -> str:
+        found = result.ways.get(way)
+        if found is None:
+            return "–"
+        marks: set[int] = set()
+        open_ones = 0
+        for each in found["differences"]:
+            difference = Difference(**each)
+            reasons = explained(result.name, way, difference, self.explanations)
+            if not reasons:
+                open_ones += 1
+                self.unexplained.append((result.name, way, difference))
+            for because in reasons:
+                marks.add(self.numbers.setdefault(because, len(self.numbers) + 1))
+                self.places.setdefault(because, []).append(result.name)
+        parts = [f"{found['same']} same"]
+        if found["alike"]:
+            parts.append(f"{found['alike']} alike")
+        if marks:
+            parts.append(" ".join(f"[{mark}]" for mark in sorted(marks)))
+        if open_ones:
+            parts.append(f"**{open_ones} unexplained**")
+        return ", ".join(parts)
+
+
+def written(
+    servers: Sequence[Result],
+    clients: Sequence[Result],
+    explanations: Sequence[Mapping[str, Any]],
+    tools: str,
+    missing: Sequence[str],
+) -> tuple[str, list[tuple[str, str, Difference]]]:
+    notes = Notes(explanations)
+    server_table, client_table = _server_table(servers, notes), _client_table(clients, notes)
+    reasons = [
+        f"{number}. {because} ({_named(notes.places[because])})" for because, number in notes.numbers.items()
+    ]
+    text = _TEMPLATE.format(
+        as_of=AS_OF[:10],
+        tools=tools,
+        summary=_summary(servers, clients),
+        servers="\n".join(server_table),
+        clients="\n".join(client_table),
+        reasons="\n".join(reasons) or "None.",
+        unexplained="\n".join(_unexplained(notes)) or "None.",
+        not_tried="\n".join(_not_tried([*servers, *clients], missing)) or "None.",
+    )
+    return text, notes.unexplained
+
+
+def _summary(servers: Sequence[Result], clients: Sequence[Result]) -> str:
+    tried = [each for each in (*servers, *clients) if each.ways]
+    ways = [way for each in tried for way in each.ways.values()]
+    same, alike = (sum(way[kind] for way in ways) for kind in ("same", "alike"))
+    differing = sum(len(way["differences"]) for way in ways)
+    running = [each for each in servers if each.ways]
+    called = sum(1 for each in running if each.calls)
+    return (
+        f"{len(running)} servers ({called} of them called) and {len(tried) - len(running)} clients: "
+        f"{same + alike + differing} comparisons with the direct answer, {same} the same, {alike} alike, "
+        f"{differing} different."
+    )
+
+
+def _server_table(servers: Sequence[Result], notes: Notes) -> list[str]:
+    ways = ("/mcp", "/servers/x/mcp", "stdio", "/mcp, modern")
+    rows = [
+        "| server | package | tools, prompts, resources | calls | "
+        + " | ".join(f"`{way}`" for way in ways)
+        + " |",
+        "|---|---|---|---|" + "---|" * len(ways),
+    ]
+    for each in servers:
+        if each.ways:
+            counts = ", ".join(str(each.counts.get(kind, 0)) for kind in ("tools", "prompts", "resources"))
+            cells = " | ".join(notes.cell(each, way) for way in ways)
+            rows.append(f"| {each.name} | {each.version} | {counts} | {each.calls} | {cells} |")
+    return rows
+
+
+def _client_table(clients: Sequence[Result], notes: Notes) -> list[str]:
+    ways = ("/mcp", "/servers/x/mcp", "stdio")
+    rows = [
+        "| client | package | steps | " + " | ".join(f"`{way}`" for way in ways) + " |",
+        "|---|---|---|" + "---|" * len(ways),
+    ]
+    for each in clients:
+        if each.ways:
+            cells = " | ".join(notes.cell(each, way) for way in ways)
+            rows.append(f"| {each.name} | {each.version} | {each.calls} | {cells} |")
+    return rows
+
+
+def _named(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    return ", ".join(different) if len(different) <= 6 else f"{len(different)} of them"
+
+
+def _unexplained(notes: Notes) -> list[str]:
+    shown: list[str] = []
+    for name, way, each in notes.unexplained:
+        direct, through = map(_code, each.excerpts())
+        shown.append(
+            f"- **{name}**, `{way}`, {each.step}: directly `{direct}`, through the gateway `{through}`"
+        )
+    return shown
+
+
+def _not_tried(results: Sequence[Result], missing: Sequence[str]) -> list[str]:
+    problems = [
+        f"- **{each.name}** ({each.version}): {_code(each.problem)}" for each in results if each.problem
+    ]
+    return [*problems, *(f"- **{name}**: not yet run with this state of the gateway" for name in missing)]
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").replace("|", "/").split()).replace(str(ROOT), "…")
