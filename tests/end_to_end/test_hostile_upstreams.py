@@ -218,7 +218,7 @@ async def test_an_answer_that_comes_after_the_time_out_is_nobody_s(tmp_path: Pat
 
 
 async def test_all_calls_of_a_crashed_server_end_each_with_its_own_error(tmp_path: Path) -> None:
-    bad, gate = Actor("bad", tmp_path), tmp_path / "gate"
+    bad, gate = Actor("bad", tmp_path, isolation="shared"), tmp_path / "gate"
     async with staged(bad) as stage, stage.client() as client, stage.client() as other:
         waiting = [
             asyncio.create_task(one.play("bad__play", {"wait_file": str(gate)}, rpc_id=b"%d" % number))
