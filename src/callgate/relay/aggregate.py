@@ -110,12 +110,12 @@ class AggregatePath:
                     raise unknown_name(name, listings.current(Kind.PROMPT, asker), "prompt")
                 return to_offer(offer, arrival.params)
             case "resources/read":
-                resources = await listings.known(Kind.RESOURCE, asker)
-                templates = await listings.known(Kind.TEMPLATE, asker)
+                resources = await listings.to_route_by(Kind.RESOURCE, asker)
+                templates = await listings.to_route_by(Kind.TEMPLATE, asker)
                 return by_uri(arrival.params, resources, templates, listings.territory)[0]
             case "completion/complete":
-                prompts = await listings.known(Kind.PROMPT, asker)
-                return by_reference(arrival.params, prompts, await listings.known(Kind.TEMPLATE, asker))
+                prompts = await listings.to_route_by(Kind.PROMPT, asker)
+                return by_reference(arrival.params, prompts, await listings.to_route_by(Kind.TEMPLATE, asker))
             case method:
                 # With one server behind us, what we do not know may be its own; with several, nobody can say.
                 if len(self._path.upstreams) == 1:
@@ -165,8 +165,8 @@ class AggregatePath:
 
     async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
         arrival, listings = exchange.arrival, self._path.listings
-        resources = await listings.known(Kind.RESOURCE, asker)
-        templates = await listings.known(Kind.TEMPLATE, asker)
+        resources = await listings.to_route_by(Kind.RESOURCE, asker)
+        templates = await listings.to_route_by(Kind.TEMPLATE, asker)
         routed, route = by_uri(arrival.params, resources, templates, listings.territory)
         public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
         return self._path.subscribe(exchange, route, public, routed.params, asker)

@@ -77,8 +77,8 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
     uris = watched_uris(wanted)
     if not uris:
         return watches
-    resources = await path.listings.known(Kind.RESOURCE, asker)
-    templates = await path.listings.known(Kind.TEMPLATE, asker)
+    resources = await path.listings.to_route_by(Kind.RESOURCE, asker)
+    templates = await path.listings.to_route_by(Kind.TEMPLATE, asker)
     for uri in uris:
         with suppress(CallerError):  # nobody has it: it is missing from the acknowledgment
             _, route = by_uri(

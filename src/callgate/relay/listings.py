@@ -188,14 +188,18 @@ class Listings:
         """As far as it is known, without asking anybody."""
         return self._known.catalog(kind, self._keys(kind, asker))
 
-    async def known(self, kind: Kind, asker: Asker) -> Catalog:
-        """The catalog to route by; asks only those upstreams that never told theirs, or long ago."""
+    async def known(self, kind: Kind, asker: Asker, patience_s: float = _PATIENCE_S) -> Catalog:
+        """The catalog; asks only those upstreams that never told theirs, or long ago."""
         keys = self._keys(kind, asker)
         now = time.monotonic()
         stale = [key for key in keys if self._known.is_stale(key, now)]
         if stale:
-            await self._ask(stale, asker)
+            await self._ask(stale, asker, patience_s)
         return self._known.catalog(kind, keys)
+
+    async def to_route_by(self, kind: Kind, asker: Asker) -> Catalog:
+        """Like `known`, for an address that nobody may have only because its server has not told yet."""
+        return await self.known(kind, asker, _CALL_PATIENCE_S)
 
     # ---- for lists
 
@@ -220,7 +224,9 @@ class Listings:
         shown = self._known.standing_in((name, kind, self._upstreams[name].view_of(asker)))
         return shown is not None and shown is self._known.get(key)
 
-    async def _ask(self, keys: list[Key], asker: Asker) -> dict[Key, Attempt]:
+    async def _ask(
+        self, keys: list[Key], asker: Asker, patience_s: float = _PATIENCE_S
+    ) -> dict[Key, Attempt]:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
         # What is known of an upstream that is not there is the best that can be had.
         waited = [
@@ -228,7 +234,7 @@ class Listings:
             for key, attempt in asked.items()
             if attempt.began_up or self._known.standing_in(key) is None
         ]
-        await self._attempts.wait(waited, _PATIENCE_S)
+        await self._attempts.wait(waited, patience_s)
         return asked
 
     def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:

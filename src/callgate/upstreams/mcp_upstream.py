@@ -43,7 +43,7 @@ from callgate.wire.era_params import OUR_INFO
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.request_table import START_TIMEOUT_S
 from callgate.wire.revisions import LEGACY_REVISIONS
-from callgate.wire.subscription import LIST_CHANGED
+from callgate.wire.subscription import LIST_CHANGED, read_filter, watched_uris
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -219,7 +219,7 @@ class McpUpstream:
     # ---- lines
 
     async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        line = await self._line_for(asker, hop.method)
+        line = await self._line_for(asker, hop.method, _watches_resources(hop))
         line.users += 1
         try:
             async with aclosing(self._ask_on(line, hop, asker)) as items:
@@ -305,8 +305,9 @@ class McpUpstream:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
         return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
 
-    async def _line_for(self, asker: Asker, method: str) -> Line:
-        """Raises UpstreamError."""
+    async def _line_for(self, asker: Asker, method: str, watches_resources: bool) -> Line:
+        """Raises UpstreamError. `watches_resources`: a listener stays on its line, and what it is to hear of
+        happens where its client's calls go."""
         first = self._first
         if first.link.ready is None:
             await first.link.until_ready(self._plan.timeout_s)
@@ -316,7 +317,7 @@ class McpUpstream:
         if method in LIST_METHODS:
             return await self._line_to_list(client, asker.session)
         has_own = self._isolates(client, era) and (
-            self._opens_own(client, method) or self._own.has(client, asker.session)
+            watches_resources or self._opens_own(client, method) or self._own.has(client, asker.session)
         )
         if era is Era.MODERN is not client.era:
             return await self._legacy_line_of_modern(asker, has_own)
@@ -417,6 +418,10 @@ class McpUpstream:
             self._is_modern_only = False  # another one may stand there now
             self._own.by_declaration = self._first.era is not Era.MODERN
         self._listener(StateChanged(self.name, is_up))
+
+
+def _watches_resources(hop: Hop) -> bool:
+    return hop.method == "subscriptions/listen" and bool(watched_uris(read_filter(hop.params)))
 
 
 def _client(asker: Asker) -> Envelope:
