@@ -179,6 +179,7 @@ async def test_an_updated_resource_is_told_to_its_subscribers_only_under_the_uri
     tmp_path: Path, transport: str
 ) -> None:
     one, two = pair(tmp_path, "legacy")
+    one.isolation = two.isolation = "shared"  # what one client's call changes, another hears of
     if transport == "http":
         await two.start_http()
     async with (
