@@ -301,6 +301,7 @@ async def test_a_modern_listener_hears_only_what_it_asked_for(tmp_path: Path) ->
 
 async def test_a_modern_listener_of_the_aggregate_hears_of_a_resource_it_named(tmp_path: Path) -> None:
     one, two = pair(tmp_path, "modern")
+    one.isolation = two.isolation = "shared"  # one listener at the server: the play names it
     async with staged(one, two) as stage, stage.modern() as client:
         await stage.until_state("one", "up")
         await stage.until_state("two", "up")
@@ -324,6 +325,7 @@ async def test_a_direct_modern_subscription_is_the_servers_own_under_the_clients
     tmp_path: Path, transport: str
 ) -> None:
     one, _ = pair(tmp_path, "modern")
+    one.isolation = "shared"
     if transport == "http":
         await one.start_http()
     async with staged(one) as stage, stage.modern("/servers/one/mcp") as client:
