@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _is_alone() -> bool:
-    """Runs share folders. The lock is held until the process ends, also when it has become another program."""
+    """Runs share folders. The lock lasts until the process ends, also when it becomes another program."""
     if offline.is_inside():
         return True
     ZOO.mkdir(parents=True, exist_ok=True)
