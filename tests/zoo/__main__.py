@@ -20,7 +20,7 @@ from zoo.try_client import try_client
 from zoo.try_server import try_server
 
 AT_ONCE = 2  # a test bed of two cores is the smallest that this should work on
-SECOND = "sequential-thinking"  # beside server-everything, when a client is tried
+SECOND = "filesystem"  # beside server-everything, when a client is tried
 
 
 def main() -> int:
