@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import fcntl
+import os
 import platform
 import signal
 import subprocess
@@ -18,7 +20,7 @@ from zoo.try_client import try_client
 from zoo.try_server import try_server
 
 AT_ONCE = 2  # a test bed of two cores is the smallest that this should work on
-SECOND = "sequential-thinking"  # beside server-everything, when a client is tried
+SECOND = "filesystem"  # beside server-everything, when a client is tried
 
 
 def main() -> int:
@@ -31,6 +33,9 @@ def main() -> int:
     gateway = gateway_digest()
     wanted = [each for each in entries if not options.only or each.name in options.only]
     todo = [each for each in wanted if options.again or known(each, gateway) is None]
+    if not _is_alone():
+        print("zoo: another run works below .cache/zoo; wait for its end", file=sys.stderr)
+        return 2
     if todo and not offline.is_inside():
         if options.again:
             forget_failures()
@@ -41,6 +46,20 @@ def main() -> int:
     if todo:
         asyncio.run(_run_all(todo, servers, gateway))
     return _report([*servers.values()], [*clients.values()], gateway, options.partial)
+
+
+def _is_alone() -> bool:
+    """Runs share folders. The lock lasts until the process ends, also when it becomes another program."""
+    if offline.is_inside():
+        return True
+    ZOO.mkdir(parents=True, exist_ok=True)
+    lock = os.open(ZOO / "lock", os.O_RDWR | os.O_CREAT)  # never closed: that would end it
+    os.set_inheritable(lock, True)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _options() -> argparse.Namespace:

@@ -15,7 +15,7 @@ def everything_installed() -> Iterator[None]:
     before = os.environ["PATH"]
     os.environ["PATH"] = f"{conformance_suite().node.parent}:{before}"
     servers = manifest.servers()
-    for name in ("everything", "sequential-thinking"):
+    for name in ("everything", "filesystem"):
         install(name, servers[name])
     yield
     os.environ["PATH"] = before

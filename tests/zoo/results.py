@@ -37,10 +37,9 @@ def gateway_digest() -> str:
 def _file(entry: Server | Client, gateway: str) -> Path:
     kind = "server" if isinstance(entry, Server) else "client"
     # What decides what is seen; the rest is how it got here and how it is shown.
-    files = [
-        HERE / f"{name}.py" for name in ("talk", "observe", "compare", "stand", "try_server", "try_client")
-    ]
+    files = [HERE / f"{name}.py" for name in ("talk", "observe", "compare", "stand", "try_server")]
     if isinstance(entry, Client):
+        files.append(HERE / "try_client.py")
         driver = CLIENTS / entry.driver
         files += [driver] if driver.is_file() else [each for each in driver.rglob("*") if each.is_file()]
         files += CLIENTS.glob("driving.*")

@@ -27,7 +27,7 @@ async def test_a_real_client_sees_through_the_gateway_what_it_sees_directly(
     servers, client = manifest.servers(), manifest.clients()[name]
     everything, other = (
         stand(servers[each], install(each, servers[each]), "", tmp_path / each)
-        for each in ("everything", "sequential-thinking")
+        for each in ("everything", "filesystem")
     )
     result = await try_client(
         client, install(name, client), everything, other, (SHORT[name],), is_steady=True

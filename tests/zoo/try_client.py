@@ -151,12 +151,7 @@ def _unprefixed(seen: dict[str, Any], prefix: str, other: str) -> dict[str, Any]
 
 
 def _without(value: Any, other: str) -> Any:
+    """Some clients make Python names of all names."""
     if isinstance(value, list):
-        return [each for each in value if not json.dumps(each).startswith(_names(other))]
-    if isinstance(value, dict):
-        return {key: each for key, each in value.items() if not key.startswith(f"{other}__")}
+        return [each for each in value if f"{other}__" not in json.dumps(each).replace("-", "_")]
     return value
-
-
-def _names(other: str) -> tuple[str, ...]:
-    return (f'{{"name": "{other}__', f'["{other}__', f'"{other}__')
