@@ -87,6 +87,42 @@ async def test_the_first_client_that_declares_something_finds_its_list_known(tmp
         await until(lambda: len(alive(one)) == 1)
 
 
+@asynccontextmanager
+async def slow_to_start_again(folder: Path) -> AsyncIterator[tuple[Actor, Stage, Path]]:
+    """A surveyed server; its next process reads nothing before the file is there."""
+    gate = folder / "gate"
+    gate.touch()
+    one = Actor("one", folder, ["--awaits", str(gate)])
+    one.offer(prompts=["greet"], **DEPENDENT)
+    async with staged(one) as stage:
+        await until_surveyed(one, "legacy")
+        gate.unlink()
+        yield one, stage, gate
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_prompts_that_nobody_listed_before_are_there_although_a_new_process_is_slow(
+    tmp_path: Path, era: str
+) -> None:
+    async with (
+        slow_to_start_again(tmp_path) as (_, stage, gate),
+        client_of(stage, era, capabilities={"roots": {}}) as rooted,
+    ):
+        assert await rooted.names("prompts/list", "prompts") == ["one__greet"]
+        gate.touch()
+
+
+async def test_a_client_that_lists_once_has_the_tools_that_only_some_are_shown(tmp_path: Path) -> None:
+    async with (
+        slow_to_start_again(tmp_path) as (_, stage, gate),
+        stage.client(capabilities={"roots": {}}) as rooted,
+    ):
+        listing = asyncio.create_task(rooted.names())
+        await asyncio.sleep(1.0)  # longer than a list waits for a server that may tell nothing new
+        gate.touch()
+        assert await listing == ["one__play", "one__echo", "one__folders"]
+
+
 def alive(one: Actor) -> list[int]:
     """Processes of it that still run."""
     started = {line["pid"] for line in one.all_lines() if line.get("start")}

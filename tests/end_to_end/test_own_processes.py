@@ -96,6 +96,18 @@ async def test_a_client_that_keeps_no_stream_open_is_waited_for_longer(tmp_path:
         await until(lambda: not is_alive(own))
 
 
+async def test_a_long_call_does_not_count_as_silence(tmp_path: Path) -> None:
+    one, gate = Actor("one", tmp_path), tmp_path / "gate"
+    async with staged(one, server=f"{SOON}\nchild_idle_s = 3.0") as stage, stage.client() as client:
+        own = await pid_of(client)
+        playing = asyncio.create_task(client.play("one__play", {"wait_file": str(gate)}, PID))
+        await asyncio.sleep(3.2)  # longer than the client may be silent
+        gate.touch()
+        assert int(text_of(await playing)) == own
+        await asyncio.sleep(1.3)  # longer than the grace, and than the gateway needs to see it
+        assert await pid_of(client) == own
+
+
 async def test_a_call_under_way_outlives_its_client_and_then_its_process_goes(tmp_path: Path) -> None:
     one, gate = Actor("one", tmp_path), tmp_path / "gate"
     async with staged(one, server=SOON) as stage, stage.client() as client, stage.client() as other:

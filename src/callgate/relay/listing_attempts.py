@@ -102,20 +102,22 @@ class Attempts:
     def trouble(self, key: Key) -> Trouble | None:
         return self._troubles.get(key)
 
-    async def wait(self, attempts: Iterable[tuple[Key, Attempt]], patience_s: float) -> None:
-        """Until all are over that are worth waiting for: not those that others waited for in vain."""
+    async def wait(self, attempts: Iterable[tuple[Key, Attempt, float]]) -> None:
+        """Until all are over that are worth waiting for: not those that others waited for in vain.
+
+        Each comes with the seconds, from its beginning, that it is waited for."""
         now = time.monotonic()
-        tasks: set[asyncio.Task[None]] = set()
-        longest_s = 0.0
-        for key, attempt in attempts:
-            left_s = attempt.began_mono + patience_s - now
+        deadlines: dict[asyncio.Task[None], float] = {}
+        for key, attempt, patience_s in attempts:
+            deadline = attempt.began_mono + patience_s
             trouble = self._troubles.get(key)
             was_slow = trouble is not None and trouble.lasted_s > patience_s
-            if attempt.task is not None and attempt.is_running and left_s > 0 and not was_slow:
-                tasks.add(attempt.task)
-                longest_s = max(longest_s, left_s)
-        if tasks:
-            await asyncio.wait(tasks, timeout=longest_s)
+            if attempt.task is not None and attempt.is_running and deadline > now and not was_slow:
+                deadlines[attempt.task] = deadline
+        while deadlines:
+            await asyncio.wait(deadlines, timeout=min(deadlines.values()) - now)
+            now = time.monotonic()
+            deadlines = {task: at for task, at in deadlines.items() if at > now and not task.done()}
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
         for key in [key for key in self._running if is_gone(key)]:

@@ -6,7 +6,7 @@ Rules
 2. An upstream that fails or dawdles is left out, its hop and its health say why, and what it said before is
    used as long as there is something: a dead upstream neither breaks nor silently empties a list.
 3. Lists are kept for every client that has the same view: they are asked without a client's token or trace.
-   Until the list of a view is known, that of the common view stands for it.
+   Until the list of a view is known, that of the common view stands for it, and is asked for too if need be.
 4. A list is read in slices, and only when it is not the one that is known already. What is past the bounds is
    left out, which health tells.
 """
@@ -19,7 +19,6 @@ from functools import lru_cache
 
 import msgspec
 
-from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
@@ -40,11 +39,13 @@ from callgate.relay.read_listing import Reading
 from callgate.relay.some_clients_only import SomeClientsOnly
 from callgate.relay.territory import Territory
 from callgate.relay.tool_choice import ToolChoice
-from callgate.wire.era_params import OUR_INFO
-from callgate.wire.revisions import LEGACY_REVISIONS
+from callgate.wire.era_params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 _PATIENCE_S = 0.6
+# A server that is known to list more to some clients is given longer the first time one of them lists: some
+# clients never list again. It has to start a process for it.
+_VIEW_PATIENCE_S = 3.0
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0
 # An upstream that is up and has not answered for so long is shown with that.
@@ -176,7 +177,7 @@ class Listings:
         """
         key = (name, kind, self._upstreams[name].view_of(asker))
         attempt = self._attempts.start(key, asker, is_up=self._is_up(name))
-        await self._attempts.wait([(key, attempt)], _CALL_PATIENCE_S)
+        await self._attempts.wait([(key, attempt, _CALL_PATIENCE_S)])
         if attempt.listing is not None:
             return attempt.listing.part
         known = self._known.standing_in(key)
@@ -230,12 +231,23 @@ class Listings:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
         # What is known of an upstream that is not there is the best that can be had.
         waited = [
-            (key, attempt)
+            (key, attempt, max(patience_s, self._view_patience_s(key)))
             for key, attempt in asked.items()
             if attempt.began_up or self._known.standing_in(key) is None
         ]
-        await self._attempts.wait(waited, patience_s)
+        # The common list is there sooner than one for which a process may have to be started.
+        for name, kind, view in keys:
+            common = (name, kind, COMMON)
+            if view != COMMON and self._known.standing_in((name, kind, view)) is None:
+                attempt = self._attempts.start(common, None, is_up=self._is_up(name))
+                waited.append((common, attempt, patience_s))
+        await self._attempts.wait(waited)
         return asked
+
+    def _view_patience_s(self, key: Key) -> float:
+        name, _, view = key
+        is_new = self._known.get(key) is None and bool(view.declared) and not view.session_id
+        return _VIEW_PATIENCE_S if is_new and self._survey.differs(name) else 0.0
 
     def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
         name, kind, _ = key
@@ -329,10 +341,6 @@ class Listings:
 
 @lru_cache(maxsize=256)
 def _in_our_name(view: View) -> Asker:
-    """Who asks for a list that many are shown: a client that declares what the view stands for.
-
-    A legacy one: what it may declare is more.
-    """
-    capabilities = view.declared.encode() or b"{}"
-    envelope = Envelope(Era.LEGACY, LEGACY_REVISIONS[0], client_info=OUR_INFO, capabilities=capabilities)
+    """Who asks for a list that many are shown: a client that declares what the view stands for."""
+    envelope = our_envelope(view.declared)
     return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")

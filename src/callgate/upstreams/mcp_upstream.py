@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_OTHER_ERA
@@ -39,10 +40,9 @@ from callgate.upstreams.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.own_lines import OwnLines, OwnPatience
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.capabilities import answers_questions, view_declared
-from callgate.wire.era_params import OUR_INFO
+from callgate.wire.era_params import our_envelope
 from callgate.wire.input_required import ROUND_TRIP_METHODS
 from callgate.wire.request_table import START_TIMEOUT_S
-from callgate.wire.revisions import LEGACY_REVISIONS
 from callgate.wire.subscription import LIST_CHANGED, read_filter, watched_uris
 
 # What is not simply passed on, even within one era.
@@ -167,47 +167,26 @@ class McpUpstream:
             line.forget(session.session_id)
 
     def health(self) -> Health:
-        lines = self._lines()
-        ready = [line.link for line in lines if line.link.is_ready]
-        if ready:
-            up = ready[0]
+        lines, first = self._lines(), self._first.link
+        shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self._plan.title)
+        up = next((line.link for line in lines if line.link.is_ready), None)
+        if up is not None:
             met = up.introduction
-            return Health(
-                self.name,
-                "mcp",
+            return shown(
                 State.UP,
                 _describe(met, len(lines)),
                 era=met and met.era.value,
                 version=met and met.server_version,
                 stderr_tail=tuple(up.stderr_tail),
                 protocol=met and met.revision,
-                last_failure=self._first.link.last_failure,
-                title=self._plan.title,
             )
-        first = self._first.link
         error, tail = first.error, tuple(first.stderr_tail)
         said = f" (stderr: {tail[-1]})" if tail else ""
         if error is None or (first.starting_s or 0.0) >= _SURELY_STARTING_S:
             detail = f"starting; it has {first.start_timeout_s:g} s to answer{said}"
-            return Health(
-                self.name,
-                "mcp",
-                State.STARTING,
-                detail,
-                stderr_tail=tail,
-                last_failure=first.last_failure,
-                title=self._plan.title,
-            )
-        return Health(
-            self.name,
-            "mcp",
-            State.DOWN,
-            error.message if error.hint else error.message + said,
-            error.code.code,
-            stderr_tail=tail,
-            last_failure=first.last_failure,
-            title=self._plan.title,
-        )
+            return shown(State.STARTING, detail, stderr_tail=tail)
+        detail = error.message if error.hint else error.message + said
+        return shown(State.DOWN, detail, error.code.code, stderr_tail=tail)
 
     async def close(self) -> None:
         await asyncio.gather(
@@ -280,15 +259,12 @@ class McpUpstream:
         return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))
 
     def _open_listing(self, declared: str) -> Line:
-        client = Envelope(
-            Era.LEGACY, LEGACY_REVISIONS[0], client_info=OUR_INFO, capabilities=declared.encode()
-        )
         own_opener = self._plan.own_opener
         plan = LinkPlan(
             self.name,
             own_opener.if_free if own_opener is not None else self._plan.opener,
             Era.LEGACY,
-            client,
+            our_envelope(declared),
             self._plan.timeout_s,
             start_timeout_s=self._plan.start_timeout_s,
         )

@@ -284,13 +284,12 @@ class OwnLines:
         return not presence.streams and (presence.left_at or 0.0) >= session.last_seen_at
 
     def _is_over(self, session: Session, line: Line) -> bool:
+        """`used_at` is moved on while a call runs: a long one does not count as silence."""
         if session.presence.streams:
             return False
-        has_left = self._has_left(session)
-        patience_s = self._patience.grace_s if has_left else self._patience.idle_s
         heard_at = max(session.last_seen_at, session.presence.left_at or 0.0)
-        is_quiet = asyncio.get_running_loop().time() - line.link.used_at > self._patience.grace_s
-        return is_quiet and time.time() - heard_at > patience_s
+        quiet_s = min(time.time() - heard_at, asyncio.get_running_loop().time() - line.link.used_at)
+        return quiet_s > (self._patience.grace_s if self._has_left(session) else self._patience.idle_s)
 
     def _end(self, key: _Key, line: Line) -> None:
         lines = self._lines.get(key, [])

@@ -9,6 +9,7 @@ import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.wire.capabilities import capabilities_across
 from callgate.wire.revisions import (
+    LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,
@@ -21,6 +22,13 @@ _MODERN_KEYS = (META_PROTOCOL_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIE
 # Without its slash, which some encoders escape. Only a hint: what is decoded decides.
 _MARK = b"protocolVersion"
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def our_envelope(capabilities: str) -> Envelope:
+    """Of what we ask ourselves, as a client that declares these: a legacy one, which may declare more."""
+    return Envelope(
+        Era.LEGACY, LEGACY_REVISIONS[0], client_info=OUR_INFO, capabilities=capabilities.encode() or b"{}"
+    )
 
 
 def meta_of(envelope: Envelope | None) -> bytes:
