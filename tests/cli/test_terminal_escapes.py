@@ -61,6 +61,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         "version = 1\n[[sources]]\nid = 'shop'\ndsn = 'sqlite:///shop.db'\n"
         f"[mcpServers.hostile]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}, {toml_text(HOSTILE)}]\n"
+        "isolation = 'shared'\n"  # it keeps nothing, and is called again and again by new clients
         f"[mcpServers.dying]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}, '--dies']\n"
     )
