@@ -61,11 +61,14 @@ def _status_mib(pid: int, name: str) -> float:
 
 
 def _workers_mib(pid: int) -> float:
-    """Of all its children that are ours."""
+    """Of all its children that are ours. One that has its own command line is a fork that has not begun to
+    run its program yet: its memory is the gateway's, seen twice."""
     found = 0.0
     with suppress(OSError):  # a process may end while we look at it
+        itself = Path(f"/proc/{pid}/cmdline").read_bytes()
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in map(int, (task / "children").read_text().split()):
-                if _THEIRS not in Path(f"/proc/{child}/cmdline").read_bytes():
+                line = Path(f"/proc/{child}/cmdline").read_bytes()
+                if line != itself and _THEIRS not in line:
                     found += resident_mib(child)
     return found
