@@ -152,8 +152,8 @@ class Line:
             if level is not None and self._has_log and self.era is Era.LEGACY:
                 await self.pass_level(msgspec.json.encode({"level": level}))
             for other in others:
-                for uri in other.watches.of(who):
-                    await self.watches.add(msgspec.json.encode({"uri": uri}), who)
+                if uris := other.watches.of(who):
+                    await self.watches.add_all(uris, who)
                 other.forget(who)
 
     async def show(self, level: str) -> None:

@@ -240,6 +240,9 @@ class Traffic:
         call = pending.call if pending is not None else None
         if (subscription := subscription_of(params)) is not None:
             call = self._calls.get(own_id(subscription)) or call
+            if call is None:  # of a subscription that is over: the one after it told of it too
+                self._on_heard(Unpassed(method, params))
+                return
         elif call is None and method not in _PUBLIC_NOTICES:
             running = [call for call in self._under_way() if not self._questions.is_asked(call)]
             if method == MESSAGE:

@@ -66,6 +66,15 @@ class Watches:
                 self._wanted.pop(uri, None)
             return reply
 
+    async def add_all(self, uris: list[str], who: str) -> None:
+        """What one client wanted on another connection. Raises UpstreamError."""
+        async with self._changing:
+            new = [uri for uri in uris if uri not in self._wanted]
+            for uri in uris:
+                self._wanted.setdefault(uri, set()).add(who)
+            if new:
+                await self._subscribe_all(new)
+
     async def remove(self, params: bytes, who: str) -> Reply:
         """`resources/unsubscribe` for one client. Raises UpstreamError."""
         uri = text_of(peek(params).uri)
@@ -73,7 +82,13 @@ class Watches:
             return await self._ask("resources/unsubscribe", params)
         async with self._changing:
             self._wanted.get(uri, set()).discard(who)
-            return await self._drop(uri, params)
+            if self._wanted.get(uri):
+                return _DONE  # others still listen on the same connection
+            self._wanted.pop(uri, None)
+            if not self._is_modern():
+                return await self._ask("resources/unsubscribe", params)
+            await self._watch(list(self._wanted))
+            return _DONE
 
     def forget(self, who: str) -> list[str]:
         """It is gone: the resources that nobody wants to hear of any more, for `drop`."""
@@ -83,18 +98,27 @@ class Watches:
 
     async def drop(self, uris: list[str]) -> None:
         async with self._changing:
-            for uri in uris:
-                await self._drop(uri, msgspec.json.encode({"uri": uri}))
+            unwanted = [uri for uri in uris if not self._wanted.get(uri)]
+            for uri in unwanted:
+                self._wanted.pop(uri, None)
+            if self._is_modern():
+                await self._watch(list(self._wanted))
+                return
+            for uri in unwanted:
+                await self._ask("resources/unsubscribe", msgspec.json.encode({"uri": uri}))
 
     async def renew(self) -> None:
         async with self._changing:
             for uri in [uri for uri, wanted_by in self._wanted.items() if not wanted_by]:
                 del self._wanted[uri]
-            if self._is_modern():
-                await self._watch(list(self._wanted))
-                return
-            for uri in list(self._wanted):
-                await self._ask("resources/subscribe", msgspec.json.encode({"uri": uri}))
+            await self._subscribe_all(list(self._wanted))
+
+    async def _subscribe_all(self, uris: list[str]) -> None:
+        if self._is_modern():
+            await self._watch(list(self._wanted))
+            return
+        for uri in uris:
+            await self._ask("resources/subscribe", msgspec.json.encode({"uri": uri}))
 
     async def _subscribe(self, uri: str, params: bytes) -> Reply:
         if not self._is_modern():
@@ -104,12 +128,3 @@ class Watches:
             return _DONE
         text = "The server does not tell of changes to this resource"
         return Reply(fault=RpcFault(INVALID_PARAMS, text, {"uri": uri[:500]}))
-
-    async def _drop(self, uri: str, params: bytes) -> Reply:
-        if self._wanted.get(uri):
-            return _DONE  # others still listen on the same connection
-        self._wanted.pop(uri, None)
-        if not self._is_modern():
-            return await self._ask("resources/unsubscribe", params)
-        await self._watch(list(self._wanted))
-        return _DONE
