@@ -92,7 +92,12 @@ for _group, _over, _calls in ((STDIO, over_stdio, (*CALLS, *_PROCESS)), (HTTP, o
             _group.add(_name, _attack, _ORDINARY, upstream=_over(_name), in_short=_name in _IN_SHORT)
 
 
-@STDIO.scenario("stops reading", _ORDINARY, upstream=over_stdio("stops reading"))
+# Forty clients, each with a process of its own and a megabyte under way to it: the body, the frame that waits
+# for the pipe, and the recorder's copies.
+_FORTY_MEGABYTES = Bound(cpu_s=4.0, memory_mib=208)
+
+
+@STDIO.scenario("stops reading", _FORTY_MEGABYTES, upstream=over_stdio("stops reading"))
 async def call_at_length(scene: Scene) -> None:
     for _ in range(2):
         await _asked(scene, call("play", {}))

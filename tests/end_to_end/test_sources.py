@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from databases.database import Database
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+from end_to_end.raw_clients import DEADLINE_S
 from mcp import Client
 
 from callgate.sql.demo import make_demo_shop
@@ -99,9 +100,12 @@ async def test_every_engine_is_asked_alike(folder: Path, mariadb, postgres, mode
         running_gateway(folder, "--port", "0") as gateway,
         Client(gateway.mcp_url, mode=mode) as client,
     ):
-        uris = {str(entry.uri) for entry in (await client.list_resources()).resources}
-        for name, scheme in zip(dsns, ("mysql", "postgres", "sqlite", "duckdb"), strict=True):
-            assert f"{scheme}://databases" in uris
+        schemes = ("mysql", "postgres", "sqlite", "duckdb")
+        roots = {f"{scheme}://databases" for scheme in schemes}
+        async with asyncio.timeout(DEADLINE_S):  # a list does not wait for a database that is slow at first
+            while not roots <= {str(entry.uri) for entry in (await client.list_resources()).resources}:
+                await asyncio.sleep(0.1)
+        for name, scheme in zip(dsns, schemes, strict=True):
             listed = await client.read_resource(f"{scheme}://databases")
             assert json.loads(listed.contents[0].text)["totalCount"] >= 1
             answered = await client.call_tool(f"{name}__query", {"query": "SELECT 1 AS one"})

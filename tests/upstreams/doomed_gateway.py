@@ -39,6 +39,7 @@ async def start(warden: Warden, program: str, *args: str) -> tuple[ChildTranspor
 
 async def own_and_spare(warden: Warden) -> list[int | None]:
     opener = OwnChildOpener(command_of("stubborn.py"), warden)
+    opener.spare.take()  # a client before this one: a spare is kept from the second on
     opened = await opener(Heard(), None)
     await opened.transport.start()
     while opener.spare.pid is None:

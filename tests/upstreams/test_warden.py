@@ -38,8 +38,8 @@ def doomed_gateway(*instructions: str) -> Iterator[Doomed]:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        line = process.stdout.readline()
         try:
+            line = process.stdout.readline()
             assert line, process.communicate(timeout=DEADLINE_S)[1].decode()
             told = json.loads(line)
             doomed = Doomed(process, told["warden"], told["children"])
