@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import CALLGATE, clean_environment
+from end_to_end.gateway_process import CALLGATE, clean_environment, stdio_server
 from end_to_end.raw_clients import Answering
 from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of, until
+from mcp import Client
 
 FINE = {"answer": "fine"}
 QUESTIONS = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}
@@ -308,6 +309,22 @@ async def test_a_direct_client_hears_the_revision_that_a_legacy_server_speaks(
 
 
 # ---- over stdio
+
+
+async def test_a_client_that_starts_the_gateway_and_lists_once_sees_servers_that_take_seconds_to_start(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    slow, hanging = (
+        Actor("slow", tmp_path, ["--awaits", str(gate)]),
+        Actor("hanging", tmp_path, ["--awaits", str(tmp_path / "never")]),
+    )
+    (tmp_path / "callgate.toml").write_text(f"version = 1\n{slow.toml()}{hanging.toml()}")
+    async with Client(stdio_server(tmp_path)) as client:
+        listing = asyncio.create_task(client.list_tools())
+        await asyncio.sleep(1.0)  # longer than a gateway that has run for a while would wait
+        gate.touch()
+        assert [tool.name for tool in (await listing).tools] == ["slow__play", "slow__echo"]
 
 
 async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path) -> None:

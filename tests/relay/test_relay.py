@@ -175,6 +175,7 @@ async def test_a_tool_for_clients_that_can_be_asked_is_not_unknown_to_others(
     relay: Relay, shop: StagedUpstream
 ) -> None:
     """Which capability is missing is told, and to our own page too."""
+    await reply_of(relay, arrival("tools/list"))
     shop.has_views = True
     session = Session("s", arrival("x").principal, "http", ASKABLE, 0, 0)
     shop.tools.append(tool("ask"))

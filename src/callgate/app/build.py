@@ -39,6 +39,7 @@ from callgate.recorder.redact import Redactor
 from callgate.recorder.retention import Retention
 from callgate.recorder.snapshots import Snapshots
 from callgate.recorder.tokens import TokenCounter
+from callgate.relay.listings import DEFAULT_PATIENCE_S
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 from callgate.relay.tool_choice import ToolChoice
@@ -131,8 +132,11 @@ class Gateway:
             await self.record.close()
 
 
-async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
-    """`keeps_store`: whether this process holds the record's store while it runs (see Recorder)."""
+async def build_gateway(
+    config: Config, keeps_store: bool, list_patience_s: float = DEFAULT_PATIENCE_S
+) -> Gateway:
+    """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
+    `list_patience_s`: how long a list waits for servers that start."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -178,6 +182,7 @@ async def build_gateway(config: Config, keeps_store: bool) -> Gateway:
         tracer=exporter.tracing if exporter is not None else None,
         max_offers=config.server.max_offers,
         tool_choices=tool_choices(config),
+        list_patience_s=list_patience_s,
     )
     api = HttpApi(
         ApiParts(

@@ -18,6 +18,8 @@ from callgate.model.errors import SetupError
 _log = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 64 * 1024
+# Servers start with the client, and many clients list once, at once; some give up after five seconds.
+_LIST_PATIENCE_S = 3.5
 
 
 def join(loaded: Loaded) -> socket.socket | None:
@@ -72,7 +74,7 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 
 
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
-    gateway = await build_gateway(loaded.config, keeps_store=False)
+    gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     try:
         await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink).run()
     finally:

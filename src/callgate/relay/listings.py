@@ -42,7 +42,7 @@ from callgate.relay.tool_choice import ToolChoice
 from callgate.wire.era_params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
-_PATIENCE_S = 0.6
+DEFAULT_PATIENCE_S = 0.6
 # A server that is known to list more to some clients is given longer the first time one of them lists: some
 # clients never list again. It has to start a process for it.
 _VIEW_PATIENCE_S = 3.0
@@ -63,13 +63,15 @@ class Listings:
         max_offers: int = DEFAULT_MAX_OFFERS,
         choices: Mapping[str, ToolChoice] | None = None,
         *,
+        patience_s: float = DEFAULT_PATIENCE_S,
         on_change: Callable[[Key], None] = lambda key: None,
     ) -> None:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
         `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams whose tools are not all
-        let through. `on_change`: a list is another one than before.
+        let through. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
+        list is another one than before.
         """
         self._briefly_named = briefly_named
         self._max_offers = max_offers
@@ -81,6 +83,7 @@ class Listings:
         )
         self._upstreams = upstreams
         self._is_strict = is_strict
+        self._patience_s = patience_s
         self._on_change = on_change
         self._known = KnownLists()
         self._wanted: set[Kind] = {Kind.TOOL}  # kinds that somebody was told of: changes are news
@@ -189,18 +192,21 @@ class Listings:
         """As far as it is known, without asking anybody."""
         return self._known.catalog(kind, self._keys(kind, asker))
 
-    async def known(self, kind: Kind, asker: Asker, patience_s: float = _PATIENCE_S) -> Catalog:
+    async def known(self, kind: Kind, asker: Asker) -> Catalog:
         """The catalog; asks only those upstreams that never told theirs, or long ago."""
+        return await self._known_within(self._patience_s, kind, asker)
+
+    async def to_route_by(self, kind: Kind, asker: Asker) -> Catalog:
+        """Like `known`, for an address that nobody may have only because its server has not told yet."""
+        return await self._known_within(_CALL_PATIENCE_S, kind, asker)
+
+    async def _known_within(self, patience_s: float, kind: Kind, asker: Asker) -> Catalog:
         keys = self._keys(kind, asker)
         now = time.monotonic()
         stale = [key for key in keys if self._known.is_stale(key, now)]
         if stale:
             await self._ask(stale, asker, patience_s)
         return self._known.catalog(kind, keys)
-
-    async def to_route_by(self, kind: Kind, asker: Asker) -> Catalog:
-        """Like `known`, for an address that nobody may have only because its server has not told yet."""
-        return await self.known(kind, asker, _CALL_PATIENCE_S)
 
     # ---- for lists
 
@@ -210,7 +216,7 @@ class Listings:
         keys = self._keys(kind, asker)
         now = time.monotonic()
         old = [key for key in keys if not self._known.is_fresh(key, now)]
-        asked = await self._ask(old, asker) if old else {}
+        asked = await self._ask(old, asker, self._patience_s) if old else {}
         hops += [self._hop_of(key, asked.get(key)) for key in keys]
         listings = [self._known.standing_in(key) for key in keys]
         told = [listing for listing in listings if listing is not None]
@@ -225,9 +231,7 @@ class Listings:
         shown = self._known.standing_in((name, kind, self._upstreams[name].view_of(asker)))
         return shown is not None and shown is self._known.get(key)
 
-    async def _ask(
-        self, keys: list[Key], asker: Asker, patience_s: float = _PATIENCE_S
-    ) -> dict[Key, Attempt]:
+    async def _ask(self, keys: list[Key], asker: Asker, patience_s: float) -> dict[Key, Attempt]:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
         # What is known of an upstream that is not there is the best that can be had.
         waited = [

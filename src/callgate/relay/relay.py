@@ -28,7 +28,7 @@ from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.find_tools import ToolSearch
 from callgate.relay.list_news import METHOD_OF, ListNews
-from callgate.relay.listings import DEFAULT_MAX_OFFERS, Listings
+from callgate.relay.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.offered import Offered
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
@@ -67,10 +67,12 @@ class Relay:
         tracer: Tracer | None = None,
         max_offers: int = DEFAULT_MAX_OFFERS,
         tool_choices: Mapping[str, ToolChoice] | None = None,
+        list_patience_s: float = DEFAULT_PATIENCE_S,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
         `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
-        `tool_choices`: of servers whose tools are not all let through."""
+        `tool_choices`: of servers whose tools are not all let through; `list_patience_s`: how long a list
+        waits for a server that has not told its offers yet."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -85,6 +87,7 @@ class Relay:
             briefly_named,
             max_offers,
             tool_choices,
+            patience_s=list_patience_s,
             on_change=lambda key: self._news.changed(key),
         )
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
