@@ -39,8 +39,8 @@ def test_the_house_as_it_is_keeps_every_contract(copy: Path) -> None:
     [
         ("relay/relay.py", "import callgate.edge.gate"),
         ("sql/settings.py", "import callgate.recorder.rows"),
-        ("model/session.py", "import callgate.wire.lines"),
-        ("wire/lines.py", "import asyncio"),
+        ("model/session.py", "import callgate.wire.framing.lines"),
+        ("wire/framing/lines.py", "import asyncio"),
         ("model/envelope.py", "import callgate.model.exchange"),
     ],
 )

@@ -19,7 +19,7 @@ from end_to_end.gateway_process import (
 from end_to_end.raw_clients import LegacyClient
 from end_to_end.test_record import rows
 
-from callgate.wire.sse import SseDecoder, SseEvent
+from callgate.wire.framing.sse import SseDecoder, SseEvent
 
 PATIENCE_S = 60.0
 CUTS = 25

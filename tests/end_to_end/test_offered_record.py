@@ -15,12 +15,12 @@ from recorder.happenings import NOW_S, Record, a_session, opened, settled
 
 from callgate.model.errors import CallgateError
 from callgate.model.identity import Principal
-from callgate.recorder.excerpts import Excerpts
-from callgate.sql.driver import Driver
-from callgate.sql.duckdb.dialect import DUCKDB
-from callgate.sql.duckdb.driver import DuckdbDriver
+from callgate.recorder.read.excerpts import Excerpts
+from callgate.sql.drivers.driver import Driver
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 from callgate.sql.record.driver import ExcerptDriver
 from callgate.sql.record.turns import Turns
 

@@ -12,7 +12,7 @@ from databases.database import Database
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
 from mcp import Client
 
-from callgate.sql.demo import make_demo_shop
+from callgate.sql.demo.demo import make_demo_shop
 
 CONFIG = """
 version = 1

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 CORPUS = Path(__file__).parent / "corpus"
 VALUE = "Zq81vTx4"

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from recorder.happenings import NOW_S, a_session, journalled, settled
 
 from callgate.recorder.build_rows import event_row
-from callgate.recorder.drain import drain
-from callgate.recorder.frames import EVENTS, GAPS, frame
-from callgate.recorder.journal import JournalWriter, read_frames
-from callgate.recorder.redact import Redactor
+from callgate.recorder.journal.frames import EVENTS, GAPS, frame
+from callgate.recorder.journal.journal import JournalWriter, read_frames
+from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import GapRow
-from callgate.recorder.store import Store
-from callgate.recorder.tokens import TokenCounter
+from callgate.recorder.store.drain import drain
+from callgate.recorder.store.store import Store
+from callgate.recorder.store.tokens import TokenCounter
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
 
 from callgate.model.identity import Principal
-from callgate.recorder import excerpts
-from callgate.recorder.excerpts import Excerpts
-from callgate.recorder.wanted_rows import Wanted, wanted_by
+from callgate.recorder.read import excerpts
+from callgate.recorder.read.excerpts import Excerpts
+from callgate.recorder.read.wanted_rows import Wanted, wanted_by
 
 TABLES = ("sessions", "rpc_events", "rpc_event_upstreams", "gaps")
 

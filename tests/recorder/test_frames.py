@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from recorder.happenings import NOW_S, a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
-from callgate.recorder.day_files import ROW_GROUP_ROWS
-from callgate.recorder.drain import drain
 from callgate.recorder.frame_rows import Framer
-from callgate.recorder.frames import EVENTS, HEAD, OPENED, Bodies, Frame, frame, joined, read_frame
-from callgate.recorder.journal import JournalWriter, read_frames, segments
-from callgate.recorder.redact import Redactor
+from callgate.recorder.journal.frames import EVENTS, HEAD, OPENED, Bodies, Frame, frame, joined, read_frame
+from callgate.recorder.journal.journal import JournalWriter, read_frames, segments
+from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import EventRow, Group
-from callgate.recorder.store import Store
-from callgate.recorder.tokens import TokenCounter
-from callgate.recorder.write_batch import Batch
+from callgate.recorder.store.day_files import ROW_GROUP_ROWS
+from callgate.recorder.store.drain import drain
+from callgate.recorder.store.store import Store
+from callgate.recorder.store.tokens import TokenCounter
+from callgate.recorder.store.write_batch import Batch
 
 
 def rows(count: int, body: bytes = b'{"a":"x"}') -> list[EventRow]:
@@ -139,8 +139,8 @@ def _events(count: int, wanted: int, size: int = 0) -> Frame:
 def test_every_row_gets_its_own_bodies_over_segments_pieces_and_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("callgate.recorder.journal.SEGMENT_BYTES", 200_000)
-    monkeypatch.setattr("callgate.recorder.write_batch._PIECE_BYTES", 50_000)
+    monkeypatch.setattr("callgate.recorder.journal.journal.SEGMENT_BYTES", 200_000)
+    monkeypatch.setattr("callgate.recorder.store.write_batch._PIECE_BYTES", 50_000)
     (tmp_path / "journal").mkdir()
     writer, framer = JournalWriter(tmp_path / "journal"), Framer()
     waiting = rows(2500, b'"%b"' % (b"x" * 200))

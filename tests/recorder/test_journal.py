@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorder.full_disk import files_end_at
 
-from callgate.recorder.frames import EVENTS, Frame, frame
-from callgate.recorder.journal import (
+from callgate.recorder.journal.frames import EVENTS, Frame, frame
+from callgate.recorder.journal.journal import (
     JournalWriter,
     is_abandoned,
     is_read_to_its_end,
@@ -74,7 +74,7 @@ def test_a_segment_is_abandoned_once_its_writer_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_full_segment_is_followed_by_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.recorder.journal.SEGMENT_BYTES", 2000)
+    monkeypatch.setattr("callgate.recorder.journal.journal.SEGMENT_BYTES", 2000)
     writer = JournalWriter(tmp_path)
     for number in range(10):
         writer.append([row(number)])
@@ -101,7 +101,7 @@ def test_a_segment_that_cannot_be_begun_leaves_nothing_and_the_old_one_goes_on(
     writer = JournalWriter(tmp_path)
     writer.append([row(0)])
     with monkeypatch.context() as patched, files_end_at(5):
-        patched.setattr("callgate.recorder.journal.SEGMENT_BYTES", 100)
+        patched.setattr("callgate.recorder.journal.journal.SEGMENT_BYTES", 100)
         with pytest.raises(OSError):
             writer.append([row(1)])
         with pytest.raises(OSError):
@@ -117,7 +117,7 @@ def test_a_segment_that_cannot_be_begun_leaves_nothing_and_the_old_one_goes_on(
 _ONLOOKER = """
 import sys
 from pathlib import Path
-from callgate.recorder.journal import JournalWriter, is_abandoned, segments
+from callgate.recorder.journal.journal import JournalWriter, is_abandoned, segments
 
 folder, is_looking, steps, abandoned = Path(sys.argv[1]), False, [], []
 

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.recorder.read_threads import Kind, ReadThreads
-from callgate.recorder.store import Store
+from callgate.recorder.read.threads import Kind, ReadThreads
+from callgate.recorder.store.store import Store
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from callgate.model.errors import CallerError
 from callgate.model.exchange import Outcome
 from callgate.model.identity import Principal
 from callgate.ports.record_reader import TOOL_CALLS, EventFilter, SessionFilter
-from callgate.recorder import read_stats
-from callgate.recorder.reader import Reader
+from callgate.recorder.read import stats as read_stats
+from callgate.recorder.read.reader import Reader
 
 MOMENT = datetime.fromtimestamp(NOW_S, UTC).replace(tzinfo=None)
 EVERYTHING = EventFilter()

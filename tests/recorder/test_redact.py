@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recorder.happenings import a_session, settled
 
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 NAMES = ("authorization", "token", "password", "secret", "api_key", "access_token")
 HELD = b'{"ssn":"078-05-1120","who":"EMP-42"}'
@@ -122,7 +122,7 @@ def test_a_dsn_as_the_name_of_a_member_loses_its_password() -> None:
 
 
 _LONG_RUN = """
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 redactor = Redactor()
 for part in (
     "password=", "password='", "password in (", "password: [", "token ", "{'token': ", "<password>",

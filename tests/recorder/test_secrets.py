@@ -15,9 +15,9 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
 from callgate.ports.row_feed import FeedRow, Missed
-from callgate.recorder.redact import Redactor
-from callgate.recorder.secret_commands import COMMANDS
-from callgate.recorder.secret_patterns import KINDS
+from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact.secret_commands import COMMANDS
+from callgate.recorder.redact.secret_patterns import KINDS
 
 _ROUNDS = 3  # of every kind in every place
 

@@ -14,13 +14,13 @@ import msgspec
 import pytest
 from recorder.happenings import read_back
 
-from callgate.recorder.day_files import Day
-from callgate.recorder.frames import EVENTS, OPENED, SESSIONS
-from callgate.recorder.retention import Retention
+from callgate.recorder.journal.frames import EVENTS, OPENED, SESSIONS
 from callgate.recorder.rows import EventRow, SessionRow
-from callgate.recorder.schema import SCHEMA_VERSION
-from callgate.recorder.store import Store
-from callgate.recorder.write_batch import Batch
+from callgate.recorder.store.day_files import Day
+from callgate.recorder.store.retention import Retention
+from callgate.recorder.store.schema import SCHEMA_VERSION
+from callgate.recorder.store.store import Store
+from callgate.recorder.store.write_batch import Batch
 
 MONDAY = date(2026, 5, 4)
 TUESDAY = MONDAY + timedelta(days=1)

@@ -5,11 +5,11 @@ import pytest
 from recorder.happenings import a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
-from callgate.recorder.frames import EVENTS
-from callgate.recorder.redact import Redactor
+from callgate.recorder.journal.frames import EVENTS
+from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import EventRow
-from callgate.recorder.tokens import TokenCounter
-from callgate.recorder.write_batch import Batch
+from callgate.recorder.store.tokens import TokenCounter
+from callgate.recorder.store.write_batch import Batch
 
 
 @pytest.fixture(scope="module")

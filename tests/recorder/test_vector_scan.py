@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from callgate.recorder.redact import Redactor
-from callgate.recorder.secret_commands import COMMANDS
-from callgate.recorder.secret_names import STEMS
-from callgate.recorder.secret_patterns import KINDS, SecretKind
-from callgate.recorder.vector_scan import VectorScan
+from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact.secret_commands import COMMANDS
+from callgate.recorder.redact.secret_names import STEMS
+from callgate.recorder.redact.secret_patterns import KINDS, SecretKind
+from callgate.recorder.redact.vector_scan import VectorScan
 
 from .secret_samples import MAKERS
 

@@ -19,11 +19,11 @@ from sql.fuzz.engines.duckdb_engine import MARKER, DuckdbEngine
 from sql.fuzz.engines.engine import differences
 
 from callgate.model.errors import CallgateError
-from callgate.sql.duckdb.dialect import DUCKDB
-from callgate.sql.duckdb.driver import DuckdbDriver
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.open_source import open_source
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import SourceSettings
 
 ATTACKS = load("duckdb_attacks")

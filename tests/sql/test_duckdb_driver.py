@@ -15,7 +15,7 @@ import pytest
 from sql.conftest import Asker
 from sql.corpus_files import FOLDER
 
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
 
 RUNAWAY = "SELECT count(*) FROM range(100000000000) WHERE hash(range) % 7 = 1"
@@ -227,10 +227,10 @@ async def test_no_orphan_is_left_when_the_gateway_is_killed(shop):
     script = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
-        from callgate.sql.duckdb.driver import DuckdbDriver
-        from callgate.sql.duckdb.dialect import DUCKDB
+        from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
+        from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
         from callgate.sql.guard.judgement import Statement
-        from callgate.sql.policy import Policy
+        from callgate.sql.guard.policy import Policy
 
         async def main():
             driver = DuckdbDriver(Path(sys.argv[1]), Policy(DUCKDB), 2)

@@ -5,8 +5,8 @@ from random import Random
 import duckdb
 import pytest
 
-from callgate.sql.duckdb.lexer import lex
-from callgate.sql.tokens import Kind
+from callgate.sql.engines.duckdb.dialect.lexer import lex
+from callgate.sql.guard.tokens import Kind
 
 PIECES = (
     *(

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callgate.model.verdict import Allow, Deny
-from callgate.sql.dialect import Dialect
-from callgate.sql.duckdb.dialect import DUCKDB
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
+from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judge import judge
-from callgate.sql.policy import MAX_NESTING, Policy
-from callgate.sql.postgres.dialect import POSTGRES
+from callgate.sql.guard.policy import MAX_NESTING, Policy
 from callgate.sql.settings import Mode
-from callgate.sql.sqlite.dialect import SQLITE
 
 READ_ONLY = Policy(SQLITE)
 WRITE = Policy(SQLITE, mode=Mode.WRITE)

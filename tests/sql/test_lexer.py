@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.sql.sqlite.lexer import lex
-from callgate.sql.tokens import Kind, fold, significant
+from callgate.sql.engines.sqlite.dialect.lexer import lex
+from callgate.sql.guard.tokens import Kind, fold, significant
 
 
 def kinds(sql: str) -> list[str]:

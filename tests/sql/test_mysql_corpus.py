@@ -19,8 +19,8 @@ import pytest
 from sql.corpus_files import load, policy_for
 from sql.mysql_lab import MySqlLab, Session
 
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 from callgate.sql.guard.judge import judge
-from callgate.sql.mysql.dialect import MYSQL
 
 NOT_RUN = ("fatal", "variant", "size")
 ATTACKS = [entry for entry in load("mysql_attacks") if "only" not in entry and entry["proof"] not in NOT_RUN]

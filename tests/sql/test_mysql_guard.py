@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from sql.corpus_files import load
 
 from callgate.model.verdict import Allow, Deny
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
+from callgate.sql.engines.mysql.dialect.lexer import lex
 from callgate.sql.guard.judge import judge
-from callgate.sql.mysql.dialect import MYSQL
-from callgate.sql.mysql.lexer import lex
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
 
 READ_ONLY = Policy(MYSQL)

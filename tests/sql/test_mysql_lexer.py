@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.sql.mysql.lexer import lex
-from callgate.sql.tokens import Kind
+from callgate.sql.engines.mysql.dialect.lexer import lex
+from callgate.sql.guard.tokens import Kind
 
 
 def kinds(sql: str) -> list[str]:

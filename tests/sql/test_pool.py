@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from callgate.sql.workers.job import Stopped
-from callgate.sql.workers.pool import Pool, PoolBusy
+from callgate.sql.drivers.workers.job import Stopped
+from callgate.sql.drivers.workers.pool import Pool, PoolBusy
 
 
 class DeafConnection:
@@ -76,7 +76,7 @@ async def test_a_pool_of_one_goes_on_after_two_that_did_not_come_back(pool, door
 
 @pytest.fixture
 def two_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.sql.workers.pool.MOST_ABANDONED", 2)
+    monkeypatch.setattr("callgate.sql.drivers.workers.pool.MOST_ABANDONED", 2)
 
 
 @pytest.mark.usefixtures("two_at_most")

@@ -1,7 +1,7 @@
 """The lists of functions, operators and types against the catalogue of the engine at hand."""
 
-from callgate.sql.postgres import functions, keywords, operators
-from callgate.sql.postgres.refused_functions import FORBIDDEN, REFUSED
+from callgate.sql.engines.postgres.dialect import functions, keywords, operators
+from callgate.sql.engines.postgres.dialect.refused_functions import FORBIDDEN, REFUSED
 
 # Called by the engine alone: triggers, handlers, and whatever takes or gives C's own values.
 _CALLABLE = """
@@ -87,7 +87,7 @@ def test_the_reserved_words_are_the_engines(postgres):
 
 
 def test_every_hidden_table_is_one_of_the_engines(postgres):
-    from callgate.sql.postgres.dialect import POSTGRES
+    from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 
     theirs = names(postgres, "SELECT relname FROM pg_class")
     assert POSTGRES.vocabulary.hidden_tables <= theirs

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from sql.corpus_files import load, policy_for
 
 from callgate.model.verdict import Allow, Deny
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 from callgate.sql.guard.judge import judge
-from callgate.sql.policy import Policy
-from callgate.sql.postgres.dialect import POSTGRES
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import word_set
 from callgate.sql.settings import Mode
-from callgate.sql.tokens import word_set
 
 READ_ONLY = Policy(POSTGRES)
 WRITE = Policy(POSTGRES, mode=Mode.WRITE)

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.postgres_client import ask_each
 
-from callgate.sql.postgres.lexer import lex
-from callgate.sql.tokens import Kind, Token, significant, word_set
+from callgate.sql.engines.postgres.dialect.lexer import lex
+from callgate.sql.guard.tokens import Kind, Token, significant, word_set
 
 
 def kinds(sql: str) -> list[str]:

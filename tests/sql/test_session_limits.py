@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from callgate.sql.policy import Policy
-from callgate.sql.sqlite.connection import open_connection
-from callgate.sql.sqlite.dialect import SQLITE
-from callgate.sql.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
+from callgate.sql.engines.sqlite.driver.connection import open_connection
+from callgate.sql.engines.sqlite.session_limits import COLUMNS, HEAP_BYTES, VALUE_BYTES
+from callgate.sql.guard.policy import Policy
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 DOUBLED = ", ".join(f"a{n} AS (SELECT p.x FROM a{n - 1} p, a{n - 1} q)" for n in range(1, 21))

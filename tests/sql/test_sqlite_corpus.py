@@ -8,11 +8,11 @@ import pytest
 from sql.corpus_files import load
 from sql.sqlite_witness import witness_all
 
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
+from callgate.sql.engines.sqlite.driver.connection import open_connection
 from callgate.sql.guard.judge import judge
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
-from callgate.sql.sqlite.connection import open_connection
-from callgate.sql.sqlite.dialect import SQLITE
 
 ATTACKS = load("sqlite_attacks")
 HONEST = load("sqlite_honest")

@@ -16,12 +16,12 @@ from upstreams.processes import exists, is_alive, until, wait_gone
 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.child_process import ChildPatience
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.process import ChildPatience
+from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.transport import Outgoing, Transport
-from callgate.upstreams.warden import Warden
-from callgate.wire.lines import MAX_FRAME_BYTES
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
 
 SERVERS = Path(__file__).parent / "servers"
 # Long enough that a stage never passes by accident, short enough to wait for the last of them.

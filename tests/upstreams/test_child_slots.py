@@ -7,7 +7,7 @@ import pytest
 
 from callgate.model.error_codes import UPSTREAM_BUSY
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.child_slots import ChildSlots, Expendable, Need
+from callgate.upstreams.child.slots import ChildSlots, Expendable, Need
 
 
 class Processes:

@@ -11,7 +11,7 @@ from upstreams.http_servers.scripted_http import (
 from upstreams.http_servers.streamable_stage import answers, notice, stage
 
 from callgate.model.envelope import Era
-from callgate.upstreams.get_stream import pause_s
+from callgate.upstreams.http.get_stream import pause_s
 
 # ---- resuming (legacy)
 
@@ -81,7 +81,7 @@ async def test_a_resume_that_is_refused_fails_the_request() -> None:
 
 
 async def test_a_resume_is_given_up_after_a_few_failures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.upstreams.get_stream._PAUSE_S", 0.001)
+    monkeypatch.setattr("callgate.upstreams.http.get_stream._PAUSE_S", 0.001)
 
     async def broken(seen: Seen, wire: Wire) -> None:
         if seen.method == "GET":
@@ -189,7 +189,7 @@ async def test_a_server_without_a_listen_stream_is_asked_once() -> None:
 
 
 async def test_a_listen_stream_in_trouble_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.upstreams.get_stream._PAUSE_S", 0.001)
+    monkeypatch.setattr("callgate.upstreams.http.get_stream._PAUSE_S", 0.001)
 
     async def unsteady(seen: Seen, wire: Wire) -> None:
         number = len(on.server.requests)

@@ -6,14 +6,14 @@ import pytest
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.handshake import (
+from callgate.upstreams.link.handshake import (
     discover_params,
     initialize_params,
     is_modern_evidence,
     read_discover,
     read_initialize,
 )
-from callgate.wire.era_params import meta_of
+from callgate.wire.eras.params import meta_of
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 INFO = "io.modelcontextprotocol/clientInfo"

@@ -19,9 +19,9 @@ from upstreams.http_servers.scripted_http import (
 )
 
 from callgate.model.errors import SetupError, UpstreamError
-from callgate.upstreams.http_address import operator_headers, parse_address
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_pool import PoolLimits
+from callgate.upstreams.http.address import operator_headers, parse_address
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import PoolLimits
 
 TIMEOUT_S = 20.0
 

@@ -14,10 +14,10 @@ from upstreams.http_servers.scripted_http import (
     wait_for_hang_up,
 )
 
-from callgate.upstreams.http_address import parse_address
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_connection import MAX_HEAD_BYTES
-from callgate.upstreams.http_pool import PoolLimits
+from callgate.upstreams.http.address import parse_address
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.connection import MAX_HEAD_BYTES
+from callgate.upstreams.http.pool import PoolLimits
 
 # ---- reading answers
 

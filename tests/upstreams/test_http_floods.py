@@ -6,8 +6,8 @@ import threading
 from collections import Counter
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http_connection import HttpConnection
-from callgate.upstreams.http_exchange import HttpExchange, RawHeaders
+from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 MEBIBYTE = 1024 * 1024
 FLOOD_BYTES = 32 * MEBIBYTE

@@ -10,7 +10,7 @@ from upstreams.http_servers.scripted_http import (
     wait_for_hang_up,
 )
 
-from callgate.upstreams.http_pool import PoolLimits
+from callgate.upstreams.http.pool import PoolLimits
 
 # ---- keeping connections
 

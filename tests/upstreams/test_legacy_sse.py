@@ -18,9 +18,9 @@ from upstreams.http_servers.scripted_http import (
 from upstreams.http_servers.sdk_server import sdk_server
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.transport import Outgoing
 
 ENDPOINT = b"event: endpoint\r\ndata: /messages?session_id=hidden-session\r\n\r\n"
@@ -164,7 +164,7 @@ async def test_an_address_without_a_stream_fails_the_start(status: int, code: st
 
 
 async def test_a_stream_that_names_no_endpoint_fails_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.upstreams.legacy_sse._ENDPOINT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("callgate.upstreams.http.legacy_sse._ENDPOINT_TIMEOUT_S", 0.1)
 
     async def mute(seen: Seen, wire: Wire) -> None:
         await wire.start_sse()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from upstreams.heard import DEADLINE_S, Heard
 
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
 
 FLOOD = Path(__file__).parent / "servers" / "wide_flood.py"
 BLOCKS, FRAMES_EACH, FRAME_BYTES = 32, 1024, 1020

@@ -14,13 +14,13 @@ import pytest
 from upstreams.heard import DEADLINE_S, Heard
 from upstreams.processes import exists, open_pipes, until, wait_gone, with_argument
 
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.child_process import ChildPatience
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.process import ChildPatience
+from callgate.upstreams.child.spare import SpareChild, SparePatience
+from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.openers import OwnChildOpener
-from callgate.upstreams.spare_child import SpareChild, SparePatience
 from callgate.upstreams.transport import ClosableOpener, Outgoing, Transport
-from callgate.upstreams.warden import Warden
 
 SERVERS = Path(__file__).parent / "servers"
 BRIEF = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, drain_s=0.3)

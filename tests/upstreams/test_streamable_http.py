@@ -13,10 +13,10 @@ from upstreams.http_servers.scripted_http import (
 from upstreams.http_servers.streamable_stage import answers, notice, result, rpc_error, stage
 
 from callgate.model.envelope import Era
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_pool import PoolLimits
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.streamable_http import MAX_WAITING, StreamableHttpTransport
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import PoolLimits
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.streamable_http import MAX_WAITING, StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 from callgate.wire.http_rules import decode_header_value
 
@@ -193,7 +193,7 @@ async def test_too_many_waiting_requests_are_refused_but_never_a_notification() 
 async def test_a_server_that_does_not_end_a_stream_after_its_response_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("callgate.upstreams.message_post._AFTER_RESPONSE_S", 0.05)
+    monkeypatch.setattr("callgate.upstreams.http.message_post._AFTER_RESPONSE_S", 0.05)
 
     async def lingers(seen: Seen, wire: Wire) -> None:
         await wire.start_sse()

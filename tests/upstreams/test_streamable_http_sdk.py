@@ -11,9 +11,9 @@ from upstreams.http_servers.recording_receiver import RecordingReceiver
 from upstreams.http_servers.sdk_server import sdk_server
 
 from callgate.model.envelope import Era
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.streamable_http import StreamableHttpTransport
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 
 MODERN_META = {

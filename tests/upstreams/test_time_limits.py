@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from callgate.app.build import Outward, plan_of
-from callgate.config.specs import McpServerSpec, ServerSpec
+from callgate.config.specs.config import McpServerSpec, ServerSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
@@ -20,12 +20,12 @@ from callgate.model.identity import LOCAL
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
-from callgate.upstreams.call_limits import CallLimits
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
-from callgate.upstreams.warden import Warden
 
 ACTOR = Path(__file__).parents[1] / "end_to_end" / "servers" / "actor.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1")

@@ -4,8 +4,8 @@ import asyncio
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.call import Call
-from callgate.upstreams.traffic import Traffic
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.traffic import Traffic
 
 
 async def test_calls_whose_time_is_up_at_once_end_each_with_its_time_out() -> None:

@@ -14,9 +14,9 @@ import pytest
 from upstreams.heard import DEADLINE_S, Heard
 from upstreams.processes import exists, is_alive, wait_gone
 
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.warden import Warden
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.warden import Warden
 
 GATEWAY = Path(__file__).parent / "doomed_gateway.py"
 
@@ -127,7 +127,7 @@ def test_a_warden_that_was_stopped_does_not_stop_us(warden: Warden):
 def test_the_script_forgets_and_remembers_the_right_groups_in_every_shell(shell: str):
     if not Path(shell).exists():
         pytest.skip(f"no {shell}")
-    source = "from callgate.upstreams.warden import Warden; import sys, os, signal\n"
+    source = "from callgate.upstreams.child.warden import Warden; import sys, os, signal\n"
     source += f"warden = Warden({shell!r})\n"
     source += "first, middle, last = map(int, sys.argv[1:])\n"
     source += "for group in (first, middle, last): warden.watch(group)\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from callgate.wire.capabilities import answers_questions, lacks, missing_capability
+from callgate.wire.eras.capabilities import answers_questions, lacks, missing_capability
 
 FORM = b'{"message":"m","requestedSchema":{}}'
 URL = b'{"mode":"url","url":"u","message":"m"}'

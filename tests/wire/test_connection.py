@@ -1,4 +1,5 @@
-"""Our side of a conversation with an upstream, as dialogues; the numbers are the rules of `wire.connection`.
+"""Our side of a conversation with an upstream, as dialogues; the numbers are the rules of
+`wire.connection.connection`.
 
 Rules 6, 7 and 9, and the progress of rule 2, are about what comes in: see test_incoming.py.
 """
@@ -16,8 +17,8 @@ from callgate.model.error_codes import (
     UPSTREAM_UNAVAILABLE,
 )
 from callgate.model.errors import UpstreamError
-from callgate.wire.connection import ConnectionState
-from callgate.wire.connection_events import (
+from callgate.wire.connection.connection import ConnectionState
+from callgate.wire.connection.events import (
     Answered,
     Cancelled,
     Ended,
@@ -27,7 +28,7 @@ from callgate.wire.connection_events import (
     RetryAt,
     Send,
 )
-from callgate.wire.request_table import NO_TIMEOUT
+from callgate.wire.connection.request_table import NO_TIMEOUT
 
 
 def test_rule_1_a_request_while_starting_is_held_and_sent_in_order_when_ready() -> None:

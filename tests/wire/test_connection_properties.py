@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.wire.connection import Connection, ConnectionState
-from callgate.wire.connection_events import Answered, Cancelled, Ended, Event, Late, Orphan, Progressed, Send
-from callgate.wire.deadlines import Deadlines
+from callgate.wire.connection.connection import Connection, ConnectionState
+from callgate.wire.connection.deadlines import Deadlines
+from callgate.wire.connection.events import Answered, Cancelled, Ended, Event, Late, Orphan, Progressed, Send
 
 ANY = st.integers(0, 10_000)  # picks one of what there is at that moment
 STATES = ConnectionState

@@ -7,7 +7,7 @@ import pytest
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallerError
-from callgate.wire.conversation import Asked, Cancel, Conversation, Refuse, Told
+from callgate.wire.connection.conversation import Asked, Cancel, Conversation, Refuse, Told
 from callgate.wire.json_rpc import Request
 
 MODERN_META = {

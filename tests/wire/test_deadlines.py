@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.wire.deadlines import Deadlines
+from callgate.wire.connection.deadlines import Deadlines
 
 
 def test_the_next_moment_is_the_least_of_all_durations() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from callgate.model.envelope import Era
 from callgate.model.reply import RpcFault
-from callgate.wire.era_faults import answer_in, fault_in, question_in, url_elicitations
+from callgate.wire.eras.faults import answer_in, fault_in, question_in, url_elicitations
 from callgate.wire.fault_of import read_fault
 
 

@@ -3,8 +3,8 @@
 import json
 
 from callgate.model.envelope import Envelope, Era
-from callgate.upstreams.handshake import initialize_params
-from callgate.wire.era_params import with_envelope, without_envelope, without_task
+from callgate.upstreams.link.handshake import initialize_params
+from callgate.wire.eras.params import with_envelope, without_envelope, without_task
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 LEVEL = "io.modelcontextprotocol/logLevel"

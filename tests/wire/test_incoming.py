@@ -1,4 +1,4 @@
-"""What comes in from an upstream, as dialogues; the numbers are the rules of `wire.connection`."""
+"""What comes in from an upstream, as dialogues; the numbers are the rules of `wire.connection.connection`."""
 
 import json
 
@@ -8,8 +8,8 @@ from wire.dialogue import EXITED, Dialogue
 from callgate.model.error_codes import (
     UPSTREAM_TOO_LARGE,
 )
-from callgate.wire.connection import ConnectionState
-from callgate.wire.connection_events import (
+from callgate.wire.connection.connection import ConnectionState
+from callgate.wire.connection.events import (
     Answered,
     AskedBack,
     Ended,
@@ -20,7 +20,7 @@ from callgate.wire.connection_events import (
     Progressed,
     Send,
 )
-from callgate.wire.lines import MAX_FRAME_BYTES
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
 
 
 def test_rule_2_progress_extends_the_timer_and_carries_the_clients_own_token() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from callgate.wire.input_required import (
+from callgate.wire.eras.input_required import (
     first_params,
     read_input_required,
     read_retry,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.model.errors import CallerError
-from callgate.wire.lines import LineSplitter, flat
+from callgate.wire.framing.lines import LineSplitter, flat
 
 
 @given(

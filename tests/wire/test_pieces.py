@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
-from callgate.wire.lines import LineSplitter
-from callgate.wire.pieces import Pieces
-from callgate.wire.sse import SseDecoder
+from callgate.wire.framing.lines import LineSplitter
+from callgate.wire.framing.pieces import Pieces
+from callgate.wire.framing.sse import SseDecoder
 
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"a"], [b"", b"a"], [b"a", b""], [b"ab", b"c", b"", b"def"]])

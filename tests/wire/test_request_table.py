@@ -2,7 +2,7 @@
 
 import math
 
-from callgate.wire.request_table import NO_TIMEOUT, TOMBSTONE_EXTRA_S, Pending, RequestTable
+from callgate.wire.connection.request_table import NO_TIMEOUT, TOMBSTONE_EXTRA_S, Pending, RequestTable
 
 
 def added(table: RequestTable, now: float = 0.0, timeout_s: float = 30.0) -> Pending:

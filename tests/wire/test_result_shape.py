@@ -6,8 +6,8 @@ import pytest
 
 from callgate.model.envelope import Era
 from callgate.model.offers import Kind
+from callgate.wire.eras.result_shape import CACHEABLE_METHODS, definition_across, to_modern, without_other_era
 from callgate.wire.params import with_member
-from callgate.wire.result_shape import CACHEABLE_METHODS, definition_across, to_modern, without_other_era
 
 
 @pytest.mark.parametrize("raw", [b"{}", b" { } ", b'{"tools":[]}', b'{\n"tools": [1.00]}'])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.model.errors import CallerError
-from callgate.wire.sse import KEEP_ALIVE, SseDecoder, SseEvent, encode_event
+from callgate.wire.framing.sse import KEEP_ALIVE, SseDecoder, SseEvent, encode_event
 
 LINES = st.sampled_from(
     [b"data: {}", b"data:x", b"data", b"data:  two", b"id: 7", b"id", b"id: \0", b"event: message",

@@ -122,7 +122,7 @@ async def test_a_column_of_another_charset_is_read_as_unicode(maria):
 
 
 async def test_a_geometry_that_is_none_is_shown_as_bytes(maria):
-    from callgate.sql.mysql.geometry import to_wkt
+    from callgate.sql.engines.mysql.driver.geometry import to_wkt
 
     assert to_wkt(b"") is None
     assert to_wkt(b"\0" * 9) is None

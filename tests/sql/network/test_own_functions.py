@@ -10,8 +10,8 @@ from databases.database import Database
 from sql.conftest import Answer, Asker
 from sql.network.conftest import address_of
 
-from callgate.sql.open_source import open_source
-from callgate.sql.postgres import own_functions
+from callgate.sql.engines.postgres import own_functions
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import SourceSettings
 
 SCHEMA = """

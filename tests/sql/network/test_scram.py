@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from callgate.sql.postgres import scram
-from callgate.sql.postgres.scram import ScramFailed
+from callgate.sql.engines.postgres.driver import scram
+from callgate.sql.engines.postgres.driver.scram import ScramFailed
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SALT = base64.b64encode(b"salt of the test").decode()
