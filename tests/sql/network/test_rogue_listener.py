@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from sql.network.certificates import Certificates, make_certificates
-from sql.network.test_mysql_login import CAPABILITIES, OK, SEED, greeting
+from sql.network.mysql.test_mysql_login import CAPABILITIES, OK, SEED, greeting
 
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.network.tls import context_of

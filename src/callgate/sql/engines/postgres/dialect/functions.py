@@ -1,8 +1,8 @@
 """PostgreSQL's functions that may be called: an allow-list, sorted by hand from `pg_proc` of 15 to 17.
 
 Volatility is a hint and no more: `query_to_xml` and `ts_rewrite` run the text they are given, `txid_current`
-is stable and takes a number. `tests/sql/test_postgres_functions.py` holds every volatile function of the
-engine at hand against these lists. Left off on purpose, beyond `refused_functions`: what implements
+is stable and takes a number. `tests/sql/guard/test_postgres_functions.py` holds every volatile function of
+the engine at hand against these lists. Left off on purpose, beyond `refused_functions`: what implements
 operators, index methods, input and output (`int4pl`, `btint4cmp`, `textin`), for nobody writes them.
 """
 

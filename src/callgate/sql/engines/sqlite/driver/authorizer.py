@@ -1,7 +1,7 @@
 """The engine's own gate: SQLite asks it about every table, function and pragma while it prepares a statement.
 
 Default deny, and independent of the guard: with the guard switched off it still stops every write and every
-change of the schema (tests/sql/test_corpus.py runs the attacks against it alone). Pure decision.
+change of the schema (tests/sql/guard/test_corpus.py runs the attacks against it alone). Pure decision.
 """
 
 import sqlite3

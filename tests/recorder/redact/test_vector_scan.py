@@ -7,14 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from recorder.secret_samples import MAKERS
 
 from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact.secret_commands import COMMANDS
 from callgate.recorder.redact.secret_names import STEMS
 from callgate.recorder.redact.secret_patterns import KINDS, SecretKind
 from callgate.recorder.redact.vector_scan import VectorScan
-
-from .secret_samples import MAKERS
 
 NAMES = ("authorization", "token", "password", "secret", "api_key", "clientSecret", "db_pass ")
 ODD_KEYS = ("x-api.key", "pass word", "a+b|c", "(back\\slash", "tab\tkey", "[k]")

@@ -22,7 +22,7 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.openers import OwnChildOpener
 from callgate.upstreams.transport import ClosableOpener, Outgoing, Transport
 
-SERVERS = Path(__file__).parent / "servers"
+SERVERS = Path(__file__).parents[1] / "servers"
 BRIEF = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, drain_s=0.3)
 QUICK = SparePatience(first_pause_s=0.01)
 

@@ -18,7 +18,7 @@ from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
 
-GATEWAY = Path(__file__).parent / "doomed_gateway.py"
+GATEWAY = Path(__file__).parents[1] / "doomed_gateway.py"
 
 
 @dataclass

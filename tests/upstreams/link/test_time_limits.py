@@ -27,7 +27,7 @@ from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
 
-ACTOR = Path(__file__).parents[1] / "end_to_end" / "servers" / "actor.py"
+ACTOR = Path(__file__).parents[2] / "end_to_end" / "servers" / "actor.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1")
 ASKER = Asker(ENVELOPE, Session("s", LOCAL, "stdio", ENVELOPE, 0.0, 0.0), b"1")
 

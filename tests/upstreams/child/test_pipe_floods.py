@@ -11,7 +11,7 @@ from upstreams.heard import DEADLINE_S, Heard
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
 
-FLOOD = Path(__file__).parent / "servers" / "wide_flood.py"
+FLOOD = Path(__file__).parents[1] / "servers" / "wide_flood.py"
 BLOCKS, FRAMES_EACH, FRAME_BYTES = 32, 1024, 1020
 
 

@@ -47,7 +47,7 @@ async def lived_in(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tu
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    folder = node_modules(Path(__file__).parent, "browser")
+    folder = node_modules(Path(__file__).parents[1], "browser")
     return (folder / "axe-core" / "axe.min.js").read_text()
 
 

@@ -23,7 +23,7 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.transport import Outgoing, Transport
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 
-SERVERS = Path(__file__).parent / "servers"
+SERVERS = Path(__file__).parents[1] / "servers"
 # Long enough that a stage never passes by accident, short enough to wait for the last of them.
 BRIEF = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, drain_s=0.3)
 PATIENT = ChildPatience(stdin_wait_s=0.3, term_wait_s=DEADLINE_S)

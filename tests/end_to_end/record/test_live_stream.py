@@ -17,7 +17,7 @@ from end_to_end.gateway_process import (
     running_gateway,
 )
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.test_record import rows
+from end_to_end.record.test_record import rows
 
 from callgate.wire.framing.sse import SseDecoder, SseEvent
 

@@ -14,7 +14,7 @@ import pytest
 
 from callgate.recorder.redact.redact import Redactor
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 VALUE = "Zq81vTx4"
 REDACTOR = Redactor()
 MARKED = re.compile("«(.*?)»", re.DOTALL)
