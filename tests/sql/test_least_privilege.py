@@ -10,7 +10,7 @@ import pytest
 from databases.database import Database
 from sql.conftest import Asker
 
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text()
