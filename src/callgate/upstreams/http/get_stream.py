@@ -25,7 +25,7 @@ _MAX_PAUSE_S = 30.0
 # A server may ask for `retry: 0`. That is heard at first, and then less and less: one that breaks off each
 # stream at once would be asked a hundred times a second, as long as the call lasts.
 _MIN_PAUSE_S = 0.01
-_POLLS_PER_PAUSE = 10
+_POLLS_PER_PAUSE = 6
 _MAX_FAILURES = 5
 
 
