@@ -7,7 +7,8 @@ Callgate itself failed: please report it.
 | -32603 | 500 | 1 |
 
 ## What it means
-Callgate itself failed. The answer carries no detail on purpose: it could quote anything. The log on stderr has the traceback.
+Callgate itself failed. The answer has no detail on purpose, because it could quote secrets. The log on stderr has
+the traceback.
 
 ## What to do
 Please report it with that traceback. Other calls are not affected.
@@ -20,11 +21,12 @@ A piece of an id leads to more than one row of the record.
 | -32602 | 409 | 2 |
 
 ## What it means
-Sessions and calls are found by their id, or by at least four characters of its beginning or its end. These characters are in
-more than one id.
+Sessions and calls are found by their id, or by at least four characters of its beginning or its end. Here more than
+one id has these characters.
 
 ## What to do
-Write more of it: the hint names the newest that fit. Ids begin with the time, so their ends differ sooner; the page shows the first 13 characters, and copies the whole id.
+Write more characters of the id; the hint names the newest ids that fit. Ids begin with the time, so their ends
+differ sooner. The page shows the first 13 characters, and copies the whole id.
 `,"../../../docs/errors/caller.bad_arguments.md":`# \`caller.bad_arguments\`
 
 The arguments do not fit the tool's input schema.
@@ -49,11 +51,11 @@ The message is not valid JSON.
 | -32700 | 400 | 1 |
 
 ## What it means
-The bytes are not valid JSON, not UTF-8, or nested so deeply that no honest message looks like it.
+The bytes are not valid JSON, not UTF-8, or nested deeper than any real message.
 
 ## What to do
 Check what builds the message. Over stdio a message is one line: a raw newline inside it cuts it in two.
-`,"../../../docs/errors/caller.bad_params.md":"# `caller.bad_params`\n\nThe params do not fit the method.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -32602 | 400 | 2 |\n\n## What it means\nThe `params` lack something the method needs: a tool's `name`, `protocolVersion` in `initialize`, or the `_meta` members that every 2026-07-28 request carries.\n\n## What to do\nThe message names the member. A modern request needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` in `params._meta`.\n","../../../docs/errors/caller.conflict.md":`# \`caller.conflict\`
+`,"../../../docs/errors/caller.bad_params.md":"# `caller.bad_params`\n\nThe params do not fit the method.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -32602 | 400 | 2 |\n\n## What it means\nThe `params` lack a member that the method needs: a tool's `name`, `protocolVersion` in `initialize`, or the `_meta`\nmembers that every 2026-07-28 request has.\n\n## What to do\nThe message names the member. A modern request needs `io.modelcontextprotocol/protocolVersion` and\n`io.modelcontextprotocol/clientCapabilities` in `params._meta`.\n","../../../docs/errors/caller.conflict.md":`# \`caller.conflict\`
 
 The stream is already open.
 
@@ -65,7 +67,7 @@ The stream is already open.
 A legacy session has one GET stream, and it is open on another connection.
 
 ## What to do
-Close the other one first, or use a session of its own.
+Close the other connection first, or start another session.
 `,"../../../docs/errors/caller.header_mismatch.md":`# \`caller.header_mismatch\`
 
 A header disagrees with the body.
@@ -75,7 +77,8 @@ A header disagrees with the body.
 | -32020 | 400 | 1 |
 
 ## What it means
-A 2026-07-28 request repeats parts of its body in the headers \`MCP-Protocol-Version\`, \`Mcp-Method\` and \`Mcp-Name\`; one of them is missing or says something else.
+A 2026-07-28 request repeats parts of its body in the headers \`MCP-Protocol-Version\`, \`Mcp-Method\` and \`Mcp-Name\`;
+one of them is missing or has another value.
 
 ## What to do
 Make the headers repeat the body. Proxies on the way must not change one without the other.
@@ -88,10 +91,12 @@ This version of HTTP is not spoken here.
 | -32600 | 505 | 1 |
 
 ## What it means
-The first line of the request names another version than HTTP/1.1 or HTTP/1.0. Callgate speaks neither HTTP/0.9 nor, without a proxy, HTTP/2 and HTTP/3.
+The first line of the request names a version other than HTTP/1.1 or HTTP/1.0. Callgate does not speak HTTP/0.9.
+HTTP/2 and HTTP/3 need a proxy in front of it.
 
 ## What to do
-Send HTTP/1.1. Behind a reverse proxy that speaks HTTP/2 to clients, let it speak HTTP/1.1 to Callgate (\`proxy_http_version 1.1\` in nginx).
+Send HTTP/1.1. A reverse proxy that speaks HTTP/2 to clients must speak HTTP/1.1 to Callgate
+(\`proxy_http_version 1.1\` in nginx).
 `,"../../../docs/errors/caller.malformed.md":`# \`caller.malformed\`
 
 The message is not valid JSON-RPC.
@@ -101,10 +106,12 @@ The message is not valid JSON-RPC.
 | -32600 | 400 | 1 |
 
 ## What it means
-The message is JSON, but not a JSON-RPC 2.0 request, notification or response; or the HTTP request around it cannot be read; or an id is used that is still open.
+The message is JSON, but not a JSON-RPC 2.0 request, notification or response; or the HTTP request around it cannot
+be read; or an id is used that is still open.
 
 ## What to do
-Send one object with \`"jsonrpc": "2.0"\`, a string or integer \`id\` that is not in use, a \`method\` and an object as \`params\`. Batches are not accepted: send each message by itself.
+Send one object with \`"jsonrpc": "2.0"\`, a string or integer \`id\` that is not in use, a \`method\` and an object as
+\`params\`. Only protocol version 2025-03-26 has batches; in all others send each message by itself.
 `,"../../../docs/errors/caller.missing_capability.md":`# \`caller.missing_capability\`
 
 The server asks something that the client did not declare it can answer.
@@ -114,13 +121,13 @@ The server asks something that the client did not declare it can answer.
 | -32021 | 400 | 1 |
 
 ## What it means
-The tool, prompt or resource needs an answer of the client's (elicitation, sampling or roots). This client did not
+The tool, prompt or resource needs an answer from the client (elicitation, sampling or roots). This client did not
 declare the capability, and the gateway never invents one. \`requiredCapabilities\` in the error's data names it.
 Or the server shows the tool only to clients that declare the capability, so it is not in this client's list.
 
 ## What to do
 Use a client that declares the capability, or a tool that does not ask. With \`isolation = "shared"\` for a legacy
-server no client is asked: take it out.
+server no client can be asked: remove that setting.
 `,"../../../docs/errors/caller.not_acceptable.md":`# \`caller.not_acceptable\`
 
 The Accept header rules out every answer.
@@ -143,10 +150,10 @@ Nothing lives at this address.
 | -32600 | 404 | 1 |
 
 ## What it means
-Nothing lives at this address.
+There is nothing at this address.
 
 ## What to do
-\`GET /\` lists the addresses; the MCP endpoint is \`/mcp\`.
+Check the address. The MCP endpoint is \`/mcp\`, the web page is \`/\`, and \`/api/v1/openapi.json\` lists the API.
 `,"../../../docs/errors/caller.not_initialized.md":`# \`caller.not_initialized\`
 
 A legacy client must send initialize first.
@@ -169,11 +176,12 @@ The call cannot be made again as it was: not all of it is in the record.
 | -32602 | 409 | 2 |
 
 ## What it means
-The recorded call's arguments held a secret, which was replaced by \`***\` before anything was written, or they were longer
-than \`[record] max_body\`. What was sent is not in the record, so it cannot be sent again.
+The arguments of the recorded call contained a secret, which was replaced by \`***\` before anything was written, or
+they were longer than \`[record] max_body\`. The original is not in the record, so it cannot be sent again.
 
 ## What to do
-Send the arguments anew: \`POST /api/v1/tool-calls/{id}/replay\` with \`{"arguments": {…}}\`, or \`callgate replay ID key=value…\`.
+Send new arguments: \`POST /api/v1/tool-calls/{id}/replay\` with \`{"arguments": {…}}\`, or
+\`callgate replay ID key=value…\`.
 `,"../../../docs/errors/caller.request_state.md":`# \`caller.request_state\`
 
 The requestState cannot be resumed: forged, used, expired, or not yours.
@@ -183,13 +191,13 @@ The requestState cannot be resumed: forged, used, expired, or not yours.
 | -32602 | 400 | 1 |
 
 ## What it means
-A modern client's call was answered with \`resultType: "input_required"\` because the server behind it (of the legacy
-era) asked something; the retry came with a \`requestState\` that leads to no parked call. The message says which
+A modern client's call was answered with \`resultType: "input_required"\`, because a server of the legacy era asked
+something. The retry came with a \`requestState\` that belongs to no parked call. The message says which
 case it is: it was not made by this gateway, belongs to another principal or another request, was already used, has
-expired (\`[server] answer_timeout_s\`, 10 minutes unless set), or the gateway was restarted since.
+expired (\`[server] answer_timeout_s\`, 10 minutes by default), or the gateway was restarted since.
 
 ## What to do
-Make the call anew, without \`requestState\` and \`inputResponses\`. Answer within the time, with the exact
+Make the call again, without \`requestState\` and \`inputResponses\`. Answer within the time, with the exact
 \`requestState\` of the last answer and the same params, once.
 `,"../../../docs/errors/caller.timeout.md":`# \`caller.timeout\`
 
@@ -200,10 +208,10 @@ The request did not arrive in time.
 | -32600 | 408 | 1 |
 
 ## What it means
-A request was begun and not finished within 75 seconds.
+A request began to arrive, but was not complete within 75 seconds.
 
 ## What to do
-Send the whole request at once. Slow links with large bodies: send less.
+Send the whole request at once. On a slow line, send smaller bodies.
 `,"../../../docs/errors/caller.too_large.md":`# \`caller.too_large\`
 
 The message is larger than the limit.
@@ -226,12 +234,12 @@ Too many readers listen to the events already.
 | -31429 | 429 | 1 |
 
 ## What it means
-64 pages or programs hold a stream of \`GET /api/v1/events\` open. Each costs memory and a look at the record every second, so there is
-an end to their number.
+64 pages or programs already have a stream of \`GET /api/v1/events\` open, which is the limit. Each costs memory and a
+read of the record every second.
 
 ## What to do
-Close pages that nobody looks at, or try again after the seconds that \`Retry-After\` names. Who comes back with \`Last-Event-ID\`
-gets what was settled meanwhile; \`?follow=false\` gets it without staying.
+Close pages that nobody looks at, or try again after the seconds that \`Retry-After\` names. Clients that reconnect
+with \`Last-Event-ID\` miss nothing. \`?follow=false\` reads what is recorded and ends.
 `,"../../../docs/errors/caller.too_many_reads.md":`# \`caller.too_many_reads\`
 
 Too many reads of the record run already.
@@ -241,12 +249,13 @@ Too many reads of the record run already.
 | -31429 | 429 | 1 |
 
 ## What it means
-At a time there run two queries (\`POST /api/v1/query\`, \`callgate query\`, the page), four reads that look at much of the record (a search for a
-text, sums, an agent's excerpt), two exports and six other reads. The next one waits for ten seconds. This one's turn did not come.
+The record serves a limited number of reads at a time: two queries (\`POST /api/v1/query\`, \`callgate query\`, the
+page), four large reads (a search for a text, sums, an agent's excerpt), two exports and six other reads. Others
+wait for ten seconds. This one waited and got no place.
 
 ## What to do
-Try again after the seconds that \`Retry-After\` names. A query ends at its \`timeout_s\` at the latest, any other read after 30 s, an export
-after ten minutes. A filter on \`ts\`, or \`since\`, makes most of them short.
+Try again after the seconds that \`Retry-After\` names. A query ends at its \`timeout_s\` at the latest, any other read
+after 30 s, an export after ten minutes. A filter on \`ts\`, or \`since\`, makes most of them short.
 `,"../../../docs/errors/caller.transfer_coding.md":`# \`caller.transfer_coding\`
 
 The body comes in a coding that is not known here.
@@ -256,11 +265,11 @@ The body comes in a coding that is not known here.
 | -32600 | 501 | 1 |
 
 ## What it means
-\`Transfer-Encoding\` names something else than \`chunked\` alone. A proxy and a server that understand such a list differently see two different
-requests in the same bytes, so it is not guessed at.
+\`Transfer-Encoding\` is not \`chunked\` alone. A proxy and a server that understand such a list differently see two
+different requests in the same bytes, so Callgate refuses it.
 
 ## What to do
-Send the body with \`Content-Length\`, or with \`Transfer-Encoding: chunked\`. To send compressed JSON is not possible.
+Send the body with \`Content-Length\`, or with \`Transfer-Encoding: chunked\`. Compressed JSON is not accepted.
 `,"../../../docs/errors/caller.unanswered.md":`# \`caller.unanswered\`
 
 A question of the server was not answered in time.
@@ -270,8 +279,8 @@ A question of the server was not answered in time.
 | -31408 | 408 | 1 |
 
 ## What it means
-The server behind us needs input to go on; the client was asked and did not answer within
-\`[server] answer_timeout_s\` (10 minutes unless set).
+The server needs input to go on. The client was asked and did not answer within
+\`[server] answer_timeout_s\` (10 minutes by default).
 
 ## What to do
 Call again and answer, or raise \`answer_timeout_s\`.
@@ -284,7 +293,8 @@ The method does not exist here.
 | -32601 | 404 | 1 |
 
 ## What it means
-The method does not exist in the era the client speaks. \`ping\` and \`initialize\` belong to the handshake era, \`server/discover\` to 2026-07-28.
+The method does not exist in the era the client speaks. \`ping\` and \`initialize\` belong to the handshake era,
+\`server/discover\` to 2026-07-28.
 
 ## What to do
 Check the spelling and the protocol version the client uses.
@@ -313,7 +323,8 @@ No resource of that uri is offered.
 No server offers a resource of that uri, and none has a template that describes it.
 
 ## What to do
-Ask \`resources/list\` and \`resources/templates/list\`. A resource that a server does not list is reached on \`/servers/<name>/mcp\`.
+Ask \`resources/list\` and \`resources/templates/list\`. A resource that a server does not list is reached on
+\`/servers/<name>/mcp\`.
 `,"../../../docs/errors/caller.unknown_server.md":`# \`caller.unknown_server\`
 
 No server of that name is configured.
@@ -340,21 +351,7 @@ The \`Mcp-Session-Id\` is unknown: it ended, the gateway was restarted, or it be
 
 ## What to do
 Send \`initialize\` again; clients do this by themselves on a 404.
-`,"../../../docs/errors/caller.unknown_tool.md":`# \`caller.unknown_tool\`
-
-No tool of that name is offered.
-
-| JSON-RPC code | HTTP status | exit code |
-|---|---|---|
-| -32602 | 404 | 2 |
-
-## What it means
-No tool of that name is offered. On \`/mcp\` tools are called \`<server>__<tool>\`, on \`/servers/<name>/mcp\` by their own name.
-
-## What to do
-Ask \`tools/list\`; the hint names the nearest ones. When a whole server is missing, \`/healthz\` says why; its \`notes\` say when a
-server lists more tools than are offered.
-`,"../../../docs/errors/caller.unsupported_version.md":`# \`caller.unsupported_version\`
+`,"../../../docs/errors/caller.unknown_tool.md":"# `caller.unknown_tool`\n\nNo tool of that name is offered.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -32602 | 404 | 2 |\n\n## What it means\nNo tool of that name is offered. On `/mcp` tools are called `<server>__<tool>` (names that clients would not accept\nare changed; `/healthz` lists them), on `/servers/<name>/mcp` by their own name.\n\n## What to do\nAsk `tools/list`; the hint names the nearest ones. When a whole server is missing, `/healthz` says why; its `notes`\nsay when a server lists more tools than are offered.\n","../../../docs/errors/caller.unsupported_version.md":`# \`caller.unsupported_version\`
 
 The protocol version is not supported.
 
@@ -363,7 +360,7 @@ The protocol version is not supported.
 | -32022 | 400 | 1 |
 
 ## What it means
-The protocol version in the header or in \`_meta\` is not one we speak.
+The protocol version in the header or in \`_meta\` is not one that Callgate speaks.
 
 ## What to do
 Use a version from \`data.supported\`.
@@ -402,7 +399,8 @@ The tool may destroy something, and the policy denies such tools.
 | -31403 | 403 | 6 |
 
 ## What it means
-\`[policy] destructive = "deny"\` is set, and the tool does not declare itself read-only or non-destructive. A tool that says nothing counts as destructive: that is the specification's default.
+\`[policy] destructive = "deny"\` is set, and the tool does not declare itself read-only or non-destructive. A tool
+that declares nothing counts as destructive: that is the specification's default.
 
 ## What to do
 Use a read-only tool, or set \`destructive = "allow"\`.
@@ -415,10 +413,10 @@ The statement is never allowed, in any mode.
 | -31403 | 403 | 6 |
 
 ## What it means
-The statement is of a kind that is never let through, in any mode: DROP, TRUNCATE, GRANT, ATTACH, writing PRAGMAs and the like.
+This kind of statement is never allowed, in any mode: DROP, TRUNCATE, GRANT, ATTACH, writing PRAGMAs and the like.
 
 ## What to do
-Use the database's own client for it, as yourself.
+Run it yourself, with the database's own client.
 `,"../../../docs/errors/refused.function.md":`# \`refused.function\`
 
 The statement calls a function that is not on the allow-list.
@@ -431,7 +429,7 @@ The statement calls a function that is not on the allow-list.
 The statement calls a function that is not on the reviewed list of harmless ones.
 
 ## What to do
-Do without it, or, if you know that it has no side effects, add it to \`allow_functions\` of the source.
+Write the statement without it. If you know that it has no side effects, add it to \`allow_functions\` of the source.
 `,"../../../docs/errors/refused.host.md":`# \`refused.host\`
 
 The Host header names another machine.
@@ -441,11 +439,26 @@ The Host header names another machine.
 | -31421 | 421 | 6 |
 
 ## What it means
-The \`Host\` header does not name this gateway, as happens in a DNS rebinding attack, or behind a proxy that keeps the public name.
+The \`Host\` header does not name this gateway. This happens in a DNS rebinding attack, or behind a proxy that keeps
+the public name.
 
 ## What to do
 Use the address the gateway printed, or add the name to \`[server] allowed_hosts\`.
-`,"../../../docs/errors/refused.origin.md":"# `refused.origin`\n\nThe request comes from a web page of another origin.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -31403 | 403 | 6 |\n\n## What it means\nA web page of another origin called the gateway. Browsers send `Origin`; we answer only to our own and to those you name. With a plain\n`GET` they send none, but `Sec-Fetch-Site` says whose page asks: `cross-site` and `same-site` are refused, `same-origin` and `none` (typed into\nthe address bar) pass, and so does a client that is no browser. `same-site` is refused because to a browser every port of `localhost` is the\nsame site: another program's page on this machine is not ours.\n\n## What to do\nIf the page is yours, add its origin to `[server] allowed_origins`.\n","../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
+`,"../../../docs/errors/refused.left_out.md":`# \`refused.left_out\`
+
+The configuration leaves this tool out.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31403 | 403 | 6 |
+
+## What it means
+The entry of this server has \`tools = { leave_out = […] }\` and names the tool there, or \`tools = { only = […] }\` and
+does not. Such a tool is not listed and cannot be called, neither at \`/mcp\` nor at \`/servers/<id>/mcp\`.
+
+## What to do
+Use another tool, or change \`tools\` in the entry of the server ([configuration](../configuration.md#mcpserversname)).
+`,"../../../docs/errors/refused.origin.md":"# `refused.origin`\n\nThe request comes from a web page of another origin.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -31403 | 403 | 6 |\n\n## What it means\nA web page of another origin called the gateway. Browsers send `Origin`; Callgate accepts only its own and those in\nthe configuration. With a plain `GET` they send none, but `Sec-Fetch-Site` says whose page asks: `cross-site` and\n`same-site` are refused, `same-origin` and `none` (typed into the address bar) pass, and so does a client that is\nnot a browser. `same-site` is refused because to a browser every port of `localhost` is the same site, also the page\nof another program.\n\n## What to do\nIf the page is yours, add its origin to `[server] allowed_origins`.\n","../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
 
 The gateway is at a limit of its own and takes no more at the moment.
 
@@ -454,17 +467,19 @@ The gateway is at a limit of its own and takes no more at the moment.
 | -31503 | 503 | 6 |
 
 ## What it means
-Every place for a client connection is taken. The number of places is \`[server] max_connections\`, and at most half of the files that
-this process may open (\`ulimit -n\`): the other half is kept for the record, the servers and the databases.
+Every place for a client connection is taken. There are \`[server] max_connections\` places, and at most half of the
+files that this process may open (\`ulimit -n\`): the other half is kept for the record, the servers and the
+databases.
 
-Or the bodies of all requests that are being read or answered have reached their limit: together they may take eight times
-\`[server] max_body\` (16 MiB unless changed, so 128 MiB). The first 16 KiB of each body are not counted, so that ordinary calls pass while large ones
-fill the limit.
+Or the bodies of all requests that are being read or answered have reached their limit: together they may take eight
+times \`[server] max_body\` (16 MiB by default, so 128 MiB). The first 16 KiB of each body are not counted, so that
+ordinary calls pass while large ones fill the limit.
 
 ## What to do
-Try again after the seconds that \`Retry-After\` names. Connections that never sent a request are closed first when places run out.
-If honest clients need more places, raise \`max_connections\` and the hard limit of open files (\`LimitNOFILE=\` in a systemd unit,
-\`--ulimit nofile=\` in Docker). If large bodies are usual and the machine has the memory, raise \`max_body\`.
+Try again after the seconds that \`Retry-After\` names. Connections that never sent a request are closed first when
+places run out. If your clients need more places, raise \`max_connections\` and the hard limit of open files
+(\`LimitNOFILE=\` in a systemd unit, \`--ulimit nofile=\` in Docker). If large bodies are usual and the machine has the
+memory, raise \`max_body\`.
 `,"../../../docs/errors/refused.read_only.md":`# \`refused.read_only\`
 
 The statement would write, and the source is read-only.
@@ -477,7 +492,8 @@ The statement would write, and the source is read-only.
 The statement would change data, and the source is read-only, which is the default.
 
 ## What to do
-If the agent is meant to write: \`mode = "write"\` for this source in \`callgate.toml\` (for a source made from \`MYSQL_*\` variables: \`MYSQL_ALLOW_WRITE=true\`). Otherwise ask with SELECT.
+If the agent should write, set \`mode = "write"\` for this source in \`callgate.toml\` (for a source made from \`MYSQL_*\`
+variables: \`MYSQL_ALLOW_WRITE=true\`). Otherwise use SELECT.
 `,"../../../docs/errors/refused.too_many_guesses.md":`# \`refused.too_many_guesses\`
 
 The token is wrong, and so were many others from this address.
@@ -487,12 +503,13 @@ The token is wrong, and so were many others from this address.
 | -31429 | 429 | 6 |
 
 ## What it means
-The bearer token is not valid, and 16 other requests with wrong tokens from the same address wait for their answer already. Wrong tokens
-are answered more and more slowly, up to 2 s each. A right token is answered at once, whatever else came from its address.
+The bearer token is not valid, and 16 other requests with wrong tokens from the same address are already waiting for
+their answer. Wrong tokens are answered more and more slowly, up to 2 s each. A right token is answered at once,
+whatever else came from its address.
 
 ## What to do
-Check the token: it must be one of \`[server] tokens\`, sent as \`Authorization: Bearer …\`. If nobody of yours sends wrong tokens, somebody is
-guessing: the log has a line with the address.
+Check the token: it must be one of \`[server] tokens\`, sent as \`Authorization: Bearer …\`. If none of your clients
+sends wrong tokens, somebody is guessing: the log has a line with the address.
 `,"../../../docs/errors/refused.unauthenticated.md":`# \`refused.unauthenticated\`
 
 A bearer token is needed, and none or a wrong one was given.
@@ -502,8 +519,9 @@ A bearer token is needed, and none or a wrong one was given.
 | -31401 | 401 | 6 |
 
 ## What it means
-Tokens are configured, and the request has none or a wrong one. This is decided when the head of the request is there: nothing of its body
-is kept. From the fourth wrong token of one address on the answer takes longer each time, up to 2 s; a right token is never slowed down.
+Tokens are configured, and the request has none or a wrong one. This is decided after the head of the request; its
+body is not kept. From the fourth wrong token of one address on the answer takes longer each time, up to 2 s; a
+right token is never slowed down.
 
 ## What to do
 Send \`Authorization: Bearer <token>\` with one of \`[server] tokens\`.
@@ -516,10 +534,11 @@ The statement could not be understood well enough to be let through.
 | -31403 | 403 | 6 |
 
 ## What it means
-The statement could not be understood well enough to be sure that it is harmless: it does not parse, it has characters that engines read differently, or it is nested too deeply.
+The guard cannot be sure that the statement is harmless: it does not parse, it has characters that engines read
+differently, or it is nested too deeply.
 
 ## What to do
-Write it more plainly: ordinary spaces, closed quotes, no control characters, one kind of statement.
+Write it more simply: ordinary spaces, closed quotes, no control characters, one kind of statement.
 `,"../../../docs/errors/refused.unrecorded.md":`# \`refused.unrecorded\`
 
 Calls are refused while they cannot be recorded.
@@ -529,11 +548,12 @@ Calls are refused while they cannot be recorded.
 | -31503 | 503 | 6 |
 
 ## What it means
-\`[record] on_failure = "refuse"\` is set, and the journal cannot be written at the moment, for example because the disk is full.
-\`GET /healthz\` says what is wrong.
+\`[record] on_failure = "refuse"\` is set, and the journal cannot be written at the moment, for example because the
+disk is full. \`GET /healthz\` says what is wrong.
 
 ## What to do
-Make room, or set \`on_failure = "continue"\`: calls are then made, and what cannot be kept is counted in the record's \`gaps\`.
+Free some disk space, or set \`on_failure = "continue"\`: calls are then made, and what cannot be recorded is counted
+in the record's \`gaps\`.
 `,"../../../docs/errors/setup.config.md":`# \`setup.config\`
 
 The configuration has problems.
@@ -569,7 +589,7 @@ No gateway is running for this state folder.
 | -31502 | 502 | 5 |
 
 ## What it means
-A command needed a running gateway and lost it, or found none.
+The command needs a running gateway. It found none, or lost it.
 
 ## What to do
 Start one with \`callgate\`, with the same state folder.
@@ -582,11 +602,12 @@ The address is already in use or not ours to use.
 | -32603 | 500 | 4 |
 
 ## What it means
-The address to listen on is busy, or this user may not use it. When it is Callgate that has it, the message says so, with the
-process and its state folder if that is yours too.
+The address to listen on is busy, or this user may not use it. If another Callgate uses it, the message says so,
+with the process and its state folder if that belongs to you.
 
 ## What to do
-Use the gateway that runs there, or stop what listens there, or choose another port with \`--port\` (0 takes any free one). Only the default port moves by itself.
+Use the gateway that runs there, stop the program that listens there, or choose another port with \`--port\` (0 takes
+any free one). Only the default port moves to the next free one.
 `,"../../../docs/errors/setup.record_elsewhere.md":`# \`setup.record_elsewhere\`
 
 Another process holds the record's store.
@@ -596,10 +617,11 @@ Another process holds the record's store.
 | -31503 | 503 | 1 |
 
 ## What it means
-Another process of the same state folder holds the record's store, and only one can.
+Another process on the same state folder has the record open, and only one process can.
 
 ## What to do
-Ask the gateway that was started first (its address is in \`gateway.json\` in the state folder). Nothing is lost: it stores this process's calls too.
+Ask the gateway that was started first (its address is in \`gateway.json\` in the state folder). Nothing is lost: it
+stores this process's calls too.
 `,"../../../docs/errors/setup.record_off.md":`# \`setup.record_off\`
 
 Calls are not recorded here.
@@ -612,7 +634,7 @@ Calls are not recorded here.
 The configuration says \`[record] enabled = false\`, so there is no record to read.
 
 ## What to do
-Set \`[record] enabled = true\` (the default) and start the gateway anew.
+Set \`[record] enabled = true\` (the default) and restart the gateway.
 `,"../../../docs/errors/setup.state_folder.md":`# \`setup.state_folder\`
 
 The state folder cannot be used.
@@ -622,13 +644,14 @@ The state folder cannot be used.
 | -32603 | 500 | 1 |
 
 ## What it means
-The folder for the record and the address file cannot be made or written. Or it is not safe: it belongs to another user, others may write to
-it, or it lies in a folder that everybody may write to. Whoever can write there could send our commands, with their token, to a gateway of
-their own, and change what the record says.
+The folder for the record and the address file cannot be made or written. Or it is not safe: it belongs to another
+user, others may write to it, or it lies in a folder that everybody may write to. Whoever can write there could
+redirect our commands, with their token, to another gateway, and change the record.
 
 ## What to do
-If the folder is not safe, do what the message says: \`chown\` or \`chmod go-w\`. Else choose another with \`CALLGATE_STATE_DIR\`, \`[server] state_dir\` or \`[record] path\`. If the message says that the record cannot be
-opened, move that file and its \`.wal\` away: a new one is begun, and what was journalled meanwhile goes into it.
+If the folder is not safe, do what the message says: \`chown\` or \`chmod go-w\`. Otherwise choose another with
+\`CALLGATE_STATE_DIR\`, \`[server] state_dir\` or \`[record] path\`. If the message says that the record cannot be opened,
+move that file and its \`.wal\` away: Callgate begins a new one and stores what was journalled meanwhile.
 `,"../../../docs/errors/source.access_denied.md":`# \`source.access_denied\`
 
 The database account lacks the right to do that.
@@ -638,7 +661,8 @@ The database account lacks the right to do that.
 | -31403 | 403 | 1 |
 
 ## What it means
-The database itself refused: the account that Callgate logs in with has no right to this table, column, routine or operation.
+The database itself refused: the account that Callgate logs in with has no right to this table, column, routine or
+operation.
 
 ## What to do
 Ask for something else, or let the database administrator grant what the message names.
@@ -654,7 +678,7 @@ The row breaks a rule of its table.
 A write was refused by a constraint: a duplicate key, a missing value, a foreign key or a check.
 
 ## What to do
-Change the row, or look first which one is already there.
+Change the row, or look up the existing one first.
 `,"../../../docs/errors/source.failed.md":`# \`source.failed\`
 
 The database answered with an error.
@@ -667,7 +691,7 @@ The database answered with an error.
 The database answered with an error that none of the other codes describes.
 
 ## What to do
-The message has the database's own words.
+Read the database's own text in the message.
 `,"../../../docs/errors/source.locked.md":`# \`source.locked\`
 
 Another session holds a lock that the statement needs.
@@ -677,10 +701,11 @@ Another session holds a lock that the statement needs.
 | -31409 | 409 | 1 |
 
 ## What it means
-The statement waited for a lock of another session (at most half of \`timeout_s\`), or was chosen as the victim of a deadlock. It was rolled back.
+The statement waited for a lock of another session (at most half of \`timeout_s\`), or was chosen as the victim of a
+deadlock. It was rolled back.
 
 ## What to do
-Try again in a moment. If it stays so, look for long-running transactions at the database.
+Try again in a moment. If it happens again, look for long-running transactions at the database.
 `,"../../../docs/errors/source.syntax.md":`# \`source.syntax\`
 
 The database did not understand the statement.
@@ -693,7 +718,7 @@ The database did not understand the statement.
 The database did not understand the statement.
 
 ## What to do
-The message has the database's own words. Check the dialect: the tool's description names the engine.
+The message has the database's own text. Check the dialect: the tool's description names the engine.
 `,"../../../docs/errors/source.timeout.md":`# \`source.timeout\`
 
 The statement took longer than the limit and was stopped.
@@ -719,7 +744,8 @@ The database is not reachable at the moment.
 The database cannot be reached or opened.
 
 ## What to do
-Check that it runs, the address and the credentials in the DSN, and for files the path and permissions. It is tried again with the next call.
+Check that it runs, the address and the credentials in the DSN, and for files the path and permissions. The next
+call tries again.
 `,"../../../docs/errors/source.unknown_column.md":`# \`source.unknown_column\`
 
 The column does not exist.
@@ -768,10 +794,15 @@ The server takes no more requests at the moment.
 | -31503 | 503 | 5 |
 
 ## What it means
-The server does not read its input: three attempts to send failed.
+One of these; the message says which:
+- The server does not read its input: three attempts to send failed.
+- All processes that may run for stdio servers (\`[server] max_children\`) are in use by running calls, and none
+  became free within five seconds.
+- The server has reached its limit of connections for single clients, and all are in use.
 
 ## What to do
-Wait; look at the server's own log if it stays so.
+Wait and try again; look at the server's own log if it happens again. Raise \`max_children\`, or set
+\`isolation = "shared"\` for servers that keep nothing for a client.
 `,"../../../docs/errors/upstream.exited.md":`# \`upstream.exited\`
 
 The server's process ended.
@@ -781,10 +812,11 @@ The server's process ended.
 | -31502 | 502 | 5 |
 
 ## What it means
-The process of a stdio server ended while the call was under way, or could not be started.
+The process of a stdio server ended during the call, or could not be started.
 
 ## What to do
-The last lines of its stderr are in the message and in \`/healthz\`. It is started again by itself, with growing pauses.
+The last lines of its stderr are in the message and in \`/healthz\`. Callgate starts it again by itself, with growing
+pauses.
 `,"../../../docs/errors/upstream.failed.md":`# \`upstream.failed\`
 
 The server answered with something that is not MCP.
@@ -794,10 +826,10 @@ The server answered with something that is not MCP.
 | -31502 | 502 | 5 |
 
 ## What it means
-The server behind us answered with something that is not a valid MCP answer.
+The server answered with something that is not a valid MCP answer.
 
 ## What to do
-Look at the server's own log; report it to its author.
+Look at the server's own log, and report it to the server's author.
 `,"../../../docs/errors/upstream.other_era.md":`# \`upstream.other_era\`
 
 The server speaks only the other era of the protocol.
@@ -807,10 +839,11 @@ The server speaks only the other era of the protocol.
 | -31501 | 501 | 5 |
 
 ## What it means
-The server speaks only the handshake era, or only 2026-07-28, and the client only the other one.
+The server and Callgate have no protocol version in common. (A client and a server of different eras do work together:
+Callgate translates between them.)
 
 ## What to do
-Use a client of the server's era. The bridge between the eras is the next step.
+Update the server, or Callgate. \`/healthz\` and the server's own log say what it answered.
 `,"../../../docs/errors/upstream.session_lost.md":`# \`upstream.session_lost\`
 
 The server forgot our session while the request was under way.
@@ -820,10 +853,27 @@ The server forgot our session while the request was under way.
 | -31502 | 502 | 5 |
 
 ## What it means
-The server answered 404 to our session: it was restarted or forgot it. The request may or may not have run, so it was not sent again.
+The server no longer knows our session (it answered 404), probably because it was restarted. The request may or may
+not have run, so it was not sent again.
 
 ## What to do
-Check whether it had an effect, then ask again: the session is renewed by then.
+Check whether it had an effect, then call again. Callgate opens a new session by itself.
+`,"../../../docs/errors/upstream.starting.md":`# \`upstream.starting\`
+
+The server is still starting.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31503 | 503 | 5 |
+
+## What it means
+The server's process runs, but has not answered \`initialize\` yet. The request waited for \`timeout_s\`. A cold
+\`npx -y\` or \`uvx\` downloads its server first, which takes up to a minute or two. Callgate waits for
+\`start_timeout_s\` (120 s) and does not start the process again meanwhile.
+
+## What to do
+Try again in a moment. \`/healthz\` and the page show the server as *starting*, with its last lines on stderr. If it
+needs longer than \`start_timeout_s\` every time, raise that, or install the server beforehand.
 `,"../../../docs/errors/upstream.timeout.md":`# \`upstream.timeout\`
 
 The server did not answer in time.
@@ -833,10 +883,13 @@ The server did not answer in time.
 | -31504 | 504 | 5 |
 
 ## What it means
-The server did not answer within \`timeout_s\` of its entry. The request was cancelled at the server; a late answer is dropped.
+The server did not answer in time: five minutes for a tool call, 30 seconds for anything else, or \`timeout_s\` of its
+entry. The request was cancelled at the server; a late answer is ignored.
 
 ## What to do
-Ask for less at once, or raise \`timeout_s\`. Progress notifications extend the time.
+Ask for less at once, or raise \`timeout_s\`, for the server or for one tool
+([configuration](../configuration.md#mcpserversname)). Progress notifications extend the time, up to ten times the
+limit.
 `,"../../../docs/errors/upstream.too_large.md":`# \`upstream.too_large\`
 
 The server sent a message larger than the limit.
@@ -846,7 +899,8 @@ The server sent a message larger than the limit.
 | -31502 | 502 | 5 |
 
 ## What it means
-The server sent a message of more than 16 MiB. Its connection was closed, since what follows cannot be told apart.
+The server sent a message of more than 16 MiB. Its connection was closed, because the messages after it cannot be
+found.
 
 ## What to do
 Ask for less at once. Report it to the server's author.
@@ -859,7 +913,7 @@ The server wants credentials we do not have.
 | -31502 | 502 | 5 |
 
 ## What it means
-The server answered 401 or 403.
+The server answered 401 or 403. The message has up to 300 characters of its answer, without secrets.
 
 ## What to do
 Check the \`headers\` of its entry in the configuration. A client's own token is never passed on.
@@ -872,8 +926,8 @@ The server is not reachable at the moment.
 | -31502 | 502 | 5 |
 
 ## What it means
-The server behind us cannot be reached at the moment.
+The server cannot be reached at the moment.
 
 ## What to do
-\`/healthz\` says what is wrong with it. Its tools work again as soon as it does.
+\`/healthz\` says what is wrong with it. Its tools work again as soon as it is back.
 `});function t(e,t){return e.split(/^## /m).find(e=>e.startsWith(`${t}\n`))?.slice(t.length).trim().replace(/\[([^\]]+)\]\([^)]+\)/g,`$1`)??``}function n(e){return{means:t(e,`What it means`),todo:t(e,`What to do`)}}function r(t){let r=e[`../../../docs/errors/${t}.md`];return r?n(r):null}export{r as adviceOn};
