@@ -15,7 +15,7 @@ from databases.database import Database
 
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.driver import NetworkDriver
-from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.engine import find_engine
 from callgate.sql.engines.mysql.driver.driver import mysql_driver
 from callgate.sql.engines.postgres.driver.driver import postgres_driver
 from callgate.sql.guard.judgement import Bound, Statement
@@ -115,9 +115,9 @@ async def open_driver(
     user: tuple[str, str] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Source]:
-    dialect = find_dialect(server.scheme)
-    assert dialect is not None
-    policy = Policy(dialect, mode=mode, limits=Limits(**limits))
+    found = find_engine(server.scheme)
+    assert found is not None
+    policy = Policy(found.dialect, mode=mode, limits=Limits(**limits))
     where = address or address_of(server)
     if user is not None:
         where = replace(where, user=user[0], password=user[1])
