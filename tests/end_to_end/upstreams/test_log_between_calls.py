@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from end_to_end.raw_clients import Answering
-from end_to_end.upstream_stage import Actor, Stage, announce, staged, until
+from end_to_end.upstream_stage import Actor, Stage, announce, staged
+from waiting import until
 
 LIST_CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"

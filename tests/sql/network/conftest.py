@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 from databases.database import Database
+from waiting import until
 
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.driver import NetworkDriver
@@ -93,8 +94,10 @@ class Source:
         return int(self.server.run(_RUNNING[self.server.scheme].format(mark=mark)))
 
     async def until_running(self, mark: str, count: int) -> None:
-        while await asyncio.to_thread(self.running, mark) != count:
-            await asyncio.sleep(0)
+        async def is_so() -> bool:
+            return await asyncio.to_thread(self.running, mark) == count
+
+        await until(is_so)
 
     def table(self, name: str, columns: str = "id int PRIMARY KEY, name varchar(40)") -> str:
         """A table of the test's own, made anew."""
