@@ -28,9 +28,11 @@ async def actor(folder: Path, transport: str) -> Actor:
 
 @asynccontextmanager
 async def ready(one: Actor) -> AsyncIterator[Stage]:
-    """The server is up before any client comes, so that none hears of that."""
+    """The server is up, and its list known, before any client comes: none hears of that."""
     async with staged(one) as stage:
         await stage.until_state("one", "up")
+        async with stage.client() as first:
+            await first.until_names(bool)
         yield stage
 
 
