@@ -18,9 +18,9 @@ from callgate.sql.postgres.reading import Reading
 from callgate.sql.postgres.type_names import TypeName, read_type
 from callgate.sql.tokens import Kind
 
-_LITERALS = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
-# What may make up a written-out value, beside literals.
-_CONSTANT_WORDS = frozenset({"null", "array", "row", "true", "false", "(", ")", "[", "]", ",", "-"})
+# What may make up a written-out value, beside texts. Numbers and true are of types that a CREATE CAST
+# may start from, alone and in an array; a text in quotes is read by the type itself.
+_CONSTANT_WORDS = frozenset({"null", "array", "(", ")", "[", "]", ","})
 # Take a value of an enum or of a row type for its type alone, or look one up among others.
 _TAKE_LABELS = frozenset(
     {
@@ -147,11 +147,12 @@ def _is_label(read: Reading, cast: _Cast, found: TypeName, *, is_write: bool) ->
 
 
 def _is_written_out(read: Reading, begin: int, end: int) -> bool:
-    """A text, NULL, or a list of such. A number is not: the function of a CREATE CAST would take it."""
-    if end - begin == 1 and read.tokens[begin].kind is not Kind.STRING and read.word(begin) != "null":
-        return False
+    """A text, NULL, or a list of such. A `row` without a parenthesis is a column."""
     return begin < end and all(
-        read.tokens[at].kind in _LITERALS or read.word(at) in _CONSTANT_WORDS for at in range(begin, end)
+        read.tokens[at].kind is Kind.STRING
+        or read.word(at) in _CONSTANT_WORDS
+        or (read.word(at) == "row" and read.word(at + 1) == "(")
+        for at in range(begin, end)
     )
 
 
