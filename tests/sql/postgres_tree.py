@@ -34,7 +34,7 @@ _OF_SYNTAX = frozenset({"similar_to_escape", "like_escape", "xmlexists"})
 _OPERATORS = operators.ALLOWED | {
     *("BETWEEN", "NOT BETWEEN", "BETWEEN SYMMETRIC", "NOT BETWEEN SYMMETRIC"),
 }
-_WRITTEN_OUT = frozenset({"A_Const", "A_ArrayExpr", "RowExpr"})
+_LISTS = {"A_ArrayExpr": "elements", "RowExpr": "args"}
 
 
 def syntax_error(sql: str) -> str | None:
@@ -89,10 +89,18 @@ def _of_node(value: Any, field: str = "") -> Iterator[str]:
     else:
         kind = "TypeName" if field == "typeName" else ""
     yield from _of_kind(kind, value)
-    is_label = kind == "TypeCast" and next(iter(value.get("arg", {})), "") in _WRITTEN_OUT
+    is_label = kind == "TypeCast" and _is_written_out(value["arg"])
     for name, part in value.items() if isinstance(value, dict) else ():
         if not (is_label and name == "typeName"):
             yield from _of_node(part, name)
+
+
+def _is_written_out(node: dict[str, Any]) -> bool:
+    """A text, NULL, or a list of such: whether it is the label of an enum is for the guard to say."""
+    ((kind, value),) = node.items()
+    if kind in _LISTS:
+        return all(map(_is_written_out, value.get(_LISTS[kind], [])))
+    return kind == "A_Const" and ("sval" in value or value.get("isnull", False))
 
 
 def _of_kind(kind: str, node: dict[str, Any]) -> Iterator[str]:
@@ -109,8 +117,7 @@ def _of_kind(kind: str, node: dict[str, Any]) -> Iterator[str]:
             yield from _type(_names(node.get("names", [])))
         case "ColumnRef":
             # Only the last part of a dotted name can be a function.
-            names = _names(node["fields"])
-            yield from _attributes(names[-1:] if len(names) > 1 else [])
+            yield from _attributes(_names(node["fields"][1:][-1:]))
         case "A_Indirection":
             yield from _attributes(_names(node["indirection"]))
         case _:

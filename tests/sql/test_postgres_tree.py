@@ -26,6 +26,15 @@ NEW = [
     *("evil(1)", "evil", "evil 'x'", "::evil", "CAST(1 AS evil)", "TREAT(1 AS evil)", "AS (a evil)"),
     *(".pg_read_file", "(x).pg_sleep.lower", "(x)[1].pg_sleep", "evil.lower(1)", "LATERAL evil(1)", "lower("),
     *("@#@", "OPERATOR(shop.+)", "USING @#@", "INTO evil", "FOR UPDATE", "AS MATERIALIZED (DELETE FROM t)"),
+    *(
+        "= 'x'::evil",
+        "= CAST(a AS evil)",
+        "coalesce(CAST(-1 AS evil))",
+        "= ANY (ARRAY[1]::evil[])",
+        "-",
+        "1",
+        "null::evil",
+    ),
     *("TABLESAMPLE evil (1)", "ROWS FROM (evil(1))", "RETURNING evil", "FILTER (WHERE", "OVER (", "COLLATE"),
     *(
         "(",

@@ -131,13 +131,15 @@ def _table_columns(read: Reading, at: int) -> Iterator[_Cast]:
 
 
 def _operand_before(read: Reading, at: int) -> tuple[int, int] | None:
-    """The text, NULL, ARRAY[…] or ROW(…) that ends right before `at`."""
+    """The text, NULL, ARRAY[…] or ROW(…) that ends right before `at`. Behind a dot it is a column."""
     last = at - 1
-    if last >= 0 and (read.tokens[last].kind is Kind.STRING or read.word(last) == "null"):
-        return last, at
-    opening = read.opening_of.get(last, 0)
-    wanted = "array" if read.word(last) == "]" else "row"
-    return (opening - 1, at) if opening > 0 and read.word(opening - 1) == wanted else None
+    begin = last
+    if read.word(last) in ("]", ")"):
+        begin = read.opening_of.get(last, 0) - 1
+        is_value = read.word(begin) == ("array" if read.word(last) == "]" else "row")
+    else:
+        is_value = last >= 0 and (read.tokens[last].kind is Kind.STRING or read.word(last) == "null")
+    return (begin, at) if is_value and read.word(begin - 1) != "." else None
 
 
 def _is_label(read: Reading, cast: _Cast, found: TypeName, *, is_write: bool) -> bool:
