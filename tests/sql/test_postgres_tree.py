@@ -3,12 +3,12 @@
 from random import Random
 
 import pytest
-from callgate.sql.policy import Policy
 from sql.corpus_files import load
 from sql.postgres_tree import found_in, syntax_error
 
 from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 from callgate.sql.guard.judge import judge
+from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import significant
 
 READS = [entry for entry in load("postgres_honest") if "mode" not in entry]
