@@ -12,7 +12,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_MODULE = "callgate.sql.network.cut_rows"
+_MODULE = "callgate.sql.drivers.network.cut_rows"
 
 
 class CompiledRows(BuildHookInterface[Any]):

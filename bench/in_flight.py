@@ -4,8 +4,8 @@ import random
 import statistics
 import time
 
-from callgate.wire.connection import Connection
-from callgate.wire.connection_events import Answered, Send
+from callgate.wire.connection.connection import Connection
+from callgate.wire.connection.events import Answered, Send
 
 FEW, MANY = 100, 10_000
 REQUESTS = 20_000

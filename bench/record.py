@@ -22,9 +22,9 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Se
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.reader import Reader
+from callgate.recorder.read.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 _ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "bench", "1")
 _WORDS = ("alpha", "order", "customer", "select", "result", "value", "price", "shipment", "warehouse")

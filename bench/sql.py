@@ -26,7 +26,7 @@ from _targets import STORED_S, Target, UnavailableError, build_tools, serving
 from databases.database import Database
 from databases.mariadb import mariadb_server
 
-from callgate.sql.network import cut_rows
+from callgate.sql.drivers.network import cut_rows
 
 BENCH = Path(__file__).parent
 DBHUB = "1.4.0"

@@ -10,7 +10,7 @@ from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 _ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "chaos", "1")
 _BODY = b'{"content":[{"type":"text","text":"%b"}]}' % (b"alpha order customer price " * 10)

@@ -24,18 +24,18 @@ from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Unasked, Unpassed, Withdrawn
 from callgate.relay.rounds import ask_in_rounds
-from callgate.upstreams.call import Call
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.handshake import Introduction
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.link import Link, LinkPlan
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.handshake import Introduction
+from callgate.upstreams.link.link import Link, LinkPlan
 from callgate.upstreams.openers import child_opener, http_opener, sse_opener, unix_opener
 from callgate.upstreams.transport import Opened, Opener, Receiver
 from callgate.upstreams.unix_socket import UnixSocketTransport
-from callgate.upstreams.warden import Warden
-from callgate.wire.era_params import with_envelope
-from callgate.wire.input_required import ROUND_TRIP_METHODS
+from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
+from callgate.wire.eras.params import with_envelope
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 __all__ = ["Server", "ServerFault", "UpstreamError", "connect"]

@@ -12,7 +12,7 @@ from recorder.happenings import Record, a_session, opened
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.model.session import Session
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 
 @dataclass

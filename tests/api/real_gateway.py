@@ -9,9 +9,9 @@ from typing import Any
 from api.parts import Answered, ask
 
 from callgate.app.build import Gateway, build_gateway
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
-from callgate.sql.demo import make_demo_shop
+from callgate.config.sources.flags import Flags
+from callgate.sql.demo.demo import make_demo_shop
 
 CONFIG = """
 version = 1

@@ -16,7 +16,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import SessionClosed
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
-from callgate.wire.sse import KEEP_ALIVE, SseDecoder, SseEvent
+from callgate.wire.framing.sse import KEEP_ALIVE, SseDecoder, SseEvent
 
 PATIENCE_S = 60.0
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.model.errors import SetupError
 from callgate.model.identity import LOCAL, Principal
-from callgate.recorder.reader import Reader
+from callgate.recorder.read.reader import Reader
 
 
 async def healthz(record: Reader | None, principal: Principal | None) -> dict[str, Any]:

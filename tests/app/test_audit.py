@@ -11,7 +11,7 @@ from callgate.model.events import ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL
 from callgate.model.session import Session
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")
 

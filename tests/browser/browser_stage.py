@@ -12,7 +12,7 @@ from typing import Any
 from end_to_end.gateway_process import CALLGATE, GatewayProcess, running_gateway
 from mcp import Client
 
-from callgate.sql.demo import make_demo_shop
+from callgate.sql.demo.demo import make_demo_shop
 
 TICKETS = Path(__file__).with_name("tickets_server.py")
 COUNT = "SELECT count(*) AS n FROM shop.orders"

@@ -14,8 +14,8 @@ from typing import Any
 _MODULES = (
     "callgate.api.about_api",
     "callgate.api.recent_past",
-    "callgate.api.stats_api",
-    "callgate.recorder.reader",
+    "callgate.api.record.stats_api",
+    "callgate.recorder.read.reader",
 )
 
 

@@ -17,9 +17,9 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Se
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.reader import Reader
+from callgate.recorder.read.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 # The queue is bounded, and what does not fit is dropped: leave the thread time to empty it.
 _AHEAD_BYTES = 16 * 1024 * 1024

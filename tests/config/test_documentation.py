@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from callgate.config.environment import CONFIG_VARIABLE, STATE_DIR_VARIABLE, scalar_variables
-from callgate.config.environment_sources import MYSQL_VARIABLES, URL_VARIABLES
 from callgate.config.load import load_config
-from callgate.config.spec import known_keys
-from callgate.config.specs import (
+from callgate.config.sources.environment import CONFIG_VARIABLE, STATE_DIR_VARIABLE, scalar_variables
+from callgate.config.sources.environment_sources import MYSQL_VARIABLES, URL_VARIABLES
+from callgate.config.specs.config import (
     Config,
     McpServerSpec,
     OtelSpec,
@@ -21,6 +20,7 @@ from callgate.config.specs import (
     ToolParamSpec,
     ToolSpec,
 )
+from callgate.config.specs.spec import known_keys
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/configuration.md").read_text("utf-8")

@@ -1,6 +1,6 @@
 import pytest
 
-from callgate.config.dsn import Dsn, DsnError, Engine, parse_dsn
+from callgate.config.specs.dsn import Dsn, DsnError, Engine, parse_dsn
 
 
 def password_of(dsn: Dsn) -> str | None:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from callgate.config.environment_sources import sources_of
+from callgate.config.sources.environment_sources import sources_of
 
 MYSQL = {
     "MYSQL_HOST": "db",

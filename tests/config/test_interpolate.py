@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate.config.interpolate import Interpolation
+from callgate.config.sources.interpolate import Interpolation
 
 
 def resolve(value: object, environ: dict[str, str], folder: Path = Path("/nowhere")) -> object:

@@ -1,6 +1,6 @@
 import pytest
 
-from callgate.config.listen_address import ListenAddress, ListenError, parse_listen
+from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 
 
 @pytest.mark.parametrize(

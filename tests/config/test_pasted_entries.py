@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import tomli_w
 
-from callgate.config.field_types import is_entry_name
 from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
-from callgate.config.mcp_server_spec import McpServerSpec
 from callgate.config.show import masked
+from callgate.config.specs.field_types import is_entry_name
+from callgate.config.specs.mcp_server import McpServerSpec
 
 LONG = "n" * 10_000
 

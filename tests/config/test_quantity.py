@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.config.quantity import format_duration, format_size, parse_duration_s, parse_size_bytes
+from callgate.config.specs.quantity import format_duration, format_size, parse_duration_s, parse_size_bytes
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from callgate.config.dsn import DsnError, parse_dsn
-from callgate.config.server_params import read_server_params
+from callgate.config.specs.dsn import DsnError, parse_dsn
+from callgate.config.specs.server_params import read_server_params
 
 
 def params_of(text: str):

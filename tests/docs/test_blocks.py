@@ -17,9 +17,9 @@ from docs.markdown_blocks import ROOT, Block, Command, blocks, commands
 from docs.printed import is_printed
 
 from callgate.app.setup_problems import setup_problems
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
-from callgate.wire.sse import SseDecoder
+from callgate.config.sources.flags import Flags
+from callgate.wire.framing.sse import SseDecoder
 
 # text: a drawing, an output of no command. sql: for somebody else's database.
 KINDS = {"console", "toml", "json", "python", "sql", "sh", "sse", "text"}

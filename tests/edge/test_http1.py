@@ -7,9 +7,9 @@ import pytest
 from edge.conftest import Door
 from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
 
-from callgate.edge.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http1 import HttpConnection, Service
-from callgate.edge.http_message import HttpRequest, Responder
+from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http.http1 import HttpConnection, Service
+from callgate.edge.http.message import HttpRequest, Responder
 from callgate.model.errors import CallgateError
 
 GET = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import run_callgate, running_gateway
 from end_to_end.raw_clients import ModernClient
-from end_to_end.test_record import rows
+from end_to_end.record.test_record import rows
 from end_to_end.upstream_stage import Actor, staged, text_of
 from mcp import Client
 from otel.collector import Collector, collector

@@ -13,7 +13,7 @@ from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate
 from end_to_end.raw_clients import DEADLINE_S
 from mcp import Client
 
-from callgate.sql.demo import make_demo_shop
+from callgate.sql.demo.demo import make_demo_shop
 
 CONFIG = """
 version = 1

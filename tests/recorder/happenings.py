@@ -13,12 +13,12 @@ from callgate.model.session import Session
 from callgate.ports.record_reader import SourceRequest
 from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.frame_rows import Framer
-from callgate.recorder.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, Frame, read_frame
-from callgate.recorder.reader import Reader
+from callgate.recorder.journal.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, Frame, read_frame
+from callgate.recorder.read.reader import Reader
+from callgate.recorder.read.snapshots import Snapshots
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import Group
-from callgate.recorder.snapshots import Snapshots
 from callgate.sql.record.queries import Queries
 
 NOW_S = 1_780_000_000.0

@@ -11,7 +11,7 @@ from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper
 from callgate.recorder.losses import Losses
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 
 @pytest.fixture

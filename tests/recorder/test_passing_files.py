@@ -3,7 +3,7 @@
 import resource
 from pathlib import Path
 
-from callgate.recorder.day_files import passing_file, remove_passing
+from callgate.recorder.store.day_files import passing_file, remove_passing
 
 
 def test_a_copy_and_its_log_are_removed_without_a_descriptor(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from recorder.happenings import a_session, settled
 from callgate.model.exchange import Exchange
 from callgate.model.trace import Trace
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.redact import Redactor
+from callgate.recorder.redact.redact import Redactor
 
 TRACE, OTHER = "4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"
 

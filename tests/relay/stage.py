@@ -19,7 +19,7 @@ from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
-from callgate.wire.capabilities import view_declared
+from callgate.wire.eras.capabilities import view_declared
 
 LEGACY = Envelope(Era.LEGACY, "2025-11-25", "old", "1")
 BRIDGE = BridgeSettings(answer_timeout_s=60, state_key=b"0" * 32)

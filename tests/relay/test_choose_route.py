@@ -9,10 +9,10 @@ import pytest
 
 from callgate.model.errors import CallerError
 from callgate.model.offers import Kind
-from callgate.relay.catalog import Catalog, Part, build_catalog
 from callgate.relay.choose_route import by_reference, by_uri, to_offer
-from callgate.relay.read_listing import Page, Reading, read_part
-from callgate.relay.territory import Territory
+from callgate.relay.lists.catalog import Catalog, Part, build_catalog
+from callgate.relay.lists.read_listing import Page, Reading, read_part
+from callgate.relay.lists.territory import Territory
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import encode_error_object
 

@@ -7,7 +7,7 @@ from relay.stage import BRIDGE, RememberingSink, StagedUpstream, arrival, reply_
 
 from callgate.model.offers import Kind, Offer, Route
 from callgate.relay.relay import Relay
-from callgate.relay.search_tools import ToolIndex
+from callgate.relay.search.search_tools import ToolIndex
 
 
 def offer(name: str, **definition: object) -> Offer:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.relay.public_names import MAX_NAME_CHARS, public_name, server_of, short_servers
+from callgate.relay.lists.public_names import MAX_NAME_CHARS, public_name, server_of, short_servers
 
 PUBLIC = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 LONG = "awslabs-amazon-bedrock-agentcore-documentation-mcp-server"

@@ -6,8 +6,8 @@ import pytest
 from relay.real_tools import questions, tools_by_server
 
 from callgate.model.offers import Kind, Offer, Route
-from callgate.relay.search_tools import ToolIndex
-from callgate.relay.short_tools import short_tools
+from callgate.relay.search.search_tools import ToolIndex
+from callgate.relay.search.short_tools import short_tools
 
 OFFERS = [
     Offer(Kind.TOOL, name, Route(server, tool["name"]), json.dumps({**tool, "name": name}).encode())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from callgate.model.offers import Kind, Offer, Route
-from callgate.relay.short_tools import short_parameters, short_tools
+from callgate.relay.search.short_tools import short_parameters, short_tools
 
 
 def offer(**definition: Any) -> Offer:

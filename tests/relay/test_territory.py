@@ -17,8 +17,8 @@ from relay.stage import (
 )
 
 from callgate.model.offers import Route
+from callgate.relay.lists.territory import Territory, scheme_of
 from callgate.relay.relay import Relay
-from callgate.relay.territory import Territory, scheme_of
 
 
 def relay_of(*upstreams: StagedUpstream) -> Relay:

@@ -14,9 +14,9 @@ import pytest
 from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Hop, StatementFacts
 from callgate.model.reply import Reply
-from callgate.sql.demo import make_demo_shop
-from callgate.sql.open_source import open_source
-from callgate.sql.server import SqlServer
+from callgate.sql.demo.demo import make_demo_shop
+from callgate.sql.server.open_source import open_source
+from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import SourceSettings
 
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")

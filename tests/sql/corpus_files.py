@@ -14,13 +14,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from callgate.sql.dialect import Dialect
-from callgate.sql.duckdb.dialect import DUCKDB
-from callgate.sql.mysql.dialect import MYSQL
-from callgate.sql.policy import Policy
-from callgate.sql.postgres.dialect import POSTGRES
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
+from callgate.sql.guard.dialect import Dialect
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
-from callgate.sql.sqlite.dialect import SQLITE
 
 FOLDER = Path(__file__).parent / "corpus"
 DIALECTS: tuple[Dialect, ...] = (SQLITE, MYSQL, DUCKDB, POSTGRES)

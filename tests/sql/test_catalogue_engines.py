@@ -12,9 +12,9 @@ from databases.database import Database
 from sql.conftest import Asker
 
 from callgate.model.errors import CallerError
-from callgate.sql.arguments import Parameter
-from callgate.sql.custom_tools import ToolSettings
-from callgate.sql.open_source import open_source
+from callgate.sql.server.arguments import Parameter
+from callgate.sql.server.custom_tools import ToolSettings
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import ServerAddress, SourceSettings, Tls, TlsMode
 
 TABLES = """

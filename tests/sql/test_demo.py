@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from callgate.sql.demo import DEMO_VERSION, make_demo_shop
+from callgate.sql.demo.demo import DEMO_VERSION, make_demo_shop
 
 
 def rows(path: Path) -> list[str]:

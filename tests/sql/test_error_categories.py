@@ -10,7 +10,7 @@ from databases.database import Database
 from sql.conftest import Answer, Asker
 
 from callgate.model.errors import CallerError
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
 
 TIMEOUT = """Error: Query execution timeout exceeded (300ms).

@@ -8,7 +8,7 @@ from sql.fuzz.engines.mysql_engine import MySqlEngine
 from sql.fuzz.engines.postgres_engine import PostgresEngine
 from sql.fuzz.engines.sqlite_engine import SqliteEngine
 
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 
 STATEMENTS = 1_500
 SEED = 20261115

@@ -1,4 +1,4 @@
-"""The accounts of docs/sql.md: what the page tells an operator to run works, is enough, not too much."""
+"""The accounts of docs/databases: what a page tells an operator to run works, is enough, not too much."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,20 +10,20 @@ import pytest
 from databases.database import Database
 from sql.conftest import Asker
 
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text()
+PAGES = Path(__file__).parents[2] / "docs" / "databases"
 BLOCK = re.compile(r"<!-- run: (\w+) (\w+) -->\n```sql\n(.*?)```", re.DOTALL)
 # Names of this test's own: the servers are shared.
 STATEMENTS = {
     (engine, mode): re.sub(r"\bagent\b", "lp_agent", re.sub(r"\bshop\b", "lp_shop", text))
-    for engine, mode, text in BLOCK.findall(PAGE)
+    for engine, mode, text in BLOCK.findall("".join(page.read_text() for page in PAGES.glob("*.md")))
 }
 PASSWORD = "a long random password"
 
 
-def test_the_page_has_statements_for_both_servers_and_modes():
+def test_the_pages_have_statements_for_both_servers_and_modes():
     assert set(STATEMENTS) == {(e, m) for e in ("mysql", "postgres") for m in ("read_only", "write")}
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
 from callgate.sql.named_parameters import read_templates
-from callgate.sql.sqlite.dialect import SQLITE
 
 
 def numbered(number: int) -> str:

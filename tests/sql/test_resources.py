@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.sql.resource_uris import Place, ResourceUris
+from callgate.sql.server.resource_uris import Place, ResourceUris
 
 TABLE_TEMPLATE = "sqlite://{database}/{table}"
 

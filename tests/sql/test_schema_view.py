@@ -4,7 +4,7 @@ import pytest
 from sql.test_catalogue_engines import PRIMARY, settings  # noqa: F401 - a fixture
 
 from callgate.model.errors import CallerError, SourceError
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import SourceSettings
 
 

@@ -9,7 +9,7 @@ import pytest
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.exchange import Hop
 from callgate.model.health import State
-from callgate.sql.open_source import open_source
+from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from callgate.model.errors import SetupError
-from callgate.sql.arguments import Parameter
-from callgate.sql.catalogue.like import like_exactly, like_pattern
-from callgate.sql.custom_tools import ToolFault, ToolSettings, prepare_tool
-from callgate.sql.policy import Policy
-from callgate.sql.postgres.dialect import POSTGRES
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
+from callgate.sql.guard.policy import Policy
+from callgate.sql.schema.like import like_exactly, like_pattern
+from callgate.sql.server.arguments import Parameter
+from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
 from callgate.sql.settings import Mode
 
 BY_CUSTOMER = ToolSettings(

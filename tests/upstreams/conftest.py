@@ -7,7 +7,7 @@ import pytest
 import uvloop
 from upstreams.heard import Heard
 
-from callgate.upstreams.warden import Warden
+from callgate.upstreams.child.warden import Warden
 
 _UNDER_BOTH_LOOPS = (
     "test_child.py",

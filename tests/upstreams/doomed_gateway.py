@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from upstreams.heard import Heard
 
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.openers import OwnChildOpener
-from callgate.upstreams.warden import Warden
 
 SERVERS = Path(__file__).parent / "servers"
 

@@ -22,10 +22,10 @@ from callgate.model.identity import LOCAL
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.upstreams.child_command import ChildCommand
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
-from callgate.upstreams.warden import Warden
 
 SLOW = Path(__file__).parent / "servers" / "slow_start.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1", b'{"name":"test","version":"1"}')

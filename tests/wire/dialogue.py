@@ -1,12 +1,12 @@
-"""Both sides of a conversation with an upstream, for the tests of `wire.connection` and `wire.incoming`."""
+"""Both sides of a conversation with an upstream, for the tests of `wire.connection`."""
 
 import json
 from typing import Any
 
 from callgate.model.error_codes import UPSTREAM_EXITED
 from callgate.model.errors import UpstreamError
-from callgate.wire.connection import Connection
-from callgate.wire.connection_events import Ended, Send
+from callgate.wire.connection.connection import Connection
+from callgate.wire.connection.events import Ended, Send
 
 EXITED = UpstreamError(UPSTREAM_EXITED, "The server's process ended with status 1", hint="See its stderr")
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.wire.conversation import Asked, Conversation, Refuse
-from callgate.wire.envelopes import legacy_envelope, read_initialize, read_modern
-from callgate.wire.incoming import Incoming
+from callgate.wire.connection.conversation import Asked, Conversation, Refuse
+from callgate.wire.connection.incoming import Incoming
+from callgate.wire.connection.progress_token import put_ours, token_of
+from callgate.wire.connection.request_table import RequestTable
+from callgate.wire.eras.envelopes import legacy_envelope, read_initialize, read_modern
 from callgate.wire.json_rpc import MAX_BATCH, MAX_ID_BYTES, Request, Unreadable, decode, decode_batch
 from callgate.wire.params import peek, with_member
-from callgate.wire.progress_token import put_ours, token_of
-from callgate.wire.request_table import RequestTable
 
 WIDE = b",".join(b'"%x":0' % number for number in range(300_000))  # 3.2 MB
 

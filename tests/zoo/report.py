@@ -1,5 +1,6 @@
 """docs/compatibility.md, written from results: nobody edits it by hand."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,28 +13,34 @@ DOCUMENT = ROOT / "docs" / "compatibility.md"
 
 _TEMPLATE = """# Compatibility
 
-Written by `scripts/zoo`, not by hand ([how it works, and how to add to it](zoo.md)). Packages as of {as_of};
-{tools}.
+This page shows which real MCP servers and clients were tried with Callgate, and whether their answers are the
+same with and without it. `scripts/zoo` writes it; nobody edits it by hand ([how it works, and how to add a
+server or client](zoo.md)).
 
 {summary}
 
-*Same*: steps whose answer was the same text as directly. *Alike*: the answer differs from run to run already
-directly, and had the same shape. A number in brackets is an explained difference, below.
+Packages as of {as_of}; {tools}.
+
+How to read the tables:
+
+- *same*: the answer was the same text as directly.
+- *alike*: the answer differs from run to run even directly, and had the same shape.
+- A number in brackets is an explained difference, [below](#differences-and-why).
 
 ## Servers
 
-Each with its own tools, directly and behind a gateway. Steps: introduction, lists with all schemas, calls,
-prompts, resources, progress, cancellation, questions, a call after the server was killed; at the end no
-process may be left.
+Each server is asked with its own tools, directly and behind a gateway. The steps are introduction, lists with
+all schemas, calls, prompts, resources, progress, cancellation, questions, and a call after the server was
+killed. At the end no process may be left.
 
 {servers}
 
 ## Clients
 
-Each against `@modelcontextprotocol/server-everything`, directly and through a gateway with a second server;
-`stdio` joins that gateway. Steps: what the client's own interface has of tools, calls, errors, progress,
-prompts, resources and questions; most SDKs first come without any capability. When the client is gone, so
-must be what was started for it.
+Each client is run against `@modelcontextprotocol/server-everything`, directly and through a gateway with a
+second server; `stdio` joins that gateway. The steps are what the client's own interface offers of tools,
+calls, errors, progress, prompts, resources and questions. Most SDKs first come without any capability. When
+the client is gone, the processes that were started for it must be gone too.
 
 {clients}
 
@@ -95,7 +102,8 @@ def written(
     notes = Notes(explanations)
     server_table, client_table = _server_table(servers, notes), _client_table(clients, notes)
     reasons = [
-        f"{number}. {because} ({_named(notes.places[because])})" for because, number in notes.numbers.items()
+        _item(f"{number}. ", f"{because} ({_named(notes.places[because])})")
+        for because, number in notes.numbers.items()
     ]
     text = _TEMPLATE.format(
         as_of=AS_OF[:10],
@@ -117,10 +125,11 @@ def _summary(servers: Sequence[Result], clients: Sequence[Result]) -> str:
     differing = sum(len(way["differences"]) for way in ways)
     running = [each for each in servers if each.ways]
     called = sum(1 for each in running if each.calls)
+    clients_tried = len(tried) - len(running)
     return (
-        f"{len(running)} servers ({called} of them called) and {len(tried) - len(running)} clients: "
-        f"{same + alike + differing} comparisons with the direct answer, {same} the same, {alike} alike, "
-        f"{differing} different."
+        f"{len(running)} servers ({called} of them called) and {clients_tried} clients were compared.\n"
+        f"Of {same + alike + differing} answers {same} are the same as directly, {alike} are alike, "
+        f"{differing} differ."
     )
 
 
@@ -159,20 +168,34 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _unexplained(notes: Notes) -> list[str]:
-    shown: list[str] = []
+    if not notes.unexplained:
+        return []
+    rows = ["| name | way | step | directly | through the gateway |", "|---|---|---|---|---|"]
     for name, way, each in notes.unexplained:
         direct, through = map(_code, each.excerpts())
-        shown.append(
-            f"- **{name}**, `{way}`, {each.step}: directly `{direct}`, through the gateway `{through}`"
-        )
-    return shown
+        rows.append(f"| {name} | `{way}` | {each.step} | `{direct}` | `{through}` |")
+    return rows
 
 
 def _not_tried(results: Sequence[Result], missing: Sequence[str]) -> list[str]:
     problems = [
-        f"- **{each.name}** ({each.version}): {_code(each.problem)}" for each in results if each.problem
+        _item("- ", f"**{each.name}** ({each.version}): {_code(each.problem)}")
+        for each in results
+        if each.problem
     ]
     return [*problems, *(f"- **{name}**: not yet run with this state of the gateway" for name in missing)]
+
+
+def _item(mark: str, text: str) -> str:
+    """An item of a list in lines that can be read in an editor."""
+    return textwrap.fill(
+        text,
+        110,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _code(text: str) -> str:

@@ -7,17 +7,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 import callgate
 from callgate.api.operation import Asked, Operation
-from callgate.api.replay import offered
+from callgate.api.record.replay import offered
+from callgate.api.record.short_ids import find_call
+from callgate.api.record.told_rows import recorded_arguments
 from callgate.api.shapes import CallAnswer, Json
-from callgate.api.short_ids import find_call
-from callgate.api.told_rows import recorded_arguments
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
 from callgate.model.errors import CallerError
 from callgate.ports.caller import CLI_PROGRAM, Caller, Program, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
 
-# As the page (web/src/api/send.ts) and our commands (app/api_client.py) name themselves.
+# As the page (web/src/api/send.ts) and our commands (app/commands/api_client.py) name themselves.
 _OWN_PROGRAMS: dict[str, Program] = {"callgate-page": "callgate-page", CLI_PROGRAM: CLI_PROGRAM}
 
 

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from callgate.api.json_object import object_in
 from callgate.api.operation import Asked, Operation, json_response
-from callgate.api.queries import given
+from callgate.api.record.queries import given
 from callgate.model.offers import Offer
 from callgate.ports.record_reader import RecordReader, SourceRequest
 from callgate.ports.status import SourceFacts, Status

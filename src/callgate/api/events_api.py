@@ -24,17 +24,17 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response, StreamingResponse
 
 from callgate.api.operation import Asked, Operation, bad_params
-from callgate.api.queries import given
+from callgate.api.record.queries import given
+from callgate.api.record.told_rows import exchange_of, session_of
 from callgate.api.servers_api import health_of
-from callgate.api.told_rows import exchange_of, session_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
 from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
 from callgate.ports.status import Status
+from callgate.wire.framing.sse import KEEP_ALIVE
 from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
-from callgate.wire.sse import KEEP_ALIVE
 
 _TICK_S = 1.0
 # Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.

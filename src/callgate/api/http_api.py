@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 import callgate
 from callgate.api.about_api import AboutApi, Setup
-from callgate.api.analysis_api import AnalysisApi
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
@@ -24,10 +23,11 @@ from callgate.api.metrics import METRICS_TYPE, CallMeter, record_lines, status_l
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, json_response
 from callgate.api.page_files import PageFiles
-from callgate.api.record_api import RecordApi
+from callgate.api.record.analysis_api import AnalysisApi
+from callgate.api.record.record_api import RecordApi
+from callgate.api.record.stats_api import StatsApi
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
-from callgate.api.stats_api import StatsApi
 from callgate.api.told_tools import ToolTeller
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from callgate.api.operation import Asked, Operation
-from callgate.api.queries import ToolsQuery, given
 from callgate.api.recent_past import Known, RecentPast
+from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.schema_api import unknown_server
 from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
 from callgate.api.told_tools import ToolTeller

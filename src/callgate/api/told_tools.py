@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from callgate.api.json_object import as_object, object_in
+from callgate.api.record.told_rows import annotations_of
 from callgate.api.shapes import Json, SeenToWrite, ToolShape
-from callgate.api.told_rows import annotations_of
 from callgate.model.offers import Offer
 
 # By server and the name that the record has: the public one, or at /servers/<name>/mcp the server's own.

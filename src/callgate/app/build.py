@@ -21,7 +21,7 @@ from callgate.app.telemetry import ExportingSink, exporting
 from callgate.background import Background
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs import Config, McpServerSpec, ServerSpec, SourceSpec
+from callgate.config.specs.config import Config, McpServerSpec, ServerSpec, SourceSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.edge.local_socket import LocalSocket
@@ -32,34 +32,34 @@ from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
 from callgate.ports.upstream import Upstream
 from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.excerpts import Excerpts
-from callgate.recorder.reader import Reader
+from callgate.recorder.read.excerpts import Excerpts
+from callgate.recorder.read.reader import Reader
+from callgate.recorder.read.snapshots import Snapshots
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact import Redactor
-from callgate.recorder.retention import Retention
-from callgate.recorder.snapshots import Snapshots
-from callgate.recorder.tokens import TokenCounter
-from callgate.relay.listings import DEFAULT_PATIENCE_S
+from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.store.retention import Retention
+from callgate.recorder.store.tokens import TokenCounter
+from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
+from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
-from callgate.relay.tool_choice import ToolChoice
-from callgate.sql.demo import make_demo_shop
-from callgate.sql.open_source import open_source
+from callgate.sql.demo.demo import make_demo_shop
 from callgate.sql.record.queries import Queries
 from callgate.sql.record.source import RecordSource
-from callgate.sql.server import SqlServer
+from callgate.sql.server.open_source import open_source
+from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import SourceSettings
-from callgate.upstreams.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.child_slots import ChildSlots
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_pool import DEFAULT_LIMITS, PoolLimits
-from callgate.upstreams.http_settings import HttpSettings
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.slots import ChildSlots
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
+from callgate.upstreams.link.own_lines import OwnPatience
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
-from callgate.upstreams.own_lines import OwnPatience
-from callgate.upstreams.warden import Warden
-from callgate.wire.request_table import DEFAULT_TIMEOUT_S
+from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 
 
 class _Unrecorded:

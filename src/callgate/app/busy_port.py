@@ -5,12 +5,12 @@ import errno
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from callgate.app.api_client import ApiClient, HttpLine
+from callgate.app.commands.api_client import ApiClient, HttpLine
 from callgate.app.running import find_running
-from callgate.config.listen_address import ListenAddress
+from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
 from callgate.model.errors import CallgateError, SetupError
-from callgate.upstreams.http_client import HttpClient
+from callgate.upstreams.http.client import HttpClient
 
 # A gateway on this machine answers in milliseconds; what does not answer at all must not hold up the error.
 _PATIENCE_S = 2.0

@@ -13,7 +13,7 @@ from callgate.model.identity import new_exchange_id
 from callgate.model.reply import Reply
 from callgate.ports.answerer import Answerer
 from callgate.ports.caller import CalledTool, ToolCall
-from callgate.wire.era_params import with_envelope
+from callgate.wire.eras.params import with_envelope
 from callgate.wire.json_rpc import encode_reply
 from callgate.wire.revisions import MODERN_REVISIONS
 

@@ -10,7 +10,7 @@ import msgspec
 import callgate
 from callgate.config.private_folder import check_private_folder
 from callgate.config.show import fingerprint
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
 
 _FILE = "gateway.json"
 

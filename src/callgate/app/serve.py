@@ -11,10 +11,10 @@ from callgate.app.busy_port import explained
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.state_log import StateLog
 from callgate.app.tool_cost import ToolCost
-from callgate.config.listen_address import ListenAddress
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
+from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.errors import SetupError
 from callgate.model.health import Health
 

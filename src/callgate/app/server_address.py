@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from callgate.config.dsn import Dsn, Engine
-from callgate.config.server_params import read_server_params
+from callgate.config.specs.dsn import Dsn, Engine
+from callgate.config.specs.server_params import read_server_params
 from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 _PORTS = {Engine.MYSQL: 3306, Engine.POSTGRES: 5432}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from callgate.app.sources import tool_problems
 from callgate.app.telemetry import otel_problems
 from callgate.config.problem import Problem
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
 
 
 def setup_problems(config: Config) -> Iterator[Problem]:

@@ -6,16 +6,16 @@ from pathlib import Path
 from callgate.app.absent import AbsentUpstream
 from callgate.app.server_address import server_of
 from callgate.config.problem import Problem
-from callgate.config.specs import Config, SourceSpec, ToolSpec
+from callgate.config.specs.config import Config, SourceSpec, ToolSpec
 from callgate.model.errors import SetupError
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Upstream
-from callgate.sql.arguments import Parameter
-from callgate.sql.custom_tools import ToolFault, ToolSettings, prepare_tool
-from callgate.sql.dialects import find_dialect
-from callgate.sql.open_source import open_source
-from callgate.sql.policy import policy_of
-from callgate.sql.resource_uris import ResourceUris
+from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.guard.policy import policy_of
+from callgate.sql.server.arguments import Parameter
+from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
+from callgate.sql.server.open_source import open_source
+from callgate.sql.server.resource_uris import ResourceUris
 from callgate.sql.settings import Mode, SourceSettings
 
 

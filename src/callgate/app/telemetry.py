@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from callgate.app.sources import source_facts
 from callgate.background import Background
 from callgate.config.problem import ConfigProblems, Problem
-from callgate.config.specs import Config, McpServerSpec
+from callgate.config.specs.config import Config, McpServerSpec
 from callgate.otel.attributes import Peer, Wording
 from callgate.ports.event_sink import EventSink
 from callgate.ports.status import SourceFacts

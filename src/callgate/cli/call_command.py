@@ -6,13 +6,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from callgate.app.local_client import local_client
+from callgate.app.commands.local_client import local_client
 from callgate.app.loop import run_loop
 from callgate.cli.log import log_to_stderr
 from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
 from callgate.client import Server, ServerFault, connect
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
+from callgate.config.sources.flags import Flags
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of

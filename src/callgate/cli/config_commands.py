@@ -14,8 +14,8 @@ config_app = typer.Typer(help="Check, show and locate the configuration.", no_ar
 
 
 def _load(config: ConfigOption) -> "Loaded":
-    from callgate.config.flags import Flags
     from callgate.config.load import load_config
+    from callgate.config.sources.flags import Flags
 
     return load_config(Flags(config=config))
 

@@ -1,7 +1,7 @@
 """Where a configuration came from, in words."""
 
 from callgate.config.load import Loaded
-from callgate.config.source_spec import SourceFromEnvironment
+from callgate.config.specs.source import SourceFromEnvironment
 
 
 def origin_in_words(loaded: Loaded, none: str) -> str:

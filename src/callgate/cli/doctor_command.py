@@ -8,15 +8,15 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from callgate.app.doctor import Diagnosis, examine
+from callgate.app.commands.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
 from callgate.app.setup_problems import setup_problems
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
-from callgate.config.flags import Flags
 from callgate.config.load import Loaded, load_config
 from callgate.config.problem import ConfigProblems, Problem
+from callgate.config.sources.flags import Flags
 
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
 

@@ -17,10 +17,10 @@ from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
 from callgate.model.verdict import Deny
-from callgate.sql.dialects import ALIASES, NAMES, find_dialect
+from callgate.sql.engines.dialects import ALIASES, NAMES, find_dialect
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
 
 _log = logging.getLogger(__name__)

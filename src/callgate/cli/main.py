@@ -61,7 +61,7 @@ def bare(
     if context.invoked_subcommand is None:
         from callgate.cli.open_page import wants_page
         from callgate.cli.serve_command import ServeOutput, run_serve
-        from callgate.config.flags import Flags
+        from callgate.config.sources.flags import Flags
 
         output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
         run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=True))
@@ -89,7 +89,7 @@ def serve(
     """Serve MCP over HTTP, and the web page (the default command)."""
     from callgate.cli.open_page import wants_page
     from callgate.cli.serve_command import ServeOutput, run_serve
-    from callgate.config.flags import Flags
+    from callgate.config.sources.flags import Flags
 
     output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
     run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
@@ -108,7 +108,7 @@ def stdio(
 ) -> None:
     """Serve MCP over stdin and stdout, for clients that start their servers."""
     from callgate.cli.stdio_command import run_stdio
-    from callgate.config.flags import Flags
+    from callgate.config.sources.flags import Flags
 
     run_stdio(Flags(config=config, state_dir=state_dir), _log_options(log_level, log_format, quiet=True))
 
@@ -131,7 +131,7 @@ def call(
 ) -> None:
     """Call one tool, through the running gateway or, when none runs, by itself."""
     from callgate.cli.call_command import Through, run_call
-    from callgate.config.flags import Flags
+    from callgate.config.sources.flags import Flags
 
     through = Through(Flags(config=config, state_dir=state_dir), upstream, timeout_s)
     run_call(tool, arguments or [], through, as_json)
@@ -149,7 +149,7 @@ def tools(
 ) -> None:
     """List the tools on offer and what each costs in a context, the dearest first."""
     from callgate.cli.tools_command import run_tools
-    from callgate.config.flags import Flags
+    from callgate.config.sources.flags import Flags
 
     run_tools(Flags(config=config, state_dir=state_dir), " ".join(words or ()), server, as_json)
 
@@ -187,7 +187,7 @@ def guard(
 def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the configuration, every source and every server, and say what to do."""
     from callgate.cli.doctor_command import run_doctor
-    from callgate.config.flags import Flags
+    from callgate.config.sources.flags import Flags
 
     run_doctor(Flags(config=config), as_json)
 

@@ -15,9 +15,9 @@ from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
 from callgate.config.paths import record_folder
+from callgate.config.sources.flags import Flags
 from callgate.model.health import State
 from callgate.model.terminal_text import one_safe_line
 

@@ -3,8 +3,8 @@
 from callgate.app.loop import run_loop
 from callgate.app.stdio import join, pump, serve_alone
 from callgate.cli.log import LogOptions, log_to_stderr
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
+from callgate.config.sources.flags import Flags
 from callgate.edge.stdio import claim_stdout
 
 

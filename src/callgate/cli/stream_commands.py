@@ -7,19 +7,19 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
+from callgate.app.commands.record_access import live_api, not_running, record_api
 from callgate.app.loop import run_loop
-from callgate.app.record_access import live_api, not_running, record_api
 from callgate.cli.log import log_to_stderr
 from callgate.cli.private_file import private_file
 from callgate.cli.record_commands import CallFilter
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import print_json_line, stderr, stdout
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
+from callgate.config.sources.flags import Flags
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.model.terminal_text import one_safe_line
-from callgate.wire.sse import SseDecoder
+from callgate.wire.framing.sse import SseDecoder
 
 _Json = dict[str, Any]
 _ARGUMENTS_CHARS = 100

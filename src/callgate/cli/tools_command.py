@@ -6,15 +6,15 @@ Through the gateway that runs, else through one that is made for the occasion.
 import asyncio
 from typing import Any
 
-from callgate.app.api_client import ApiClient
+from callgate.app.commands.api_client import ApiClient
+from callgate.app.commands.record_access import calling_api
 from callgate.app.loop import run_loop
-from callgate.app.record_access import calling_api
 from callgate.app.tool_cost import MANY_TOKENS
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import Column, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr
-from callgate.config.flags import Flags
 from callgate.config.load import load_config
+from callgate.config.sources.flags import Flags
 from callgate.model.clip import clip
 from callgate.model.counted import counted
 

@@ -10,13 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.config.config_file import ConfigFile
-from callgate.config.environment import overrides_of
-from callgate.config.flags import Flags
-from callgate.config.interpolate import Interpolation
-from callgate.config.listen_address import ListenAddress, ListenError, parse_host, parse_listen, parse_port
 from callgate.config.problem import Loc, Problem, key_path
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.sources.environment import overrides_of
+from callgate.config.sources.file import ConfigFile
+from callgate.config.sources.flags import Flags
+from callgate.config.sources.interpolate import Interpolation
+from callgate.config.specs.listen_address import (
+    ListenAddress,
+    ListenError,
+    parse_host,
+    parse_listen,
+    parse_port,
+)
 
 _LISTEN: Loc = ("server", "listen")
 

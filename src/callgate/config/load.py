@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from callgate.config.check_mcp_server import check_mcp_servers
-from callgate.config.config_file import find_config_file
-from callgate.config.cross_check import OFFERED_RECORD, cross_check
 from callgate.config.draft import Draft, make_draft
-from callgate.config.entry_ids import entry_ids, title_of
-from callgate.config.environment import unknown_variables
-from callgate.config.environment_sources import EnvironmentSources, sources_of
-from callgate.config.flags import Flags
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblems, Problem
-from callgate.config.specs import Config, McpServerSpec, SourceSpec
+from callgate.config.problems.check_mcp_server import check_mcp_servers
+from callgate.config.problems.cross_check import OFFERED_RECORD, cross_check
+from callgate.config.sources.entry_ids import entry_ids, title_of
+from callgate.config.sources.environment import unknown_variables
+from callgate.config.sources.environment_sources import EnvironmentSources, sources_of
+from callgate.config.sources.file import find_config_file
+from callgate.config.sources.flags import Flags
+from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 
 __all__ = ["ConfigProblems", "Flags", "Loaded", "Problem", "load_config"]
 

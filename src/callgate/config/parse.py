@@ -6,10 +6,9 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from callgate.config.draft import Draft
-from callgate.config.explain import problems_of
 from callgate.config.problem import Loc, Problem, key_path
-from callgate.config.spec import known_keys
-from callgate.config.specs import (
+from callgate.config.problems.explain import problems_of
+from callgate.config.specs.config import (
     Config,
     McpServerSpec,
     OtelSpec,
@@ -20,6 +19,7 @@ from callgate.config.specs import (
     Spec,
     ToolSpec,
 )
+from callgate.config.specs.spec import known_keys
 from callgate.model.near_miss import did_you_mean
 
 _SpecT = TypeVar("_SpecT", bound=Spec)

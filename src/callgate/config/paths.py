@@ -4,7 +4,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
 
 
 def state_folder(config: Config) -> Path:

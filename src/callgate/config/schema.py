@@ -5,7 +5,7 @@ Describes values after `${VAR}` is filled in: `max_rows = "${N}"` is fine for us
 
 from typing import Any, cast
 
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -8,8 +8,8 @@ import hashlib
 import json
 from typing import Any
 
-from callgate.config.spec import EFFECTIVE
-from callgate.config.specs import Config
+from callgate.config.specs.config import Config
+from callgate.config.specs.spec import EFFECTIVE
 
 _WHEREABOUTS = {"server": {"listen", "state_dir"}}
 

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import unquote
 
-from callgate.edge.http_message import HttpRequest, Responder
+from callgate.edge.http.message import HttpRequest, Responder
 from callgate.model.identity import Principal
 from callgate.ports.http_app import HttpApp, Message
 

@@ -12,8 +12,8 @@ Rules (2025-11-25, basic/transports, "Resumability and Redelivery")
 import asyncio
 from collections import deque
 
-from callgate.edge.http_message import Headers, Responder
-from callgate.wire.sse import KEEP_ALIVE, encode_event
+from callgate.edge.http.message import Headers, Responder
+from callgate.wire.framing.sse import KEEP_ALIVE, encode_event
 
 SSE_HEADERS: Headers = (
     ("content-type", "text/event-stream"),

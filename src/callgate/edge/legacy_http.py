@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from callgate.edge.event_stream import EventStream, start_sse
-from callgate.edge.http_message import Responder
+from callgate.edge.http.message import Responder
 from callgate.edge.http_session import HttpSession, KeptStreams, OpenRequest
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
@@ -28,7 +28,7 @@ from callgate.model.reply import Item, Paused, Reply
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.wire import http_rules
-from callgate.wire.envelopes import legacy_envelope, read_initialize
+from callgate.wire.eras.envelopes import legacy_envelope, read_initialize
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import (
     Message,

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
-from callgate.edge.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.gate import (
     GateRules,
     MissingTokenError,
@@ -24,8 +23,9 @@ from callgate.edge.gate import (
     check_target,
     identify,
 )
-from callgate.edge.http1 import HttpConnection, Service
-from callgate.edge.http_message import Headers, HttpRequest, Responder
+from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http.http1 import HttpConnection, Service
+from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses

@@ -1,6 +1,6 @@
 """Streamable HTTP of both eras on one path: reads the visit, decides the era, hands it to that era's half."""
 
-from callgate.edge.http_message import Responder
+from callgate.edge.http.message import Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp
 from callgate.edge.refusals import Refusals

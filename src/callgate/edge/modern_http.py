@@ -7,7 +7,7 @@ while of silence so that no proxy gives up. (2026-07-28, basic/transports/stream
 from contextlib import aclosing
 
 from callgate.edge.event_stream import start_sse
-from callgate.edge.http_message import Responder
+from callgate.edge.http.message import Responder
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
 from callgate.model.error_codes import (
@@ -24,10 +24,10 @@ from callgate.model.exchange import Arrival
 from callgate.model.reply import Notice, Reply
 from callgate.ports.answerer import Answerer
 from callgate.wire import http_rules
-from callgate.wire.envelopes import check_revision, read_modern
+from callgate.wire.eras.envelopes import check_revision, read_modern
+from callgate.wire.framing.sse import encode_event
 from callgate.wire.json_rpc import Message, Notification, Request, encode_notification, encode_reply
 from callgate.wire.params import Peek
-from callgate.wire.sse import encode_event
 
 # Faults that have an HTTP status of their own; everything else is an answer: 200.
 _STATUS = {

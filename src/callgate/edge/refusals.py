@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from callgate.edge.http_message import HttpRequest
+from callgate.edge.http.message import HttpRequest
 from callgate.edge.name_client import name_client
 from callgate.edge.visit import Visit
 from callgate.model.envelope import Envelope, Era

@@ -21,8 +21,9 @@ from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unasked, W
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
-from callgate.wire.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
+from callgate.wire.connection.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
 from callgate.wire.fault_of import fault_of
+from callgate.wire.framing.lines import flat
 from callgate.wire.json_rpc import (
     Notification,
     Request,
@@ -30,7 +31,6 @@ from callgate.wire.json_rpc import (
     encode_notification,
     encode_reply,
 )
-from callgate.wire.lines import flat
 
 _log = logging.getLogger(__name__)
 

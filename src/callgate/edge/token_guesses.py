@@ -2,7 +2,7 @@
 
 A right token is never slowed down, whatever came from its address before: one guesser behind a shared address
 (a company's gateway, a reverse proxy) must not lock the others out. So this makes guessing slow and visible;
-what makes it hopeless is the length of the tokens (config/server_spec.py).
+what makes it hopeless is the length of the tokens (config/specs/server.py).
 
 Rules
 1. Wrong tokens of one address, with no quiet minute between them, are one burst. The first few are answered

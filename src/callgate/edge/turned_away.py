@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from callgate.edge.http_message import Responder
+from callgate.edge.http.message import Responder
 
 # How many may wait for their answer, and how long. Their descriptors come out of the reserve.
 _MAX_WAITING = 16
@@ -39,7 +39,7 @@ class TurnedAway:
 
 
 class _Surplus(asyncio.Protocol):
-    """Implements `http_message.AnswerLine`."""
+    """Implements `http.message.AnswerLine`."""
 
     def __init__(
         self,

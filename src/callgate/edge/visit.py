@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from callgate.edge.http_message import Headers, HttpRequest, Responder
+from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.name_client import name_client
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError

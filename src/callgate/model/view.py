@@ -7,7 +7,7 @@ class View(NamedTuple):
     """Clients with the same view of a server are shown the same lists."""
 
     # What decides: the capabilities, in one spelling, by which a server may ask its client something
-    # (`wire.capabilities.view_declared`). "" when none of them is declared.
+    # (`wire.eras.capabilities.view_declared`). "" when none of them is declared.
     declared: str = ""
     session_id: str = ""  # the one session that a connection of its own serves
 

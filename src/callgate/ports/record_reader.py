@@ -124,7 +124,7 @@ Evidence = Literal["statement", "notice"]
 
 @dataclass(frozen=True, slots=True)
 class SeenWrite:
-    """A tool that is declared read-only, and was seen to write all the same (`recorder.read_writes`)."""
+    """A tool that is declared read-only, and was seen to write all the same (`recorder.read.writes`)."""
 
     server: str
     tool: str

@@ -1,13 +1,12 @@
 """The flight recorder: events become redacted rows, rows become the record.
 
     emit (event loop: append, no I/O)                     intake
-      > redact a group, journal it, let replies go        build_rows, group_rows, redact, recorder
-          > frames: rows as JSON, bodies as they are      frame_rows, frames, journal
+      > redact a group, journal it, let replies go        recorder, build_rows, group_rows, redact/
+          > frames: rows as JSON, bodies as they are      frame_rows, journal/
           > whoever listens                               feed
-      > store: a DuckDB file a day, one holder            keeper, drain, write_batch, body_columns, store,
-                                                          sweep, retention
-    read (drains first)                                   reader, read_*
-    what one principal may see of it, as a file           excerpts, wanted_rows
+      > store: a DuckDB file a day, one holder            store/
+    read (drains first)                                   read/
+    what one principal may see of it, as a file           read/excerpts, read/wanted_rows
 
 Must not know who emits. Only redacted rows leave this room's first step: what is not redacted before the
 first write is never gone, since DuckDB keeps overwritten bytes in its file.

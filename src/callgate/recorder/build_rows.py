@@ -15,7 +15,7 @@ from callgate.model.events import Aside
 from callgate.model.exchange import Exchange, Hop, Outcome, Settlement
 from callgate.model.session import Session
 from callgate.recorder.group_texts import GroupTexts
-from callgate.recorder.redact import KnownClean, MaskAll, Redactor
+from callgate.recorder.redact.redact import KnownClean, MaskAll, Redactor
 from callgate.recorder.rows import EventRow, HopRow, SessionRow, micros
 from callgate.recorder.sequence import Sequence
 from callgate.wire.trace_context import read_traceparent

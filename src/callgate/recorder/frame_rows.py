@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from callgate.recorder.build_rows import storable
-from callgate.recorder.day_files import ROW_GROUP_ROWS
-from callgate.recorder.frames import EVENTS, GAPS, OPENED, SESSIONS, frame
+from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, frame
 from callgate.recorder.rows import EventRow, GapRow, Group, SessionRow
+from callgate.recorder.store.day_files import ROW_GROUP_ROWS
 
 _encode = msgspec.json.Encoder().encode
 

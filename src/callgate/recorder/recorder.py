@@ -25,12 +25,12 @@ from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper
 from callgate.recorder.intake import Intake
-from callgate.recorder.journal import JournalWriter
-from callgate.recorder.journal_sync import JournalSync
-from callgate.recorder.keeper import Flushed, Keeper
-from callgate.recorder.retention import Retention
+from callgate.recorder.journal.journal import JournalWriter
+from callgate.recorder.journal.sync import JournalSync
 from callgate.recorder.rows import Group
-from callgate.recorder.strangers import Strangers
+from callgate.recorder.store.keeper import Flushed, Keeper
+from callgate.recorder.store.retention import Retention
+from callgate.recorder.store.strangers import Strangers
 from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
 _log = logging.getLogger(__name__)

@@ -14,12 +14,13 @@ from callgate.model.exchange import Exchange
 from callgate.model.offers import KIND_BY_METHOD, Kind, Offer
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
-from callgate.relay import call_tool, find_tools, own_answers
+from callgate.relay import own_answers
 from callgate.relay.choose_route import Routed, by_reference, by_uri, to_offer, unknown_name
-from callgate.relay.find_tools import ToolSearch
 from callgate.relay.listen import listen
 from callgate.relay.path import Path
-from callgate.wire.capabilities import missing_for_tool
+from callgate.relay.search import call_tool, find_tools
+from callgate.relay.search.find_tools import ToolSearch
+from callgate.wire.eras.capabilities import missing_for_tool
 from callgate.wire.params import name_of, peek, text_of
 
 AGGREGATE = "aggregate"  # the record's server_name of a merged list

@@ -14,8 +14,8 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, Route
-from callgate.relay.catalog import Catalog
-from callgate.relay.territory import Territory, scheme_of
+from callgate.relay.lists.catalog import Catalog
+from callgate.relay.lists.territory import Territory, scheme_of
 from callgate.wire.params import peek, text_of, with_member
 
 # Longer ones are held against no template: there may be a thousand.

@@ -18,8 +18,8 @@ from callgate.model.offers import KIND_BY_METHOD, Kind, Offer, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
+from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
-from callgate.relay.tool_choice import chosen_tools
 from callgate.wire.params import name_of, peek, text_of, with_member
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

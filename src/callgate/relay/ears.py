@@ -19,8 +19,8 @@ from callgate.model.reply import Answer, Asking, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
 from callgate.ports.upstream import Asker
+from callgate.wire.eras.subscription import ACKNOWLEDGED, LIST_CHANGED, UPDATED
 from callgate.wire.params import peek, text_of, with_member
-from callgate.wire.subscription import ACKNOWLEDGED, LIST_CHANGED, UPDATED
 
 _NOBODY = Answer(error=b'{"code":-32601,"message":"No client of this connection answers questions"}')
 # A listener that does not read loses the oldest: a list that changed twice is still a list that changed.

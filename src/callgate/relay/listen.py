@@ -19,14 +19,14 @@ from callgate.model.reply import Item, Notice, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay.choose_route import by_uri
 from callgate.relay.path import Path
-from callgate.wire.params import peek, text_of, with_member
-from callgate.wire.subscription import (
+from callgate.wire.eras.subscription import (
     ACKNOWLEDGED,
     UPDATED,
     read_filter,
     watched_uris,
     with_subscription,
 )
+from callgate.wire.params import peek, text_of, with_member
 
 # An owner that does not acknowledge by then is not in our acknowledgment; the client is told what it gets.
 _PATIENCE_S = 5.0

@@ -7,7 +7,7 @@ import msgspec
 import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.offers import Kind
-from callgate.relay.catalog import Catalog
+from callgate.relay.lists.catalog import Catalog
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
 Capabilities = dict[str, Any]

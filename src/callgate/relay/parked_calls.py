@@ -11,7 +11,8 @@ Rules
 5. A state that this process did not seal may be a modern server's own and passes; a legacy server's side
    refuses it.
 
-Wire shapes and seals are `wire.input_required` and `wire.request_state`; the other direction is `rounds`.
+Wire shapes and seals are `wire.eras.input_required` and `wire.eras.request_state`; the other direction is
+`rounds`.
 """
 
 import asyncio
@@ -30,9 +31,10 @@ from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, 
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.overheard import Overheard
 from callgate.relay.read_ahead import ReadAhead
-from callgate.wire.capabilities import lacks
-from callgate.wire.era_faults import question_in, url_elicitations
-from callgate.wire.input_required import (
+from callgate.wire.connection.progress_token import restore_theirs
+from callgate.wire.eras.capabilities import lacks
+from callgate.wire.eras.faults import question_in, url_elicitations
+from callgate.wire.eras.input_required import (
     CALL_ANEW,
     NEEDED_CAPABILITY,
     InputRequest,
@@ -42,8 +44,7 @@ from callgate.wire.input_required import (
     read_retry,
     request_digest,
 )
-from callgate.wire.progress_token import restore_theirs
-from callgate.wire.request_state import StateClaims, StateSeal
+from callgate.wire.eras.request_state import StateClaims, StateSeal
 
 # Of one principal: a person answers one after the other, and each call holds a request open at its server.
 _MAX_PARKED = 1_000

@@ -17,11 +17,11 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.ears import Ears
 from callgate.relay.hops import new_hop, run_hop
 from callgate.relay.judge_call import judge_call
-from callgate.relay.listings import Listings
+from callgate.relay.lists.listings import Listings
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
-from callgate.wire.input_required import ROUND_TRIP_METHODS
+from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
 from callgate.wire.params import peek, text_of
 from callgate.wire.trace_context import with_trace, write_traceparent

@@ -26,19 +26,19 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
-from callgate.relay.find_tools import ToolSearch
-from callgate.relay.list_news import METHOD_OF, ListNews
-from callgate.relay.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
-from callgate.relay.offered import Offered
+from callgate.relay.lists.list_news import METHOD_OF, ListNews
+from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
+from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.relay.lists.tools_across import tools_across
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
+from callgate.relay.search.find_tools import ToolSearch
+from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.state_history import StateHistory
-from callgate.relay.tool_choice import ToolChoice
-from callgate.relay.tools_across import tools_across
-from callgate.wire.era_faults import fault_in
-from callgate.wire.result_shape import to_modern, without_other_era
+from callgate.wire.eras.faults import fault_in
+from callgate.wire.eras.result_shape import to_modern, without_other_era
 from callgate.wire.revisions import era_of
 
 _log = logging.getLogger(__name__)

@@ -20,16 +20,16 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_UNANSWERED, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.reply import Answer, Asking, Item, Reply, Withdrawn
-from callgate.wire.capabilities import lacks, missing_capability
-from callgate.wire.era_faults import answer_in, question_in
-from callgate.wire.fault_of import read_fault
-from callgate.wire.input_required import (
+from callgate.wire.eras.capabilities import lacks, missing_capability
+from callgate.wire.eras.faults import answer_in, question_in
+from callgate.wire.eras.input_required import (
     NEEDED_CAPABILITY,
     InputRequired,
     read_input_required,
     retry_params,
     says_input_required,
 )
+from callgate.wire.fault_of import read_fault
 
 # A server that still is not content after this many questions is asking in circles.
 _MAX_ROUNDS = 32

@@ -6,7 +6,7 @@ from callgate.model.error_codes import BUG_INTERNAL
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.model.exchange import Arrival, EndedBy, Outcome, Settlement
 from callgate.model.reply import Reply
-from callgate.wire.era_faults import fault_in
+from callgate.wire.eras.faults import fault_in
 from callgate.wire.fault_of import BUG_FAULT, fault_of
 from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
 from callgate.wire.revisions import META_CODE

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from callgate.sql.dialect import Dialect
-from callgate.sql.tokens import Kind, Token, significant
+from callgate.sql.guard.dialect import Dialect
+from callgate.sql.guard.tokens import Kind, Token, significant
 
 _NAMED = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
 _BORDERS = ("", *" \t\n\r(),;")

@@ -2,4 +2,9 @@
 
 Owns processes, sockets towards upstreams, and the supervisor that brings a crashed one back. Must not know
 clients or recording: relay asks through `ports.Upstream`, `wire.Connection` tracks the requests.
+
+    mcp_upstream    one server as relay sees it: which of its lines serves whom
+    link            the life of one connection, and what goes over it
+    transport       the border between a connection's rules and what moves its bytes
+    child, http     the transports: a stdio process; Streamable HTTP and legacy HTTP+SSE
 """

@@ -29,21 +29,21 @@ from callgate.model.reply import Answer, Asking, Item, Notice, Unasked, Unpassed
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
-from callgate.upstreams.call_limits import DEFAULT_LIMITS, CallLimits
-from callgate.upstreams.call_on_line import LIST_METHODS, CallOnLine, note_version
-from callgate.upstreams.child_slots import Expendable
-from callgate.upstreams.handshake import Introduction
-from callgate.upstreams.line import Line
-from callgate.upstreams.link import LinkPlan
-from callgate.upstreams.listing_lines import ListingLines
-from callgate.upstreams.log_levels import MESSAGE, LogLevels
-from callgate.upstreams.own_lines import OwnLines, OwnPatience
+from callgate.upstreams.child.slots import Expendable
+from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
+from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, note_version
+from callgate.upstreams.link.handshake import Introduction
+from callgate.upstreams.link.line import Line
+from callgate.upstreams.link.link import LinkPlan
+from callgate.upstreams.link.listing_lines import ListingLines
+from callgate.upstreams.link.log_levels import MESSAGE, LogLevels
+from callgate.upstreams.link.own_lines import OwnLines, OwnPatience
 from callgate.upstreams.transport import ClosableOpener, Opener
-from callgate.wire.capabilities import answers_questions, view_declared
-from callgate.wire.era_params import our_envelope
-from callgate.wire.input_required import ROUND_TRIP_METHODS
-from callgate.wire.request_table import START_TIMEOUT_S
-from callgate.wire.subscription import LIST_CHANGED, read_filter, watched_uris
+from callgate.wire.connection.request_table import START_TIMEOUT_S
+from callgate.wire.eras.capabilities import answers_questions, view_declared
+from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
+from callgate.wire.eras.params import our_envelope
+from callgate.wire.eras.subscription import LIST_CHANGED, read_filter, watched_uris
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -130,7 +130,7 @@ class McpUpstream:
         return line
 
     def expendable(self) -> list[Expendable]:
-        """Processes that could be done without at the moment: see `child_slots`."""
+        """Processes that could be done without at the moment: see `child.slots`."""
         return self._own.expendable() + self._listing.expendable()
 
     def bridges(self, era: Era) -> bool:

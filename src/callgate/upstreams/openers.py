@@ -3,18 +3,23 @@
 from pathlib import Path
 
 from callgate.model.envelope import Era
-from callgate.upstreams.child import ChildTransport
-from callgate.upstreams.child_command import ChildCommand
-from callgate.upstreams.child_slots import ChildSlots
-from callgate.upstreams.handshake import PROBE_TIMEOUT_S, discover_params, is_modern_evidence, read_discover
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.legacy_sse import LegacySseTransport
-from callgate.upstreams.spare_child import SpareChild
-from callgate.upstreams.streamable_http import StreamableHttpTransport
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.slots import ChildSlots
+from callgate.upstreams.child.spare import SpareChild
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.streamable_http import StreamableHttpTransport
+from callgate.upstreams.link.handshake import (
+    PROBE_TIMEOUT_S,
+    discover_params,
+    is_modern_evidence,
+    read_discover,
+)
 from callgate.upstreams.transport import Opened, Opener, Receiver
 from callgate.upstreams.unix_socket import UnixSocketTransport
-from callgate.upstreams.warden import Warden
 from callgate.wire.json_rpc import Response, decode, encode_request
 from callgate.wire.revisions import MODERN_REVISIONS
 

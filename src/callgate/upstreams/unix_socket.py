@@ -8,7 +8,7 @@ from callgate.model.error_codes import UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Outgoing, Receiver
-from callgate.wire.lines import LineSplitter, flat
+from callgate.wire.framing.lines import LineSplitter, flat
 
 
 class UnixSocketTransport(OneStream, asyncio.Protocol):

@@ -17,7 +17,7 @@ from callgate.model.error_codes import (
     CALLER_WRONG_CONTENT_TYPE,
 )
 from callgate.model.errors import CallerError
-from callgate.wire.envelopes import is_modern
+from callgate.wire.eras.envelopes import is_modern
 from callgate.wire.params import Meta, Peek, text_of
 from callgate.wire.revisions import LEGACY_REVISIONS
 

@@ -1,4 +1,4 @@
-"""What a server answers: `upstreams.http_connection`, on a transport that goes nowhere."""
+"""What a server answers: `upstreams.http.connection`, on a transport that goes nowhere."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http_connection import HttpConnection
-from callgate.upstreams.http_exchange import HttpExchange, RawHeaders
+from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 from fuzz.targets.http_words import WORDS, body, head
 
 _FIRST = (

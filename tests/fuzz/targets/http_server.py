@@ -1,12 +1,12 @@
-"""What a client sends: `edge.request_reader`."""
+"""What a client sends: `edge.http.request_reader`."""
 
 from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from callgate.edge.byte_budget import ByteBudget
-from callgate.edge.http_message import HttpRequest
-from callgate.edge.request_reader import RequestReader
+from callgate.edge.http.byte_budget import ByteBudget
+from callgate.edge.http.message import HttpRequest
+from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
 from fuzz.targets.http_words import WORDS, body, head, mostly_honest
 

@@ -1,4 +1,4 @@
-"""What lies in the journal's folder: `recorder.journal` and `recorder.frames`."""
+"""What lies in the journal's folder: `recorder.journal.journal` and `recorder.journal.frames`."""
 
 import os
 import struct
@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from callgate.recorder.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, frame, joined
-from callgate.recorder.journal import read_frames
+from callgate.recorder.journal.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, frame, joined
+from callgate.recorder.journal.journal import read_frames
 
 _MAGIC = b"callgate-journal-3\n"
 _KINDS = (EVENTS, OPENED, SESSIONS, GAPS, b"x", b"\0")

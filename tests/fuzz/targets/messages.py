@@ -6,11 +6,11 @@ from random import Random
 from typing import Any
 
 from callgate.model.errors import CallerError
-from callgate.wire.connection import Connection
-from callgate.wire.conversation import Asked, Conversation, Refuse
+from callgate.wire.connection.connection import Connection
+from callgate.wire.connection.conversation import Asked, Conversation, Refuse
+from callgate.wire.framing.lines import LineSplitter
+from callgate.wire.framing.sse import SseDecoder
 from callgate.wire.json_rpc import decode, decode_batch
-from callgate.wire.lines import LineSplitter
-from callgate.wire.sse import SseDecoder
 
 _MAX_FRAME_BYTES = 2_000
 _KEYS = (

@@ -11,7 +11,7 @@ import time
 from sql.fuzz.campaign import Campaign, to_stderr
 from sql.fuzz.engines.open_engine import ENGINES, open_engine
 
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 
 
 def main() -> int:

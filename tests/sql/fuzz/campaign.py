@@ -18,7 +18,7 @@ from sql.fuzz.mutate import Mutator
 
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
-from callgate.sql.policy import Policy
+from callgate.sql.guard.policy import Policy
 
 _BATCH = 200
 _QUICK_S = 0.05  # slow statements have slow offspring

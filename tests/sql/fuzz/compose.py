@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from callgate.sql.dialect import Dialect
+from callgate.sql.guard.dialect import Dialect
 
 _VALUES = (
     *(

@@ -13,13 +13,13 @@ import pytest
 import uvloop
 from databases.database import Database
 
-from callgate.sql.dialects import find_dialect
-from callgate.sql.driver import Cell, StatementResult
+from callgate.sql.drivers.driver import Cell, StatementResult
+from callgate.sql.drivers.network.driver import NetworkDriver
+from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.mysql.driver.driver import mysql_driver
+from callgate.sql.engines.postgres.driver.driver import postgres_driver
 from callgate.sql.guard.judgement import Bound, Statement
-from callgate.sql.mysql.driver import mysql_driver
-from callgate.sql.network.driver import NetworkDriver
-from callgate.sql.policy import Limits, Policy
-from callgate.sql.postgres.driver import postgres_driver
+from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.settings import Mode, ServerAddress, Tls, TlsMode
 
 # Sockets and TLS are the event loop's work: what touches them is tested under both.

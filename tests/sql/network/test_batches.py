@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.sql.mysql.columns import RowColumn
-from callgate.sql.mysql.packets import ColumnDefinition
-from callgate.sql.mysql.result import _TextReader
-from callgate.sql.network.keeper import RowKeeper
-from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
-from callgate.sql.policy import Limits
+from callgate.sql.drivers.network.keeper import RowKeeper
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.engines.mysql.driver.columns import RowColumn
+from callgate.sql.engines.mysql.driver.packets import ColumnDefinition
+from callgate.sql.engines.mysql.driver.result import _TextReader
+from callgate.sql.guard.policy import Limits
 
 LONG, VAR_STRING, UTF8MB4, BINARY = 3, 253, 45, 63
 

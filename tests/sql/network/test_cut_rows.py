@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.sql.network import cut_rows
-from callgate.sql.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.network import cut_rows
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 
 SOURCE = Path(cut_rows.__file__).with_name("cut_rows.py")
 

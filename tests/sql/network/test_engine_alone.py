@@ -15,10 +15,10 @@ from sql.postgres_client import ask_each
 from sql.postgres_shop import EXTENSIONS, SHOP
 
 from callgate.model.errors import CallgateError
-from callgate.sql.dialect import Dialect
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
+from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.mysql.dialect import MYSQL
-from callgate.sql.postgres.dialect import POSTGRES
 
 MYSQL_SETUP = """
 DROP DATABASE IF EXISTS alone; DROP USER IF EXISTS alone_old; CREATE DATABASE alone;

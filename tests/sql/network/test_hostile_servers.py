@@ -13,7 +13,7 @@ from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
-from callgate.sql.mysql.geometry import to_wkt
+from callgate.sql.engines.mysql.driver.geometry import to_wkt
 
 
 class Liar(Proxy):

@@ -9,8 +9,8 @@ from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
-from callgate.sql.mysql.failures import explain_login
-from callgate.sql.network.server import ServerFault
+from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.engines.mysql.failures import explain_login
 from callgate.sql.settings import ServerAddress
 
 HERE = "127.0.0.1"

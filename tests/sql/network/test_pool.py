@@ -65,7 +65,7 @@ async def test_a_connection_that_the_server_ended_is_replaced(either):
 
 
 async def test_a_connection_that_lay_idle_is_asked_for_a_sign_of_life(either, monkeypatch):
-    monkeypatch.setattr("callgate.sql.network.pool._TRUSTED_IDLE_S", 0.0)
+    monkeypatch.setattr("callgate.sql.drivers.network.pool._TRUSTED_IDLE_S", 0.0)
     async with either(pool_size=1) as source:
         whose = "SELECT connection_id()" if source.is_mysql else "SELECT pg_backend_pid()"
         first = await source.cell(whose)
@@ -76,7 +76,7 @@ async def test_a_connection_that_lay_idle_is_asked_for_a_sign_of_life(either, mo
 
 
 async def test_idle_connections_are_closed_after_a_while(either, monkeypatch):
-    monkeypatch.setattr("callgate.sql.network.pool._IDLE_LIMIT_S", 0.05)
+    monkeypatch.setattr("callgate.sql.drivers.network.pool._IDLE_LIMIT_S", 0.05)
     async with either(pool_size=4) as source:
         await asyncio.gather(*(source.cell("SELECT 7") for _ in range(8)))
         while open_connections(source):

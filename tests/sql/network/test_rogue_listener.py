@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 from sql.network.certificates import Certificates, make_certificates
-from sql.network.test_mysql_login import CAPABILITIES, OK, SEED, greeting
+from sql.network.mysql.test_mysql_login import CAPABILITIES, OK, SEED, greeting
 
 from callgate.model.errors import SourceError
-from callgate.sql.dialects import find_dialect
-from callgate.sql.mysql.driver import mysql_driver
-from callgate.sql.mysql.packets import SSL, framed
-from callgate.sql.network.tls import context_of
-from callgate.sql.policy import Policy
-from callgate.sql.postgres.driver import postgres_driver
+from callgate.sql.drivers.network.tls import context_of
+from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.mysql.driver.driver import mysql_driver
+from callgate.sql.engines.mysql.driver.packets import SSL, framed
+from callgate.sql.engines.postgres.driver.driver import postgres_driver
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 PASSWORD = "correct horse battery"

@@ -234,7 +234,9 @@ async def test_a_unix_socket_works_like_a_port(either, mariadb, postgres):
 
 async def test_a_server_that_takes_one_command_at_a_time_gets_one_at_a_time(maria, monkeypatch):
     """Amazon's Aurora; here MariaDB is taken for one, and what is sent is looked at."""
-    monkeypatch.setattr("callgate.sql.mysql.connection.AURORA_SQL", "SELECT 'aurora_version', '3'")
+    monkeypatch.setattr(
+        "callgate.sql.engines.mysql.driver.connection.AURORA_SQL", "SELECT 'aurora_version', '3'"
+    )
     async with maria(pool_size=1) as source:
         table = source.table("one_by_one")
         sent: list[bytes] = []

@@ -3,7 +3,7 @@
 import asyncio
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http_exchange import HttpExchange, RawHeaders
+from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 
 def request(method: str = "POST", body: bytes = b"", target: str = "/mcp") -> bytes:

@@ -14,9 +14,9 @@ from upstreams.http_servers.scripted_http import (
 )
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http_address import parse_address
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_pool import HttpPool, PoolLimits
+from callgate.upstreams.http.address import parse_address
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import HttpPool, PoolLimits
 
 
 async def echo(seen: Seen, wire: Wire) -> None:

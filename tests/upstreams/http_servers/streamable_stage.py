@@ -16,10 +16,10 @@ from upstreams.http_servers.scripted_http import (
 )
 
 from callgate.model.envelope import Era
-from callgate.upstreams.http_client import HttpClient
-from callgate.upstreams.http_pool import PoolLimits
-from callgate.upstreams.http_settings import HttpSettings
-from callgate.upstreams.streamable_http import StreamableHttpTransport
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import PoolLimits
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 
 SECRETS = (("Authorization", "Bearer hidden-token"), ("X-Team", "blue"))

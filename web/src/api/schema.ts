@@ -859,6 +859,7 @@ export interface components {
         /** ServerShape */
         ServerShape: {
             name: string;
+            title: string;
             /** @enum {unknown} */
             kind: "mcp" | "sql";
             /** @enum {unknown} */

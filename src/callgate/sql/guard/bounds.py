@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from callgate.sql.dialect import Tokens
+from callgate.sql.guard.dialect import Tokens
+from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import skip_group
-from callgate.sql.tokens import Kind
 
 _NUMBER = re.compile(r"\d+(\.\d*)?(e\d{1,3})?|\.\d+", re.IGNORECASE)
 _LARGEST = 2**63

@@ -7,13 +7,13 @@ something else. Table-valued functions need no parentheses, so hidden tables are
 import unicodedata
 
 from callgate.model.verdict import Deny
-from callgate.sql.dialect import Tokens
 from callgate.sql.guard import refusals
+from callgate.sql.guard.dialect import Tokens
 from callgate.sql.guard.needles import check_needles
+from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.sizes import check_sizes
+from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import skip_group
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import Kind
 
 _NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
 # A name behind these is a table that gets a column list, not a function. Per verb, and ON for an index alone:

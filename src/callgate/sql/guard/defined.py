@@ -3,9 +3,9 @@
 The dialect judges the definition itself; the query in `CREATE VIEW v AS SELECT …` is judged like any other.
 """
 
-from callgate.sql.dialect import Tokens
+from callgate.sql.guard.dialect import Tokens
+from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import skip_group
-from callgate.sql.tokens import Kind
 
 _NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
 _BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM"})

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from callgate.model.verdict import Allow, Deny
-from callgate.sql.dialect import Step
 from callgate.sql.guard import refusals
+from callgate.sql.guard.dialect import Step
 from callgate.sql.guard.judge_statement import judge_statement
 from callgate.sql.guard.judgement import Judgement, Statement
-from callgate.sql.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
-from callgate.sql.tokens import Kind, Token, significant
+from callgate.sql.guard.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
+from callgate.sql.guard.tokens import Kind, Token, significant
 
 
 @dataclass(slots=True)

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from callgate.model.verdict import Deny
-from callgate.sql.dialect import Fault, Tokens, VerbClass
 from callgate.sql.guard import refusals
 from callgate.sql.guard.calls import check_calls, hidden_in
 from callgate.sql.guard.defined import defined_table, inner_query
+from callgate.sql.guard.dialect import Fault, Tokens, VerbClass
 from callgate.sql.guard.judgement import Statement
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import Token
 from callgate.sql.guard.verbs import class_of, find_verb
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import Token
 
 Verdict = tuple[Statement, Deny | None]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from callgate.model.verdict import Allow, Deny, Verdict
-from callgate.sql.policy import Limits
+from callgate.sql.guard.policy import Limits
 
 Bound = int | float | str | bool | None  # a value that the driver binds, never part of the text
 

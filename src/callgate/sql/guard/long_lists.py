@@ -4,9 +4,9 @@
 and the parser takes 20 µs for each. Which values they are changes no verdict: one of them stands for all.
 """
 
-from callgate.sql.dialect import Tokens
+from callgate.sql.guard.dialect import Tokens
+from callgate.sql.guard.tokens import Kind, Token
 from callgate.sql.guard.verbs import skip_group
-from callgate.sql.tokens import Kind, Token
 
 _VALUES = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
 _WORDS = frozenset({"NULL", "DEFAULT", "TRUE", "FALSE"})

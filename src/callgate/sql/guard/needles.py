@@ -1,14 +1,14 @@
 """What a text is searched for, or stripped of, must be short and written out.
 
 `instr(x, y)`, `trim(x, y)` and `unhex(x, y)` take as long as x times y, look at no interrupt, and hand back
-too little for a limit to bite (`sqlite.session_limits`): 20,000 characters to be stripped hold a worker for
-15 seconds, and such calls can be strung together. A text out of the query itself is short. Pure.
+too little for a limit to bite (`engines.sqlite.session_limits`): 20,000 characters to be stripped hold a
+worker for 15 seconds, and such calls can be strung together. A text out of the query itself is short. Pure.
 """
 
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import Kind, Token
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import Kind, Token
 
 # Longer than any word or set of characters that people look for; 3 ms a call on the longest value.
 MAX_NEEDLE_CHARS = 200

@@ -20,11 +20,11 @@ import sqlglot.dialects.dialect
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from callgate.sql.dialect import Dialect, Fault, Tokens, VerbClass
 from callgate.sql.guard.cte_names import names_cte
+from callgate.sql.guard.dialect import Dialect, Fault, Tokens, VerbClass
 from callgate.sql.guard.long_lists import without_long_lists
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import Token
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import Token
 
 # Its warnings quote the caller's text; what it cannot read is refused with a reason of ours.
 logging.getLogger("sqlglot").disabled = True

@@ -2,9 +2,9 @@
 
 from callgate.model import error_codes as codes
 from callgate.model.verdict import Deny
-from callgate.sql.dialect import Fault
-from callgate.sql.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
-from callgate.sql.tokens import Token, line_and_column
+from callgate.sql.guard.dialect import Fault
+from callgate.sql.guard.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
+from callgate.sql.guard.tokens import Token, line_and_column
 
 _DANGEROUS = frozenset({"DROP", "TRUNCATE"})
 

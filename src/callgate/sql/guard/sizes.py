@@ -7,13 +7,13 @@ query can still double a text as often as it likes: that is left to the engine's
 """
 
 from callgate.model.verdict import Deny
-from callgate.sql.dialect import FormatStyle, Sized, Tokens
 from callgate.sql.guard import refusals
 from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
+from callgate.sql.guard.dialect import FormatStyle, Sized, Tokens
 from callgate.sql.guard.format_widths import Widths, brace_widths, printf_widths
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import skip_group
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import Kind
 
 # A cell shows 8,192 bytes of a value, and nobody reads a line of 10,000 characters.
 MAX_COUNT = 10_000

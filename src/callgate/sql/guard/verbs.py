@@ -3,8 +3,8 @@
 The parser is not asked: it takes `reindex` for a column and `REPLACE INTO` for an unknown command. Pure.
 """
 
-from callgate.sql.dialect import Grammar, Tokens, VerbClass
-from callgate.sql.tokens import Kind, Token
+from callgate.sql.guard.dialect import Grammar, Tokens, VerbClass
+from callgate.sql.guard.tokens import Kind, Token
 
 _NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
 

@@ -11,11 +11,11 @@ from importlib.metadata import version
 from callgate.model import error_codes as codes
 from callgate.model.errors import SetupError, SourceError
 from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.sql.driver import StatementResult
-from callgate.sql.duckdb.driver import DuckdbDriver
+from callgate.sql.drivers.driver import StatementResult
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.policy import Policy
-from callgate.sql.posture import Posture
+from callgate.sql.guard.policy import Policy
 from callgate.sql.record.turns import Turns
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.model.verdict import Deny
-from callgate.sql.dialect import VerbClass
-from callgate.sql.duckdb import functions
-from callgate.sql.duckdb.dialect import DUCKDB
+from callgate.sql.engines.duckdb.dialect import functions
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.guard.dialect import VerbClass
 from callgate.sql.guard.judgement import Judgement, Statement
-from callgate.sql.policy import Policy
-from callgate.sql.tokens import word_set
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import word_set
 
 TABLES = frozenset({"rpc_events", "sessions", "rpc_event_upstreams", "gaps"})
 POLICY = Policy(

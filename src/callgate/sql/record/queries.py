@@ -13,11 +13,14 @@ from pathlib import Path
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_MANY_READS, SETUP_STATE_FOLDER
 from callgate.model.errors import CallerError, CallgateError, SetupError
 from callgate.ports.record_queries import Query, RecordFiles, RecordSnapshots, Table
-from callgate.sql.duckdb.check_file import MEMORY_PATH
-from callgate.sql.duckdb.driver import DATA_BYTES
-from callgate.sql.duckdb.engine_process import EngineGone, EngineProcess, EngineRetired
-from callgate.sql.duckdb.failures import FATAL, is_out_of_memory
-from callgate.sql.duckdb.frames import (
+from callgate.sql.drivers.workers.job import Job, Stopped, StopReason
+from callgate.sql.drivers.workers.pool import Pool
+from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
+from callgate.sql.engines.duckdb.driver.driver import DATA_BYTES
+from callgate.sql.engines.duckdb.driver.engine_process import EngineGone, EngineProcess, EngineRetired
+from callgate.sql.engines.duckdb.driver.lane import Lane
+from callgate.sql.engines.duckdb.failures import FATAL, is_out_of_memory
+from callgate.sql.engines.duckdb.frames import (
     OPENING,
     STOPPED,
     Attached,
@@ -27,12 +30,9 @@ from callgate.sql.duckdb.frames import (
     Setup,
     StatementOrder,
 )
-from callgate.sql.duckdb.lane import Lane
-from callgate.sql.judge_thread import JudgeThread
 from callgate.sql.record.judge_query import POLICY, allowed_statement
 from callgate.sql.record.turns import Turns
-from callgate.sql.workers.job import Job, Stopped, StopReason
-from callgate.sql.workers.pool import Pool
+from callgate.sql.server.judge_thread import JudgeThread
 
 # Each may take 2 GiB and a core. An operator at the page, a second one, and a script wait little.
 _AT_ONCE = 2

@@ -15,11 +15,11 @@ from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker
-from callgate.sql.duckdb.dialect import DUCKDB
-from callgate.sql.policy import policy_of
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.guard.policy import policy_of
 from callgate.sql.record.driver import ExcerptDriver
 from callgate.sql.record.turns import Turns
-from callgate.sql.server import SqlServer
+from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import SourceSettings
 
 NAME = "record"

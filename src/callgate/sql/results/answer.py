@@ -9,8 +9,8 @@ from copy import copy
 import msgspec
 
 from callgate.model.error_codes import ErrorCode
-from callgate.sql.driver import Column, StatementResult
-from callgate.sql.policy import Policy
+from callgate.sql.drivers.driver import Column, StatementResult
+from callgate.sql.guard.policy import Policy
 from callgate.sql.results.fit import fit_rows, truncation_message
 from callgate.sql.results.tables import header_lines, row_lines
 

@@ -6,7 +6,7 @@ becomes 0x…; text that is not UTF-8 shows its odd bytes as \\xNN. What is too 
 
 import math
 
-from callgate.sql.driver import Cell
+from callgate.sql.drivers.driver import Cell
 
 # What a driver may hand over. A bytearray is text still undecoded, bytes are a blob.
 RawCell = int | float | str | bytes | bytearray | None

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from callgate.sql.driver import StatementResult
-from callgate.sql.policy import Limits
+from callgate.sql.drivers.driver import StatementResult
+from callgate.sql.guard.policy import Limits
 
 # Kept free for counts and messages, so that the whole text stays within the limit.
 _RESERVE_CHARS = 600

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from callgate.sql.driver import Cell, Column
+from callgate.sql.drivers.driver import Cell, Column
 
 _ESCAPED = "\\|\n\r\t"
 _ESCAPES = str.maketrans(dict(zip(_ESCAPED, ("\\\\", "\\|", "\\n", "\\r", "\\t"), strict=True)))

@@ -12,9 +12,9 @@ import duckdb
 from sql.corpus_files import FOLDER
 from sql.fuzz.engines.engine import State, leak
 
-from callgate.sql.duckdb.dialect import DUCKDB
-from callgate.sql.duckdb.file_names import is_file_name
-from callgate.sql.duckdb.functions import ALLOWED, TABLES
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.duckdb.dialect.file_names import is_file_name
+from callgate.sql.engines.duckdb.dialect.functions import ALLOWED, TABLES
 
 _SCHEMA = (FOLDER / "duckdb_schema.sql").read_text()
 _STATEMENT_S = 0.5  # a statement of a corpus takes milliseconds; a mutation of it may never end

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from callgate.sql.dialect import Dialect
+from callgate.sql.guard.dialect import Dialect
 
 # Everything that a statement could change, by name, each in a form that can be compared and shown.
 State = dict[str, object]

@@ -7,7 +7,7 @@ from databases.database import Database
 from sql.fuzz.engines.engine import State, leak
 from sql.mysql_lab import MySqlLab, Session
 
-from callgate.sql.mysql.dialect import MYSQL
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 
 _SECRETS = ("TOP-SECRET-IN-A-FILE", "root:x:0")
 _TABLES = ("customers", "products", "orders", "order_items", "events", "articles", "categories", "big_orders")

@@ -8,7 +8,7 @@ from databases.database import Database
 from sql.fuzz.engines.engine import State, leak
 from sql.postgres_shop import EXTENSIONS, SHOP
 
-from callgate.sql.postgres.dialect import POSTGRES
+from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 
 _NAME = "fuzz_shop"
 _SECRETS = ("root:x:0", "postmaster.pid")  # of /etc/passwd, and of a listing of the data folder

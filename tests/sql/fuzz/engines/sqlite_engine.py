@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sql.fuzz.engines.engine import State
 
-from callgate.sql.demo import make_demo_shop
-from callgate.sql.sqlite.dialect import SQLITE
+from callgate.sql.demo.demo import make_demo_shop
+from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
 
 _STATEMENT_S = 0.5
 _SESSION_PRAGMAS = (

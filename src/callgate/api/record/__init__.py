@@ -1,0 +1,1 @@
+"""The operations over the record: lists, single rows, sums, SQL, export."""

@@ -1,0 +1,1 @@
+"""What our own commands ask a gateway, the one that runs or one made in this process."""

@@ -1,0 +1,163 @@
+"""`callgate doctor`: ask every source and every server how it is, once, and say what to do about it.
+
+Opens nothing but them: no listener, no record. Counterpart: `cli.doctor_command` shows it.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+
+import callgate
+from callgate.app.build import Outward, open_mcp_server, redact_all, tool_choices
+from callgate.app.sources import open_sources
+from callgate.config.specs.config import Config, SourceSpec
+from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError, SourceError
+from callgate.model.exchange import Hop
+from callgate.model.health import State
+from callgate.model.identity import LOCAL
+from callgate.model.offers import Kind
+from callgate.model.reply import Reply
+from callgate.model.session import Session
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.lists.listing_notes import listing_notes
+from callgate.relay.lists.public_names import short_servers
+from callgate.relay.lists.read_listing import Reading, read_page, read_part
+from callgate.relay.lists.territory import Territory
+from callgate.sql.server.server import SqlServer
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.client import HttpClient
+from callgate.wire.revisions import MODERN_REVISIONS
+
+# A database or server that takes longer to say hello is not one that an agent can use.
+_PATIENCE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    severity: str  # "note" | "warning" | "problem"
+    text: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One source or server."""
+
+    name: str
+    kind: str  # "sql" | "mcp"
+    address: str  # without a password
+    reachable: bool
+    title: str = ""  # what people call it, where that is not its name
+    version: str = ""
+    account: str = ""
+    role: str = ""
+    mode: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+async def examine(config: Config) -> list[Diagnosis]:
+    """All at once, each with its own time limit, in the operator's order."""
+    sources = zip(config.sources, open_sources(config), strict=True)
+    asked = [_examine_source(spec, upstream) for spec, upstream in sources]
+    async with _servers(config) as servers:
+        readings = _readings(config, [server.name for server in servers])
+        asked += [_examine_server(upstream, readings[upstream.name]) for upstream in servers]
+        return list(await asyncio.gather(*asked))
+
+
+@asynccontextmanager
+async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
+    enabled = {name: spec for name, spec in config.mcp_servers.items() if not spec.disabled}
+    if not enabled:
+        yield []
+        return
+    outward = Outward(Warden(), HttpClient(), redact_all(config))
+    servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
+    try:
+        yield servers
+    finally:
+        await asyncio.gather(*(server.close() for server in servers))
+        await outward.close()
+
+
+async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
+    blank = Diagnosis(spec.id, "sql", str(spec.dsn), reachable=False, mode=spec.mode)
+    if not isinstance(upstream, SqlServer):
+        await upstream.close()
+        return replace(blank, findings=(Finding("problem", upstream.health().detail),))
+    try:
+        posture = await asyncio.wait_for(upstream.posture(), _PATIENCE_S)
+    except SourceError as error:
+        trouble = upstream.trouble() or f"{error.message} {error.operator_hint}".strip()
+        return replace(blank, findings=(Finding("problem", trouble),))
+    except CallgateError as error:
+        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+    except TimeoutError:
+        return replace(blank, findings=(_too_slow(),))
+    finally:
+        await upstream.close()
+    findings = tuple(
+        Finding(finding.severity.value, finding.text, finding.advice) for finding in posture.findings
+    )
+    return replace(
+        blank,
+        reachable=True,
+        version=posture.version,
+        account=posture.account,
+        role=posture.role,
+        settings=posture.settings,
+        findings=findings,
+    )
+
+
+def _readings(config: Config, servers: list[str]) -> dict[str, Reading]:
+    """How each server's tools are read, as the gateway would."""
+    names = [*(source.id for source in config.sources), *servers]
+    territory, short, choices = Territory(names), short_servers(names), tool_choices(config)
+    most = config.server.max_offers
+    return {
+        name: Reading(Kind.TOOL, name, territory, most, short=short[name], choice=choices.get(name))
+        for name in servers
+    }
+
+
+async def _examine_server(upstream: Upstream, reading: Reading) -> Diagnosis:
+    blank = Diagnosis(upstream.name, "mcp", "", reachable=False, title=upstream.health().title or "")
+    hop = Hop(upstream.name, "tools/list", b"", started_mono=time.monotonic())
+    try:
+        findings = await asyncio.wait_for(_list_tools(upstream, hop, reading), _PATIENCE_S)
+    except CallgateError as error:
+        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+    except TimeoutError:
+        health = upstream.health()
+        if health.state is not State.STARTING:
+            return replace(blank, findings=(_too_slow(),))
+        text = f"It is not up after {_PATIENCE_S:g} s: {health.detail}."
+        advice = "The gateway waits for it; a download is there the next time."
+        return replace(blank, findings=(Finding("warning", text, advice),))
+    version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
+    return replace(blank, reachable=True, version=version, findings=tuple(findings))
+
+
+async def _list_tools(upstream: Upstream, hop: Hop, reading: Reading) -> list[Finding]:
+    """What the server says against it, or what becomes of its first page of tools."""
+    now_s = time.time()
+    envelope = Envelope(Era.MODERN, MODERN_REVISIONS[-1], "callgate-doctor", callgate.__version__)
+    session = Session("doctor", LOCAL, "stdio", envelope, now_s, now_s)
+    async with aclosing(upstream.ask(hop, Asker(envelope, session, b"1"))) as items:
+        async for item in items:
+            if isinstance(item, Reply) and item.fault is not None:
+                text = f"It answers tools/list with an error: {item.fault.message[:500]}"
+                return [Finding("warning", text)]
+            if isinstance(item, Reply) and item.result is not None:
+                part = await read_part(reading, [read_page(Kind.TOOL, upstream.name, item.result)])
+                return [Finding("note", note) for note in listing_notes(part, "tools")]
+    return []
+
+
+def _too_slow() -> Finding:
+    return Finding("problem", f"It did not answer within {_PATIENCE_S:g} s.", "See whether it is overloaded.")

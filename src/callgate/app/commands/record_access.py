@@ -1,0 +1,104 @@
+"""Who answers our own commands about the record: the gateway that runs here, else the files themselves."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from callgate.api.http_api import ApiParts, HttpApi
+from callgate.app.build import build_gateway, make_record
+from callgate.app.commands.api_client import ApiClient, AppLine, HttpLine
+from callgate.app.running import find_running
+from callgate.config.load import Loaded
+from callgate.config.paths import state_folder
+from callgate.config.specs.config import Config
+from callgate.model.error_codes import SETUP_NOT_RUNNING
+from callgate.model.errors import SetupError
+from callgate.model.health import Health
+from callgate.model.offers import Offer
+from callgate.ports.caller import CalledTool, ToolCall
+from callgate.upstreams.http.client import HttpClient
+
+
+@asynccontextmanager
+async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
+    """To read: without a gateway the record's own files are opened, and nothing else."""
+    async with _running_api(loaded.config) as running:
+        if running is not None:
+            yield running
+            return
+    record = make_record(loaded.config, keeps_store=True) if loaded.config.record.enabled else None
+    nobody = _Nobody()
+    parts = ApiParts(nobody, nobody)
+    if record is not None:
+        parts = replace(parts, record=record.reader, queries=record.queries)
+    try:
+        yield ApiClient(AppLine(HttpApi(parts).app()))
+    finally:
+        if record is not None:
+            await record.close()
+
+
+@asynccontextmanager
+async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
+    """To call: without a gateway one is made for the occasion."""
+    async with _running_api(loaded.config) as running:
+        if running is not None:
+            yield running
+            return
+    gateway = await build_gateway(loaded.config, keeps_store=True)
+    try:
+        yield ApiClient(AppLine(gateway.api.app()))
+    finally:
+        await gateway.close()
+
+
+@asynccontextmanager
+async def live_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
+    """To watch: only who runs has anything to tell. Raises SetupError."""
+    async with _running_api(loaded.config) as running:
+        if running is None:
+            raise not_running()
+        yield running
+
+
+def not_running() -> SetupError:
+    return SetupError(
+        SETUP_NOT_RUNNING, "No gateway is running on this state folder", hint="Start one with: callgate"
+    )
+
+
+@asynccontextmanager
+async def _running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
+    """Its configuration may be another than ours: the record is the same."""
+    running = await asyncio.to_thread(find_running, state_folder(config))
+    if running is None:
+        yield None
+        return
+    tokens = config.server.tokens
+    client = HttpClient()
+    try:
+        yield ApiClient(HttpLine(client, running.url, tokens[0].token.get_secret_value() if tokens else None))
+    finally:
+        await client.close()
+
+
+class _Nobody:
+    """No server is behind files, and none can be called."""
+
+    catalog_version = 0
+
+    def health(self) -> list[Health]:
+        return []
+
+    async def tools(self) -> Sequence[Offer]:
+        return ()
+
+    def lacking(self, server: str, tool: str) -> list[str]:
+        return []
+
+    async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
+        return ()
+
+    async def call(self, call: ToolCall) -> CalledTool:
+        raise not_running()

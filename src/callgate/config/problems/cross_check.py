@@ -1,0 +1,162 @@
+"""What no single table can say: names that clash or lead nowhere, an open door without a token.
+
+Works on the draft, not on specs, so that these mistakes are reported beside a table's own. Whatever is
+already broken or of the wrong type is passed over: `interpolate` and `parse` have spoken about it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, cast
+
+from callgate.config.draft import Draft
+from callgate.config.problem import Loc, Problem, key_path, shown
+from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
+from callgate.model.near_miss import did_you_mean
+
+OFFERED_RECORD = "record"  # as `sql.record` names what it offers
+
+
+def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Problem]:
+    """`environment_ids`: sources the environment makes, by the variable that names them."""
+    return [
+        *_check_tokens(draft),
+        *_check_source_ids(draft),
+        *_check_server_names(draft, environment_ids),
+        *_check_tools(draft, environment_ids),
+        *_check_offered_record(draft, environment_ids),
+    ]
+
+
+def _check_tokens(draft: Draft) -> Iterator[Problem]:
+    section = draft.table("server")
+    tokens = section.get("tokens", [])
+    if tokens == [] and not _listens_on_loopback(draft, section):
+        hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
+        yield Problem("server.tokens", "an address beyond this machine needs at least one token", hint)
+    if not isinstance(tokens, list):
+        return
+    seen: dict[str, int] = {}
+    for at, item in enumerate(cast("list[Any]", tokens)):
+        token = cast("dict[str, Any]", item).get("token") if isinstance(item, dict) else item
+        loc: Loc = ("server", "tokens", at)
+        if not isinstance(token, str) or draft.is_broken(loc) or draft.is_broken((*loc, "token")):
+            continue
+        if token in seen:
+            yield Problem(key_path(loc), f"this is the same token as server.tokens[{seen[token]}]")
+        seen.setdefault(token, at)
+
+
+def _listens_on_loopback(draft: Draft, section: Mapping[str, Any]) -> bool:
+    text = section.get("listen", str(ListenAddress()))
+    if not isinstance(text, str) or draft.is_broken(("server", "listen")):
+        return True
+    try:
+        return parse_listen(text).is_loopback
+    except ListenError:
+        return True
+
+
+def _source_ids(draft: Draft) -> Iterator[tuple[Loc, str]]:
+    for at, source in draft.tables("sources"):
+        loc: Loc = ("sources", at, "id")
+        if isinstance(source.get("id"), str) and not draft.is_broken(loc):
+            yield loc, source["id"]
+
+
+def _check_source_ids(draft: Draft) -> Iterator[Problem]:
+    seen: dict[str, Loc] = {}
+    for loc, source_id in _source_ids(draft):
+        if source_id in seen:
+            yield Problem(
+                key_path(loc), f"this is already {key_path(seen[source_id])}", "Ids must be unique."
+            )
+        seen.setdefault(source_id, loc)
+
+
+def _check_server_names(draft: Draft, environment_ids: Mapping[str, str]) -> Iterator[Problem]:
+    taken = {source_id: key_path(loc) for loc, source_id in _source_ids(draft)} | dict(environment_ids)
+    for name in draft.table("mcpServers"):
+        if name in taken:
+            hint = "Rename one: both would be offered under this name."
+            yield Problem(
+                draft.path_of(("mcpServers", name)), f"a source has this name too ({taken[name]})", hint
+            )
+
+
+def _check_tools(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
+    ids = [source_id for _, source_id in _source_ids(draft)]
+    # A source without a readable id may be the one meant.
+    raw_sources = draft.tree.get("sources", [])
+    ids_are_complete = isinstance(raw_sources, list) and len(ids) == len(cast("list[Any]", raw_sources))
+    known = [*ids, *environment_ids]
+    seen: dict[tuple[str, str], int] = {}
+    for at, tool in draft.tables("tools"):
+        name, source = tool.get("name"), tool.get("source")
+        loc: Loc = ("tools", at, "source")
+        if isinstance(source, str) and not draft.is_broken(loc):
+            if source not in known and ids_are_complete:
+                hint = did_you_mean(source, known) or _list_of(known)
+                name_of_it = (
+                    "of that name" if loc in draft.substituted else shown(source, otherwise="of that name")
+                )
+                yield Problem(key_path(loc), f"there is no source {name_of_it}", hint)
+            if isinstance(name, str) and not draft.is_broken(("tools", at, "name")):
+                if (source, name) in seen:
+                    first = seen[source, name]
+                    yield Problem(f"tools[{at}].name", f"tools[{first}] has this name on the same source")
+                seen.setdefault((source, name), at)
+        yield from _check_params(draft, at, tool.get("params"))
+
+
+def _check_params(draft: Draft, at: int, params: object) -> Iterator[Problem]:
+    kinds: dict[str, tuple[type, ...]] = {
+        "string": (str,),
+        "integer": (int,),
+        "number": (int, float),
+        "boolean": (bool,),
+    }
+    for name, param in (cast("dict[str, Any]", params) if isinstance(params, dict) else {}).items():
+        loc: Loc = ("tools", at, "params", name, "default")
+        if not isinstance(param, dict) or "default" not in param or draft.is_broken(loc):
+            continue
+        table = cast("dict[str, Any]", param)
+        default, kind = table["default"], str(table.get("type"))
+        if table.get("required") is True:
+            hint = "Leave out one of the two."
+            yield Problem(
+                key_path((*loc[:-1], "required")), "a required parameter cannot have a default", hint
+            )
+        # type(): a bool is an int in Python, but not in JSON. Lists and tables are `parse`'s to refuse.
+        if (
+            kind in kinds
+            and isinstance(default, (bool, int, float, str))
+            and type(default) not in kinds[kind]
+        ):
+            yield Problem(key_path(loc), f"the default does not fit the type {kind}")
+
+
+def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
+    """`[record] offer` makes a source of its own."""
+    section = draft.table("record")
+    if not _is_on(section.get("offer", False)):
+        return
+    if not _is_on(section.get("enabled", True)):
+        yield Problem(
+            "record.offer", "nothing is recorded, so there is nothing to offer", "Set enabled = true."
+        )
+    taken = [key_path(loc) for loc, source_id in _source_ids(draft) if source_id == OFFERED_RECORD]
+    taken += [
+        draft.path_of(("mcpServers", name)) for name in draft.table("mcpServers") if name == OFFERED_RECORD
+    ]
+    taken += [name for name in environment_ids if name == OFFERED_RECORD]
+    for place in taken:
+        hint = "Rename it, or set [record] offer = false."
+        yield Problem(place, f'the record is offered under the name "{OFFERED_RECORD}"', hint)
+
+
+def _is_on(value: object) -> bool:
+    """A variable's text counts as the file's true does."""
+    return value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes", "on", "y", "t"))
+
+
+def _list_of(known: Collection[str]) -> str:
+    return f"Known sources: {', '.join(known)}." if known else "There are no sources."

@@ -1,0 +1,102 @@
+"""Which file speaks, and its tables, as `callgate.toml` would have them whoever wrote the file.
+
+Search order: --config, CALLGATE_CONFIG, ./callgate.toml, the user's config folder, none. A file that was
+named must exist; one that was only looked for need not.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from platformdirs import user_config_path
+
+from callgate.config.problem import Problem
+from callgate.config.sources.adopt_file import AdoptedFile, adopt_file
+from callgate.config.sources.json_text import JsonTextError, read_json_object
+
+FILE_NAME = "callgate.toml"
+_JSON_SUFFIXES = frozenset({".json", ".jsonc", ".json5"})
+_YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+_POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    origin: Path | None = None  # absolute
+    adopted: AdoptedFile = field(default_factory=lambda: AdoptedFile({}))
+    problems: tuple[Problem, ...] = ()  # for which it could not be read
+
+    @property
+    def is_readable(self) -> bool:
+        return self.origin is not None and not self.problems
+
+    @property
+    def folder(self) -> Path:
+        return self.origin.parent if self.origin is not None else Path.cwd()
+
+
+def search_paths() -> tuple[Path, ...]:
+    """Where a file is looked for when none is named, first match wins."""
+    return (Path.cwd() / FILE_NAME, user_config_path("callgate") / FILE_NAME)
+
+
+def find_config_file(flag: Path | None, environ: Mapping[str, str]) -> ConfigFile:
+    if flag is not None:
+        return _read_named(flag, "--config")
+    if variable := environ.get("CALLGATE_CONFIG"):
+        return _read_named(Path(variable), "CALLGATE_CONFIG")
+    for path in search_paths():
+        if _is_file(path):
+            return _read(path)
+    return ConfigFile()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder on the way that we may not enter
+        return False
+
+
+def _read_named(path: Path, named_by: str) -> ConfigFile:
+    absolute = Path.cwd() / path
+    if not _is_file(absolute):
+        hint = "Check the path, or leave it out to search the usual places."
+        return ConfigFile(
+            absolute, problems=(Problem(named_by, f"there is no readable file {absolute}", hint),)
+        )
+    return _read(absolute)
+
+
+def _read(path: Path) -> ConfigFile:
+    hint = ""
+    try:
+        text = path.read_text("utf-8-sig")
+        if path.suffix.lower() in _YAML_SUFFIXES:
+            message = "this is a YAML file, which is not read"
+            hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
+        else:
+            is_json = path.suffix.lower() in _JSON_SUFFIXES or text.lstrip()[:1] == "{"
+            tables = read_json_object(text) if is_json else tomllib.loads(text)
+            return ConfigFile(path, adopt_file(tables, is_json=is_json))
+    except tomllib.TOMLDecodeError as error:
+        message = _where_and_what(str(error))
+    except JsonTextError as error:
+        message = error.message
+    except UnicodeDecodeError:
+        message = "the file is not UTF-8 text"
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
+    return ConfigFile(path, problems=(Problem(path.name, message, hint),))
+
+
+def _where_and_what(text: str) -> str:
+    """tomllib names single characters and keys, never values: its words can be passed on."""
+    found = _POSITION.fullmatch(text)
+    if found is None:
+        return f"this is not TOML: {text}"
+    where = f"line {found[2]}, column {found[3]}" if found[2] else "end of the file"
+    what = found[1]
+    return f"{where}: {what[:1].lower()}{what[1:]}"

@@ -1,0 +1,55 @@
+"""The whole configuration as one frozen value, and every spec by its name: import specs from here.
+
+Owns the shape only. How a file becomes it: `load`. What pydantic cannot say about it: `cross_check`.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from callgate.config.specs.field_types import EntryName
+from callgate.config.specs.mcp_server import McpServerSpec, TransportKind
+from callgate.config.specs.otel import OtelSpec
+from callgate.config.specs.record import PolicySpec, RecordSpec
+from callgate.config.specs.server import ServerSpec, TokenSpec
+from callgate.config.specs.source import SourceFromEnvironment, SourceSpec
+from callgate.config.specs.spec import Spec
+from callgate.config.specs.tool import ParamType, ToolParamSpec, ToolSpec
+
+__all__ = [
+    "Config",
+    "McpServerSpec",
+    "OtelSpec",
+    "ParamType",
+    "PolicySpec",
+    "RecordSpec",
+    "ServerSpec",
+    "SourceFromEnvironment",
+    "SourceSpec",
+    "Spec",
+    "TokenSpec",
+    "ToolParamSpec",
+    "ToolSpec",
+    "TransportKind",
+]
+
+
+class Config(Spec):
+    version: Literal[1] = Field(default=1, description="The version of this format.")
+    server: ServerSpec = Field(default_factory=ServerSpec, description="Our own listener.")
+    sources: tuple[SourceSpec, ...] = Field(default=(), description="Databases.")
+    tools: tuple[ToolSpec, ...] = Field(default=(), description="Your own parameterised queries.")
+    mcp_servers: Mapping[EntryName, McpServerSpec] = Field(
+        default_factory=dict[EntryName, McpServerSpec],
+        alias="mcpServers",
+        description="MCP servers behind us, by name, in the words of other clients' files.",
+    )
+    record: RecordSpec = Field(default_factory=RecordSpec, description="What is kept of the calls.")
+    policy: PolicySpec = Field(default_factory=PolicySpec, description="Which calls are let through.")
+    otel: OtelSpec = Field(default_factory=OtelSpec, description="Traces and metrics for a collector.")
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to stand in front of: the demo is served."""
+        return not self.sources and not self.mcp_servers

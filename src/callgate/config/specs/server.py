@@ -1,0 +1,157 @@
+"""`[server]`: our own listener. MCP servers behind us are `mcp_server`."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Any, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
+
+from callgate.config.refusal import refusal
+from callgate.config.secret import Secret
+from callgate.config.specs.field_types import Count, FilePath, Seconds
+from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
+from callgate.config.specs.quantity import SizeBytes
+from callgate.config.specs.spec import Spec
+
+# Below 16 characters a token can be guessed by trying.
+MIN_TOKEN_LENGTH = 16
+_HOW_TO_MAKE_ONE = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
+# A random token of 16 hexadecimal digits has fewer different ones once in a million times.
+_MIN_DIFFERENT = 5
+# Neighbours that are equal or follow each other, as in `aabbcc` and `12345`: a random token has a fifth.
+_MAX_RUNS = 0.6
+
+
+def _read_listen(value: Any) -> ListenAddress:
+    if isinstance(value, ListenAddress):
+        return value
+    if not isinstance(value, str):
+        raise refusal("host and port are expected", 'Write "127.0.0.1:7420".')
+    try:
+        return parse_listen(value)
+    except ListenError as error:
+        message, hint = error.message, error.hint
+    raise refusal(message, hint)
+
+
+def _check_token(token: Secret) -> Secret:
+    text = token.get_secret_value()
+    if len(text) < MIN_TOKEN_LENGTH:
+        raise refusal(f"the token is shorter than {MIN_TOKEN_LENGTH} characters", _HOW_TO_MAKE_ONE)
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise refusal("the token has spaces or characters that cannot travel in an HTTP header")
+    if _is_weak(text):
+        raise refusal("the token is easy to guess: it repeats itself or counts up", _HOW_TO_MAKE_ONE)
+    return token
+
+
+def _is_weak(text: str) -> bool:
+    """Not a measure of strength: it finds what people type to be done with it."""
+    is_repeated = (text + text).find(text, 1) <= len(text) // 2
+    runs = sum(abs(ord(one) - ord(other)) <= 1 for one, other in pairwise(text))
+    return is_repeated or len(set(text)) < _MIN_DIFFERENT or runs > _MAX_RUNS * (len(text) - 1)
+
+
+class TokenSpec(Spec):
+    token: Annotated[Secret, AfterValidator(_check_token)] = Field(description="The bearer token.")
+    principal: str = Field(min_length=1, description="Who calls with this token, as the record names them.")
+
+
+def _read_token(value: Any) -> Any:
+    if isinstance(value, (str, TokenSpec)):
+        return value
+    if not isinstance(value, Mapping):
+        raise refusal("a token or a table { token, principal } is expected")
+    return cast("Mapping[str, Any]", value)
+
+
+def _name_tokens(value: Any) -> Any:
+    """A token without a principal gets `token-<position>`: two tokens are two callers."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    named: list[Any] = []
+    for position, item in enumerate(cast("list[Any]", value), start=1):
+        if isinstance(item, str):
+            named.append({"token": item, "principal": f"token-{position}"})
+        elif isinstance(item, dict):
+            named.append({"principal": f"token-{position}", **cast("dict[str, Any]", item)})
+        else:
+            named.append(item)
+    return named
+
+
+_TOKEN_JSON_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "minLength": MIN_TOKEN_LENGTH},
+        {
+            "type": "object",
+            "properties": {
+                "token": {"type": "string", "description": "The bearer token."},
+                "principal": {"type": "string", "description": "Who calls with this token."},
+            },
+            "required": ["token"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_Token = Annotated[TokenSpec, BeforeValidator(_read_token), WithJsonSchema(_TOKEN_JSON_SCHEMA)]
+
+
+class ServerSpec(Spec):
+    listen: Annotated[
+        ListenAddress,
+        PlainValidator(_read_listen),
+        PlainSerializer(str, return_type=str),
+        WithJsonSchema({"type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420"]}),
+    ] = Field(default=ListenAddress(), description="Host and port of the HTTP endpoint; port 0 takes any.")
+    tokens: Annotated[tuple[_Token, ...], BeforeValidator(_name_tokens)] = Field(
+        default=(), description="Bearer tokens; required on any address but loopback."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description="Host names accepted in the Host header beside our own address."
+    )
+    allowed_origins: tuple[str, ...] = Field(
+        default=(), description="Origins of web pages that may call, beside our own page."
+    )
+    max_body_bytes: SizeBytes = Field(
+        default=16 * 1024**2, alias="max_body", ge=1, description="Largest request body accepted."
+    )
+    max_connections: int = Field(
+        default=16_384,
+        ge=1,
+        description="Most client connections at once; fewer where the limit of open files is low.",
+    )
+    max_children: Count = Field(
+        default=100,
+        description="Most processes of stdio servers at once, the shared one of each server included.",
+    )
+    child_grace_s: Seconds = Field(
+        default=10.0,
+        description="How long a client's own process is kept after the client has left.",
+    )
+    child_idle_s: Seconds = Field(
+        default=300.0,
+        description="The same for a client that keeps no stream open: after its last request.",
+    )
+    audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
+    tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
+    max_offers: Count = Field(
+        default=10_000,
+        description="How many tools, prompts or resources of one server are offered; the rest is left out.",
+    )
+    answer_timeout_s: Seconds = Field(
+        default=600.0, description="How long a person may take to answer a server's question."
+    )
+    state_key: Annotated[Secret, AfterValidator(_check_token)] | None = Field(
+        default=None,
+        description="Seals the requestState of parked calls; made and kept in the state folder if unset.",
+    )
+    state_dir: FilePath | None = Field(
+        default=None,
+        description="Folder of the record and the address file; the user's state folder if unset.",
+    )
+
+    @property
+    def listen_is_default(self) -> bool:
+        """Nobody asked for this address, so a busy port may give way to the next free one."""
+        return "listen" not in self.model_fields_set

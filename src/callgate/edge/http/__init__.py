@@ -1,0 +1,1 @@
+"""HTTP/1.1 for one connection: bytes to requests, answers to bytes."""

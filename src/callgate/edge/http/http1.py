@@ -1,0 +1,287 @@
+"""HTTP/1.1 for one connection: requests in (`request_reader`), answers out.
+
+By hand because the layer above it decides the gateway's speed: an ASGI server costs 60 µs a request more
+(docs/decisions/0002-own-http-layer.md). Knows nothing of MCP.
+
+Rules
+1. One request is answered at a time. One that arrives meanwhile (pipelining) waits, and reading stops until
+   it is answered; while none waits we keep reading, since that is how a disconnect is noticed.
+2. A client whose request cannot be read, or is too long, is answered and cut off. What was answered must be
+   read before the next request is served; answers that nobody reads have a limit over all connections.
+3. Answers are whole or streamed in chunks.
+4. When the client goes away, the handler's task is cancelled only if it asked for that.
+5. All requests of a connection are answered by one task: one for each costs as much as reading the request.
+6. A body is dropped when its request was answered, and when the connection ends: at once, not when the
+   collector looks. Behind a request under way no body is read ahead.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http.message import HttpRequest, Responder
+from callgate.edge.http.request_reader import RequestReader
+from callgate.model.errors import CallgateError
+
+Handler = Callable[[HttpRequest, Responder], Awaitable[None]]
+Refuser = Callable[[CallgateError, HttpRequest, Responder], None]  # the request as far as it was read
+
+# A client that is still sending while it is refused must be heard out for a while: bytes that nobody read
+# would reset the connection, and the answer would be lost with it.
+_LINGER_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What all connections of a listener share."""
+
+    handler: Handler
+    refuser: Refuser
+    judge: Callable[[HttpRequest], None]  # the gate; raises CallgateError
+    max_body_bytes: int
+    bodies: ByteBudget
+    unread: UnreadAnswers
+
+
+class HttpConnection(asyncio.Protocol):
+    def __init__(self, service: Service, now: Callable[[], float]) -> None:
+        self._service = service
+        self._now = now
+        self._reader = RequestReader(
+            self._take, service.judge, self._ask_for_body, service.max_body_bytes, service.bodies, now
+        )
+        self._transport: asyncio.Transport | None = None
+        self._worker: asyncio.Task[None] | None = None  # from the first request on
+        self._idle: asyncio.Future[None] | None = None  # what it waits on for the next one
+        self._request: HttpRequest | None = None  # the one being answered
+        self._responder: Responder | None = None
+        self._drain: asyncio.Future[None] | None = None
+        self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
+        self._refusal: CallgateError | None = None  # what follows them on the wire could not be read
+        self._closing = False
+        self._is_reading_paused = False
+        self._lingering: asyncio.TimerHandle | None = None
+        self._stuck_since: float | None = None  # the client does not read what we wrote
+        self._answered_at = self._wrote_at = now()
+
+    # ---- asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer: Any = transport.get_extra_info("peername")
+        self._reader.peer = peer[0] if isinstance(peer, tuple) else None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._reader.close()
+        self._service.unread.forget(self)
+        while self._waiting:
+            self._drop(self._waiting.popleft())
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        if self._drain is not None and not self._drain.done():
+            self._drain.set_result(None)
+        if self._idle is not None:
+            self._idle.cancel()  # and with it the worker
+        elif self._worker is not None and self._responder and self._responder.cancel_on_disconnect:
+            self._worker.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing or self._refusal is not None or self._reader.is_over:
+            return
+        try:
+            self._reader.feed(data)
+        except CallgateError as error:
+            self.refuse(error.with_traceback(None))  # its frames hold the bytes just read
+        if self._waiting or (self._request is not None and self._reader.is_mid_body):
+            self._pause_reading()
+
+    def pause_writing(self) -> None:
+        self._drain = asyncio.get_running_loop().create_future()
+        self._stuck_since = self._now()
+        if self._transport is not None:
+            self._service.unread.hold(self, self._transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self._stuck_since = None
+        self._service.unread.forget(self)
+        if self._drain is not None and not self._drain.done():
+            self._drain.set_result(None)
+        self._drain = None
+
+    # ---- what the listener and the responder need
+
+    @property
+    def is_closed(self) -> bool:
+        return self._transport is None
+
+    @property
+    def is_answering(self) -> bool:
+        return self._request is not None
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """The one that answers, while it does."""
+        return self._worker if self._request is not None else None
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether a whole request ever came over it."""
+        return self._worker is not None
+
+    @property
+    def is_mid_request(self) -> bool:
+        return self._reader.is_mid_request
+
+    @property
+    def waiting_since(self) -> float:
+        """When we began to wait for the (rest of the) next request."""
+        return max(self._answered_at, self._reader.began_at)
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._wrote_at = self._now()
+            self._transport.write(data)
+
+    def check_silence(self, before: float) -> None:
+        """An answer under way that has written nothing since `before` is reminded to."""
+        responder = self._responder
+        if responder is not None and responder.on_silence is not None and self._wrote_at < before:
+            responder.on_silence()
+
+    async def drained(self) -> None:
+        if self._drain is not None:
+            await self._drain
+
+    def close(self) -> None:
+        self._closing = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def drop_if_stuck(self, before: float) -> None:
+        """A client that reads nothing keeps our answer in memory, also after `close`: cut it off."""
+        if self._stuck_since is not None and self._stuck_since < before:
+            self.abort()
+
+    def abort(self) -> None:
+        """Hang up without waiting for what is still unsent."""
+        self._closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def shut_down(self) -> asyncio.Task[None] | None:
+        """Hang up when idle; when answering, hang up after the answer. Returns the task to wait for."""
+        if self._request is None:
+            self.close()
+        self._closing = True
+        return self.task
+
+    def refuse(self, error: CallgateError) -> None:
+        """Answer an unreadable request and hang up: what follows on the wire cannot be trusted.
+
+        Not before those in front of it were answered: a client takes answers in the order it asked.
+        """
+        if self._request is not None:
+            self._refusal = error
+            return
+        self._service.refuser(error, self._reader.so_far(), Responder(self, head_only=False))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Hang up, and take what the client still sends for a moment, unread."""
+        self._closing = True
+        self._reader.close()
+        self._resume_reading()
+        if self._transport is not None:
+            self._transport.write_eof()
+            self._lingering = asyncio.get_running_loop().call_later(_LINGER_S, self.abort)
+
+    # ---- reading
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None and not self._is_reading_paused:
+            self._is_reading_paused = True
+            self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._transport is not None and self._is_reading_paused:
+            self._is_reading_paused = False
+            self._transport.resume_reading()
+
+    def _ask_for_body(self) -> None:
+        # Not into the middle of another answer; a client that gets none sends its body after a while.
+        if self._request is None:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _take(self, request: HttpRequest) -> None:
+        if self._request is None:
+            self._start(request)
+        else:
+            self._waiting.append(request)
+
+    # ---- answering
+
+    def _start(self, request: HttpRequest) -> None:
+        self._responder = Responder(self, request.method == "HEAD", is_chunked=not request.is_http_10)
+        self._wrote_at = self._now()
+        self._request = request
+        if self._idle is not None:
+            self._idle.set_result(None)
+            self._idle = None
+        elif self._worker is None:
+            self._worker = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                while self._request is not None and self._responder is not None:
+                    await self._serve(self._request, self._responder)
+                    self._next()
+                    if self.is_answering:
+                        await asyncio.sleep(0)  # a long pipeline is not answered in one go: others wait too
+                if self._transport is None or self._closing:
+                    return
+                self._idle = loop.create_future()
+                await self._idle
+        finally:
+            self._worker = None  # a task that was cancelled keeps its frames, and they keep us
+            if self._lingering is None:
+                self.close()  # whatever ended us: nobody else would answer here
+
+    async def _serve(self, request: HttpRequest, responder: Responder) -> None:
+        try:
+            await self._service.handler(request, responder)
+            await self.drained()
+        except asyncio.CancelledError:
+            self.close()
+        finally:
+            self._request = self._responder = None
+            self._drop(request)
+            unfinished = not responder.started or responder.streaming
+            if request.is_cut and not unfinished and not self._closing:
+                self._linger()
+            elif request.wants_close or unfinished or self._closing:
+                self.close()
+
+    def _drop(self, request: HttpRequest) -> None:
+        """It is done with: nothing of its body stays."""
+        request.body = b""
+        if request.budget_bytes:
+            self._service.bodies.give_back(request.budget_bytes)
+            request.budget_bytes = 0
+
+    def _next(self) -> None:
+        if self._transport is None or self._closing:
+            return
+        self._answered_at = self._now()
+        if self._waiting:
+            self._start(self._waiting.popleft())
+        elif self._refusal is not None:
+            self.refuse(self._refusal)
+        if not self._waiting:
+            self._resume_reading()

@@ -1,0 +1,306 @@
+"""HTTP/1.1 requests out of the bytes of one connection, on httptools. `http1` answers them.
+
+Knows neither the socket nor what is being answered.
+
+Rules
+1. Head and body are bounded before they are kept, and so is what is neither: sizes of chunks, their
+   extensions, fields after the body. A body is whole before its request is handed on.
+2. The gate judges a request when its head is complete. Of one that it refuses, or whose body nobody will
+   read, no byte of the body is kept: a short body is passed over, before a long one the request is handed on
+   at once and nothing more is read.
+3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
+   must not keep short ones out.
+4. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
+   upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import httptools
+
+from callgate.edge.http.byte_budget import ByteBudget
+from callgate.edge.http.message import HttpRequest
+from callgate.edge.http.request_head import body_length, by_name, check_version
+from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
+from callgate.model.errors import CallerError, CallgateError, RefusedError
+from callgate.wire.framing.pieces import Pieces
+
+# Generous for cookies and tokens, small enough that 10,000 connections cannot fill the memory.
+MAX_HEAD_BYTES = 32 * 1024
+
+# What one read may bring: the head may be complete in the same chunk that exceeds its limit.
+_CHUNK_BYTES = 256 * 1024
+# Enough for 100,000 chunks. Each chunk costs a call, so their number has to have an end.
+_MAX_FRAMING_BYTES = 1024 * 1024
+# Nearly all calls are shorter than this.
+_FREE_BODY_BYTES = 16 * 1024
+# To pass over so much is cheaper than a new connection.
+_PASSED_OVER_BYTES = 64 * 1024
+
+
+class _ReadNoMoreError(Exception):
+    """Stops the parser: the request was handed on before its end."""
+
+
+@lru_cache(maxsize=1024)  # clients send the same few names all the time
+def _lower(name: bytes) -> str:
+    return name.decode("latin-1").lower()
+
+
+class RequestReader:
+    def __init__(
+        self,
+        take: Callable[[HttpRequest], None],
+        judge: Callable[[HttpRequest], None],
+        ask_for_body: Callable[[], None],
+        max_body_bytes: int,
+        budget: ByteBudget,
+        now: Callable[[], float],
+    ) -> None:
+        """`take`: who gets each request; `judge`: the gate, which raises CallgateError; `ask_for_body`: a
+        client waits for leave to send it."""
+        self._take = take
+        self._judge = judge
+        self._ask_for_body = ask_for_body
+        self._max_body_bytes = max_body_bytes
+        self._budget = budget
+        self._now = now
+        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
+        self._problem: CallgateError | None = None
+        self._body = Pieces()
+        self.peer: str | None = None
+        self.is_over = False  # nothing more is read here
+        self.on_message_begin()
+
+    @property
+    def is_mid_request(self) -> bool:
+        return self._head_bytes > 0
+
+    @property
+    def is_mid_body(self) -> bool:
+        return self._request is not None
+
+    def so_far(self) -> HttpRequest:
+        """What could be read of a request that cannot be read to its end."""
+        if self._request is not None:
+            return self._request
+        method = self._parser.get_method() if self._target and self._parser is not None else b""
+        target = self._target.decode("latin-1")
+        return HttpRequest(method.decode("latin-1"), target, self._headers, dict(self._headers), self.peer)
+
+    def feed(self, data: bytes) -> None:
+        """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
+        parser = self._parser
+        if parser is None:
+            return
+        request, body_bytes = self._request, self._body_bytes
+        problem: CallgateError | None = None
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            problem = self._read_again(memoryview(data)[offer.args[0] :])
+        except httptools.HttpParserError as error:
+            problem = self._problem_of(error)
+        if problem is None and self._head_bytes and not self.is_over:
+            problem = self._unseen(len(data), request, body_bytes)
+        if problem is not None:
+            raise problem
+
+    def close(self) -> None:
+        """Nothing more will come. What is kept goes now: parser and reader hold each other, and until the
+        collector looked for that, an unfinished body would stay."""
+        self.is_over = True
+        self._parser = None
+        self._drop_body()
+        self.on_message_begin()
+
+    # ---- parsing
+
+    def _problem_of(self, error: httptools.HttpParserError) -> CallgateError | None:
+        if not isinstance(error, httptools.HttpParserCallbackError):
+            return CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {error}")
+        if isinstance(error.__context__, _ReadNoMoreError):
+            return None
+        if self._problem is None:
+            raise error  # a bug of ours
+        return self._problem
+
+    def _read_again(self, rest: memoryview) -> CallgateError | None:
+        """The parser took an offer to upgrade for accepted, and the rest for another protocol: the head is
+        read again without the offer, and the rest after it, where there may be more such offers."""
+        while True:
+            head = self._head_without_offer()
+            parser = self._parser = httptools.HttpRequestParser(self)
+            try:
+                parser.feed_data(head)
+                parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as offer:
+                rest = rest[offer.args[0] :]
+                continue
+            except httptools.HttpParserError as error:
+                return self._problem_of(error)
+            return None
+
+    def _head_without_offer(self) -> bytes:
+        assert self._parser is not None
+        lines = "".join(f"{name}: {value}\r\n" for name, value in self._headers if name != "upgrade")
+        version = self._parser.get_http_version()
+        first = f"{self._parser.get_method().decode('latin-1')} {self._target.decode('latin-1')}"
+        return f"{first} HTTP/{version}\r\n{lines}\r\n".encode("latin-1")
+
+    def _unseen(self, data_bytes: int, before: HttpRequest | None, body_bytes: int) -> CallgateError | None:
+        """Bounds what the parser reads and does not report: the beginning of a field, and what is between
+        two pieces of a body and behind the last."""
+        if self._request is None:
+            self._fed_bytes += data_bytes
+            return self._head_too_large() if self._fed_bytes > MAX_HEAD_BYTES + _CHUNK_BYTES else None
+        if self._request is not before:
+            return None
+        framing_bytes = data_bytes - (self._body_bytes - body_bytes)
+        self._framing_bytes += framing_bytes
+        self._quiet_bytes = 0 if framing_bytes < data_bytes else self._quiet_bytes + data_bytes
+        if self._quiet_bytes > MAX_HEAD_BYTES or self._framing_bytes > _MAX_FRAMING_BYTES:
+            return self._framing_too_large()
+        return None
+
+    def _fail(self, problem: CallgateError) -> CallgateError:
+        # Kept here because the parser wraps what its callbacks raise.
+        self._problem = problem
+        return problem
+
+    # ---- httptools calls these
+
+    def on_message_begin(self) -> None:
+        self._request: HttpRequest | None = None  # from the end of its head to the end of its body
+        self._target = b""
+        self._headers: list[tuple[str, str]] = []
+        self._head_bytes = 0
+        self._fed_bytes = 0
+        self._body_bytes = 0
+        self._framing_bytes = 0
+        self._quiet_bytes = 0
+        self._trailer_bytes = 0
+        self.began_at = self._now()
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._head_bytes += len(url)
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise self._fail(self._head_too_large())
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._request is not None:
+            self._trailer_bytes += len(name) + len(value) + 4
+            if self._trailer_bytes > MAX_HEAD_BYTES:
+                raise self._fail(self._framing_too_large())
+            return
+        self._head_bytes += len(name) + len(value) + 4
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise self._fail(self._head_too_large())
+        self._headers.append((_lower(name), value.decode("latin-1").strip()))
+
+    def on_headers_complete(self) -> None:
+        parser = self._parser
+        assert parser is not None
+        method = parser.get_method()
+        if parser.should_upgrade() and method != b"CONNECT":
+            return  # read again without it
+        version = parser.get_http_version()
+        try:
+            if version != "1.1" or method == b"CONNECT":
+                check_version(version, method)
+            fields = by_name(self._headers)
+            length = body_length(fields, version)
+        except CallerError as problem:
+            raise self._fail(problem) from None
+        if length > self._max_body_bytes:
+            raise self._fail(self._too_large())
+        request = HttpRequest(
+            method.decode("latin-1"),
+            self._target.decode("latin-1"),
+            self._headers,
+            fields,
+            self.peer,
+            version == "1.0",
+        )
+        self._request = request
+        try:
+            self._judge(request)
+            if length - _FREE_BODY_BYTES > self._budget.left_bytes:
+                raise _overloaded()
+        except CallgateError as error:
+            # Without its frames, which hold the bytes just read and lead back here.
+            request.refusal = error.with_traceback(None)
+        expects = "expect" in fields and fields["expect"].lower() == "100-continue"
+        is_unread = request.refusal is not None or request.ignores_body
+        if is_unread and (expects or length > _PASSED_OVER_BYTES):
+            self._hand_on_early(request)
+        if expects:
+            self._ask_for_body()
+
+    def on_body(self, body: bytes) -> None:
+        request = self._request
+        assert request is not None
+        self._body_bytes += len(body)
+        if request.refusal is not None or request.ignores_body:
+            if self._body_bytes > _PASSED_OVER_BYTES:
+                self._hand_on_early(request)
+            return
+        if self._body_bytes > self._max_body_bytes:
+            raise self._fail(self._too_large())
+        more_bytes = self._body_bytes - _FREE_BODY_BYTES - request.budget_bytes
+        if more_bytes > 0:
+            if not self._budget.take(more_bytes):
+                self._drop_body()
+                request.refusal = _overloaded()
+                self._hand_on_early(request)
+            request.budget_bytes += more_bytes
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        request, self._request = self._request, None
+        if request is None:
+            return  # it will be read again without its offer
+        assert self._parser is not None
+        request.wants_close = not self._parser.should_keep_alive()
+        request.body_bytes = self._body_bytes
+        request.body = self._body.take()
+        self._head_bytes = 0
+        self._take(request)
+
+    def _hand_on_early(self, request: HttpRequest) -> None:
+        self._request = None
+        self.is_over = request.is_cut = True
+        request.body_bytes = self._body_bytes
+        self._take(request)
+        raise _ReadNoMoreError
+
+    def _drop_body(self) -> None:
+        self._body.take()
+        if self._request is not None and self._request.budget_bytes:
+            self._budget.give_back(self._request.budget_bytes)
+            self._request.budget_bytes = 0
+
+    # ---- what is said of too much
+
+    def _head_too_large(self) -> CallerError:
+        return CallerError(CALLER_TOO_LARGE, f"The request head is larger than {MAX_HEAD_BYTES} bytes")
+
+    def _too_large(self) -> CallerError:
+        return CallerError(CALLER_TOO_LARGE, f"The body is larger than {self._max_body_bytes} bytes")
+
+    def _framing_too_large(self) -> CallerError:
+        return CallerError(
+            CALLER_TOO_LARGE,
+            "The body has too much around it: chunk sizes, chunk extensions or trailers",
+            hint=f"Send larger chunks, and no more than {MAX_HEAD_BYTES} bytes of trailers",
+        )
+
+
+def _overloaded() -> RefusedError:
+    return RefusedError(
+        REFUSED_OVERLOADED,
+        "The gateway holds as many bytes of requests as it may at the moment",
+        hint="Send the request again after the seconds that Retry-After names",
+    )

@@ -1,0 +1,1 @@
+"""The append-only file of each process: its frames, its writes, its way to the disk."""

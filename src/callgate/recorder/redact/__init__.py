@@ -1,0 +1,1 @@
+"""Secrets out of texts and documents: by their names, their forms and their places."""

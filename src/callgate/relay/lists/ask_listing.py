@@ -1,0 +1,120 @@
+"""Asking one upstream what it offers of one kind: every page, within bounds, read only when it is news."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
+from callgate.model.errors import CallerError, UpstreamError
+from callgate.model.exchange import Hop
+from callgate.model.offers import Kind
+from callgate.model.reply import Reply
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.hops import run_hop
+from callgate.relay.lists.catalog import Part
+from callgate.relay.lists.read_listing import MAX_LISTING_BYTES, Page, Reading, read_page, read_part
+from callgate.wire.revisions import era_of
+
+# How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
+DEFAULT_TTL_S = 60.0
+# A paginator that never ends must not hang a list.
+_MAX_PAGES = 100
+# Past this a digest is made in a thread: it would take the loop a millisecond.
+_LONG_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    part: Part
+    digest: bytes  # of what it was read from
+    has_more: bool  # there were pages that we did not ask for
+    told_at_mono: float  # for routing: 0 once it is outdated
+    fresh_until_mono: float  # for listing: the upstream's own word
+    ttl_ms: int
+    is_public: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListAsk:
+    upstream: Upstream
+    asker: Asker
+    hop: Hop
+    reading: Reading
+    known: tuple[Listing, ...]  # what it may say once more
+
+
+async def ask_listing(ask: ListAsk) -> Listing:
+    """Raises what the upstream raises."""
+    asker = ask.asker
+    envelope = replace(asker.envelope, progress_token=None, traceparent=None, log_level=None)
+    pages, has_more = await _pages(ask, Asker(envelope, asker.session, asker.rpc_id))
+    digest = await _digest(pages)
+    ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
+    lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
+    part = _same(ask.known, digest)
+    if part is None:
+        part = await read_part(replace(ask.reading, era=era_of(ask.hop.server_protocol)), pages)
+    now = time.monotonic()
+    return Listing(
+        part, digest, has_more, now, now + lives_s, ttl_ms or 0, all(page.is_public for page in pages)
+    )
+
+
+async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[Page], bool]:
+    """All pages that we take, and whether there are more."""
+    kind, name = ask.reading.kind, ask.upstream.name
+    pages: list[Page] = []
+    cursor: bytes | None = None
+    size_bytes = 0
+    while len(pages) < _MAX_PAGES and size_bytes < MAX_LISTING_BYTES:
+        ask.hop.params = b"" if cursor is None else b'{"cursor":%b}' % cursor
+        result = await _page(ask, asker)
+        if result is None:
+            return pages, False
+        size_bytes += len(result)
+        pages.append(read_page(kind, name, result))
+        if pages[-1].next_cursor in (None, cursor):
+            return pages, False
+        cursor = pages[-1].next_cursor
+    return pages, True
+
+
+async def _page(ask: ListAsk, asker: Asker) -> bytes | None:
+    """The raw result; None when the upstream does not know the method, so offers nothing of the kind."""
+    hop, reply = ask.hop, None
+    try:
+        async with aclosing(run_hop(hop, ask.upstream.ask(hop, asker))) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    reply = item
+    except CallerError:
+        hop.error = None
+        return None
+    if reply is not None and reply.result is not None:
+        return reply.result
+    if reply is not None and reply.fault is not None and reply.fault.code == METHOD_NOT_FOUND:
+        hop.error = None
+        return None
+    name, method = ask.upstream.name, ask.reading.kind.method
+    raise UpstreamError(UPSTREAM_FAILED, f"{name} did not answer {method}: {hop.error}")
+
+
+async def _digest(pages: list[Page]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for page in pages:
+        if memoryview(page.entries).nbytes > _LONG_BYTES:
+            await asyncio.to_thread(digest.update, page.entries)
+        else:
+            digest.update(page.entries)
+    return digest.digest()
+
+
+def _same(known: Iterable[Listing], digest: bytes) -> Part | None:
+    return next((listing.part for listing in known if listing.digest == digest), None)
+
+
+def words_for(kind: Kind) -> str:
+    return "resource templates" if kind is Kind.TEMPLATE else kind.member

@@ -1,0 +1,127 @@
+"""All we offer of one kind, in a fixed order, replaced whole: a reader never sees half of a change.
+
+It is put together of parts, one for each upstream. A part is made once, when its list was read; putting them
+together costs next to nothing, however long they are.
+"""
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from callgate.model.clip import clip
+from callgate.model.near_miss import did_you_mean_one_of
+from callgate.model.offers import Kind, Offer, Route
+from callgate.relay.lists.public_names import public_uri
+from callgate.relay.lists.territory import scheme_of
+from callgate.wire.params import with_member
+
+# Of addresses that another server had first: each needs a definition of its own, made on the loop.
+_MAX_RENAMED = 1_000
+_MAX_SHOWN_CHARS = 100
+
+# By upstream the addresses that it had first.
+Claims = MutableMapping[str, set[str]]
+
+
+@dataclass(slots=True)
+class Part:
+    """What one upstream offers of one kind, under the names it has if nobody else has them already."""
+
+    upstream: str
+    offers: dict[str, Offer] = field(default_factory=dict[str, Offer])  # by public name
+    by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
+    trespassing: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # uri, whose it is
+    left_out: int = 0  # entries beyond what we take
+    not_chosen: list[str] = field(default_factory=list[str])  # those that the operator leaves out
+    renamed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # native, public name
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Offers by upstream in the operator's order, and within one in the upstream's own."""
+
+    offers: tuple[Offer, ...] = ()
+    by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
+    by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
+    by_scheme: dict[str | None, list[Offer]] = field(default_factory=dict[str | None, list[Offer]])
+    conflicts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # by upstream, in words
+
+    def nearest(self, name: str, otherwise: str = "") -> str:
+        """Advice for a name that does not exist; `otherwise`: when none is like it."""
+        if not self.offers:
+            return "Nothing of the kind is offered at the moment: see /healthz for what is down"
+        known = (offer.public_name for offer in self.offers)
+        return did_you_mean_one_of(name, known) or otherwise or f"The list names all {len(self.offers)}"
+
+
+def build_catalog(kind: Kind, parts: Sequence[Part], claims: Claims) -> Catalog:
+    """`parts`: in the operator's order, so that names stay the same from run to run.
+
+    `claims`: who had an address first keeps it; new ones are added.
+    """
+    offers: dict[str, Offer] = {}
+    by_route: dict[Route, Offer] = {}
+    conflicts: dict[str, list[str]] = {}
+    for part in parts:
+        own = part.offers
+        if kind.key != "name":
+            own, told = _settle(kind, part, claims)
+            if told:
+                conflicts[part.upstream] = told
+        if taken := offers.keys() & own.keys():
+            own = {name: offer for name, offer in own.items() if name not in taken}
+        offers.update(own)
+        by_route.update(part.by_route)
+    by_scheme: dict[str | None, list[Offer]] = {}
+    if kind is Kind.TEMPLATE:
+        for name, offer in offers.items():
+            by_scheme.setdefault(scheme_of(name), []).append(offer)
+    return Catalog(tuple(offers.values()), offers, by_route, by_scheme, conflicts)
+
+
+def _settle(kind: Kind, part: Part, claims: Claims) -> tuple[dict[str, Offer], list[str]]:
+    """The part without addresses that another server had first, which get its name in front; and what is to
+    be told of that."""
+    upstream, own = part.upstream, part.offers
+    shared: dict[str, str] = {}
+    for other, claimed in claims.items():
+        if other != upstream:
+            shared.update(dict.fromkeys(own.keys() & claimed, other))
+    claims.setdefault(upstream, set()).update(own.keys() - shared.keys())
+    told = _told(kind, part, shared)
+    if not shared:
+        return own, told
+    settled: dict[str, Offer] = {}
+    renamed = 0
+    for name, offer in own.items():
+        if name not in shared:
+            settled[name] = offer
+        elif renamed < _MAX_RENAMED:
+            renamed += 1
+            moved = _under(offer, public_uri(upstream, offer.route.native_name))
+            settled.setdefault(moved.public_name, moved)
+    return settled, told
+
+
+def _under(offer: Offer, name: str) -> Offer:
+    definition = with_member(offer.definition, offer.kind.key, msgspec.json.encode(name))
+    return replace(offer, public_name=name, definition=definition)
+
+
+def _told(kind: Kind, part: Part, shared: dict[str, str]) -> list[str]:
+    told: list[str] = []
+    what = "resources" if kind is Kind.RESOURCE else "resource templates"
+    for claims, how in ((part.trespassing, "belong to"), (list(shared.items()), "are also listed by")):
+        if claims:
+            uri, owner = min(claims)
+            shown = clip(uri, _MAX_SHOWN_CHARS)
+            told.append(
+                f"{len(claims):,} of its {what} {how} {owner}, {shown} among them: "
+                f"they are offered as {public_uri(part.upstream, '…')}"
+            )
+    open_ones = [name for name in part.offers if kind is Kind.TEMPLATE and scheme_of(name) is None]
+    if open_ones:
+        shown = clip(min(open_ones), _MAX_SHOWN_CHARS)
+        told.append(f"Its template {shown} fits any address: it is asked for what no other server has")
+    return told

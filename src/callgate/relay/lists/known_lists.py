@@ -1,0 +1,176 @@
+"""The lists that upstreams told, by upstream, kind and view, and the catalogs made of them. Asks nobody."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from callgate.model.offers import Kind
+from callgate.model.view import COMMON, View
+from callgate.relay.lists.ask_listing import DEFAULT_TTL_S, Listing, words_for
+from callgate.relay.lists.catalog import Catalog, Part, build_catalog
+from callgate.relay.lists.listing_attempts import Key
+from callgate.relay.lists.listing_notes import listing_notes
+from callgate.relay.lists.read_listing import MAX_LISTING_BYTES
+from callgate.relay.lists.some_clients_only import SomeClientsOnly
+
+# Of one upstream, beside the common one and those of single sessions; the oldest go.
+_MAX_VIEWS = 16
+# Sessions that end forget theirs; what a connection says while it ends must not pile up.
+_MAX_CHANGED_AT_OWN = 10_000
+# Catalogs of one kind that are kept made; they share their offers.
+_MAX_CATALOGS = 64
+
+
+class KnownLists:
+    def __init__(self) -> None:
+        self.some_clients_only = SomeClientsOnly()
+        self._known: dict[Key, Listing] = {}
+        # A session's own connection said that this changed, and was not asked since.
+        self._changed_at_own: set[tuple[str, Kind, str]] = set()
+        self._catalogs: dict[Kind, dict[tuple[int, ...], tuple[Catalog, Sequence[Part]]]] = {
+            kind: {} for kind in Kind
+        }
+        # Who had a uri first keeps it, whoever else comes up with the same later.
+        self._claims: dict[Kind, dict[str, set[str]]] = {kind: {} for kind in Kind}
+        self._conflicts: dict[Kind, dict[str, list[str]]] = {}
+
+    def get(self, key: Key) -> Listing | None:
+        return self._known.get(key)
+
+    def standing_in(self, key: Key) -> Listing | None:
+        """The best that is known: of the view itself, of what it declares, of the common one."""
+        name, kind, view = key
+        for other in dict.fromkeys((view, view.shared, COMMON)):
+            if (listing := self._known.get((name, kind, other))) is not None:
+                return listing
+        return None
+
+    def all_standing_in(self, key: Key) -> tuple[Listing, ...]:
+        """Those that the view's next list may be the same as."""
+        name, kind, view = key
+        views = dict.fromkeys((view, view.shared, COMMON))
+        found = [self._known.get((name, kind, other)) for other in views]
+        return tuple(listing for listing in found if listing is not None)
+
+    def shared_keys(self, name: str) -> list[Key]:
+        """The lists of this upstream that more than one session may be shown."""
+        return [key for key in self._known if key[0] == name and not key[2].session_id]
+
+    def is_stale(self, key: Key, now: float) -> bool:
+        """For routing."""
+        known = self._known.get(key)
+        return known is None or known.told_at_mono + DEFAULT_TTL_S < now
+
+    def is_fresh(self, key: Key, now: float) -> bool:
+        """For listing."""
+        known = self._known.get(key)
+        return known is not None and known.fresh_until_mono > now and not self.is_changed_at_own(key)
+
+    def is_changed_at_own(self, key: Key) -> bool:
+        name, kind, view = key
+        return bool(view.session_id) and (name, kind, view.session_id) in self._changed_at_own
+
+    # ---- changes
+
+    def take(self, key: Key, listing: Listing) -> bool:
+        """Whether it is another one than those who are shown it were shown before."""
+        name, kind, view = key
+        before = self.standing_in(key)
+        self._known.pop(key, None)  # so that the one that was taken longest ago stays first
+        self._known[key] = listing
+        if view.session_id:
+            self._changed_at_own.discard((name, kind, view.session_id))
+        elif view != COMMON:
+            self._make_room(name, view)
+        if not listing.part.offers if before is None else before.part is listing.part:
+            return False
+        self._take_over(key, listing)
+        self._catalogs[kind].clear()
+        return True
+
+    def outdate(self, key: Key) -> None:
+        """Ask again the next time; until then it serves."""
+        listing = self._known.get(key)
+        if listing is not None:
+            self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
+
+    def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
+        """An upstream said so, on the connection of this session or of all."""
+        if session_id is not None and len(self._changed_at_own) < _MAX_CHANGED_AT_OWN:
+            self._changed_at_own.add((name, kind, session_id))
+        for key in list(self._known):
+            if key[:2] == (name, kind) and (session_id is None or key[2].session_id == session_id):
+                self.outdate(key)
+
+    def forget_session(self, session_id: str) -> None:
+        for key in [key for key in self._known if key[2].session_id == session_id]:
+            del self._known[key]
+        self._changed_at_own = {entry for entry in self._changed_at_own if entry[2] != session_id}
+
+    def forget_declared(self, name: str, view: View | None = None) -> None:
+        """What this upstream lists to clients that declare something, or to those of one view."""
+        for key in self.shared_keys(name):
+            if key[2] == view or (view is None and key[2].declared):
+                del self._known[key]
+
+    def _make_room(self, name: str, newest: View) -> None:
+        views = dict.fromkeys(key[2] for key in self.shared_keys(name) if key[2] not in (COMMON, newest))
+        if len(views) >= _MAX_VIEWS:
+            self.forget_declared(name, next(iter(views)))
+
+    def _take_over(self, key: Key, listing: Listing) -> None:
+        name, kind, view = key
+        if kind.key != "name":  # a uri that its owner no longer lists is anybody's again
+            parts = [known.part for other, known in self._known.items() if other[:2] == (name, kind)]
+            listed = {uri for part in parts for uri in part.offers}
+            self._claims[kind].get(name, set()).intersection_update(listed)
+        if kind is Kind.TOOL and view != COMMON:
+            common = self._known.get((name, kind, COMMON))
+            shown_to_all = common.part.offers if common is not None else {}
+            self.some_clients_only.note(listing.part, shown_to_all, view.declared.encode())
+
+    # ---- catalogs
+
+    def catalog(self, kind: Kind, keys: Iterable[Key]) -> Catalog:
+        """`keys`: one for each upstream, in the operator's order."""
+        listings = [self.standing_in(key) for key in keys]
+        parts = [listing.part for listing in listings if listing is not None]
+        catalogs, made_of = self._catalogs[kind], tuple(map(id, parts))
+        found = catalogs.get(made_of)
+        if found is not None:
+            return found[0]
+        if len(catalogs) >= _MAX_CATALOGS:
+            del catalogs[next(iter(catalogs))]
+        catalog = build_catalog(kind, parts, self._claims[kind])
+        catalogs[made_of] = (catalog, parts)  # the parts stay, and so their ids stay theirs
+        self._conflicts[kind] = catalog.conflicts
+        return catalog
+
+    def notes(self, name: str, max_offers: int) -> list[str]:
+        """What is left out or renamed of what this upstream lists."""
+        told: list[str] = []
+        for kind in Kind:
+            views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
+            told += dict.fromkeys(
+                _left_out(kind, known, max_offers) for known in views if known.has_more or known.part.left_out
+            )
+            told += dict.fromkeys(
+                note for known in views for note in listing_notes(known.part, words_for(kind))
+            )
+            told += self._conflicts.get(kind, {}).get(name, ())
+        return told
+
+
+def is_old(listing: Listing) -> bool:
+    """Told longer ago than we believe an upstream that says nothing."""
+    return listing.told_at_mono + DEFAULT_TTL_S < time.monotonic()
+
+
+def _left_out(kind: Kind, listing: Listing, max_offers: int) -> str:
+    part = listing.part
+    listed = len(part.offers) + part.left_out
+    more = "more than " if listing.has_more else ""
+    return (
+        f"It lists {more}{listed:,} {words_for(kind)}, of which {len(part.offers):,} are offered: see "
+        f"[server] max_offers ({max_offers:,}; at most {MAX_LISTING_BYTES // 1024**2} MiB)"
+    )

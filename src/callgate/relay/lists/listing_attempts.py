@@ -1,0 +1,182 @@
+"""Asking for lists: one question at a time for each list, whoever wants it, and again when it failed.
+
+Rules
+1. A question does not end with the patience of those who wait for it: what it brings later is taken over.
+2. A server that is up and fails to list is asked again, each time later, until it tells. One that is down
+   is asked when it comes up.
+3. For a list that only some clients are shown a process may have to be started: few of those run at a time.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from callgate.model.errors import CallgateError, UpstreamError
+from callgate.model.exchange import Hop
+from callgate.model.offers import Kind
+from callgate.model.view import View
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.hops import new_hop
+from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
+from callgate.wire.connection.backoff import Backoff
+
+_log = logging.getLogger(__name__)
+
+Key = tuple[str, Kind, View]
+
+# A list that takes longer is not worth waiting for: the server is asked again.
+_MAX_ASK_S = 60.0
+# Each may be a process that is started only to list.
+_MAX_OF_SOME_CLIENTS = 2
+
+
+class Attempt:
+    """One question that is under way, or was."""
+
+    __slots__ = ("began_mono", "began_up", "error", "hop", "is_outdated", "listing", "task")
+
+    def __init__(self, hop: Hop, began_up: bool) -> None:
+        self.hop = hop
+        self.began_mono = hop.started_mono
+        self.began_up = began_up
+        self.is_outdated = False  # the server said meanwhile that it changed
+        self.listing: Listing | None = None
+        self.error: CallgateError | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.listing is None and self.error is None
+
+
+@dataclass(slots=True)
+class Trouble:
+    """Why a list could not be had the last time."""
+
+    error: CallgateError
+    lasted_s: float  # until it failed
+    backoff: Backoff
+    retry: asyncio.TimerHandle | None = None
+
+
+class Attempts:
+    def __init__(
+        self,
+        upstreams: Callable[[str], Upstream],
+        make: Callable[[Key, Asker | None, Hop], ListAsk],
+        take: Callable[[Key, Listing], None],
+        comes_back: Callable[[str], bool],
+    ) -> None:
+        """`make`: the question. `take`: who keeps the answer. `comes_back`: whether this upstream is to be
+        asked again by the clock; else its coming up is told."""
+        self._upstream = upstreams
+        self._make = make
+        self._take = take
+        self._comes_back = comes_back
+        self._running: dict[Key, Attempt] = {}
+        self._troubles: dict[Key, Trouble] = {}
+        self._few = asyncio.Semaphore(_MAX_OF_SOME_CLIENTS)
+        self._is_closed = False
+
+    def start(self, key: Key, asker: Asker | None, *, is_up: bool) -> Attempt:
+        """The one that is under way, or a new one. `asker`: whose connection a session's own list is of."""
+        attempt = self._running.get(key)
+        if attempt is None:
+            attempt = Attempt(new_hop(self._upstream(key[0]), key[1].method, b""), is_up)
+            self._running[key] = attempt
+            trouble = self._troubles.get(key)
+            if trouble is not None and trouble.retry is not None:
+                trouble.retry.cancel()
+                trouble.retry = None
+            attempt.task = asyncio.create_task(self._run(key, attempt, asker))
+        return attempt
+
+    def running(self, key: Key) -> Attempt | None:
+        return self._running.get(key)
+
+    def trouble(self, key: Key) -> Trouble | None:
+        return self._troubles.get(key)
+
+    async def wait(self, attempts: Iterable[tuple[Key, Attempt, float]]) -> None:
+        """Until all are over that are worth waiting for: not those that others waited for in vain.
+
+        Each comes with the seconds, from its beginning, that it is waited for."""
+        now = time.monotonic()
+        deadlines: dict[asyncio.Task[None], float] = {}
+        for key, attempt, patience_s in attempts:
+            deadline = attempt.began_mono + patience_s
+            trouble = self._troubles.get(key)
+            was_slow = trouble is not None and trouble.lasted_s > patience_s
+            if attempt.task is not None and attempt.is_running and deadline > now and not was_slow:
+                deadlines[attempt.task] = deadline
+        while deadlines:
+            await asyncio.wait(deadlines, timeout=min(deadlines.values()) - now)
+            now = time.monotonic()
+            deadlines = {task: at for task, at in deadlines.items() if at > now and not task.done()}
+
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        for key in [key for key in self._running if is_gone(key)]:
+            attempt = self._running.pop(key)
+            if attempt.task is not None:
+                attempt.task.cancel()
+        for key in [key for key in self._troubles if is_gone(key)]:
+            self._end_trouble(key)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        tasks = [attempt.task for attempt in self._running.values() if attempt.task is not None]
+        self.forget(lambda key: True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, key: Key, attempt: Attempt, asker: Asker | None) -> None:
+        name, kind, view = key
+        try:
+            async with self._few if view.declared and not view.session_id else nullcontext():
+                async with asyncio.timeout(_MAX_ASK_S):
+                    listing = await ask_listing(self._make(key, asker, attempt.hop))
+        except CallgateError as error:
+            self._failed(key, attempt, error)
+        except TimeoutError:
+            text = f"{name} did not answer {kind.method} within {_MAX_ASK_S:g} s"
+            self._failed(key, attempt, UpstreamError(UPSTREAM_TIMEOUT, text))
+        except Exception:  # noqa: BLE001 - a list that we cannot read must not end the others
+            _log.exception("listing the offers of %s failed", name)
+            text = f"{name} lists its offers in a way we cannot read"
+            self._failed(key, attempt, UpstreamError(UPSTREAM_FAILED, text))
+        else:
+            attempt.listing = listing
+            self._running.pop(key, None)
+            self._end_trouble(key)
+            self._take(key, listing)
+            if attempt.is_outdated:
+                self.start(key, asker, is_up=True)
+
+    def _failed(self, key: Key, attempt: Attempt, error: CallgateError) -> None:
+        # Whether it is down is told once, in the log of states (app/state_log).
+        _log.debug("%s is missing from %s: %s", key[0], key[1].method, error)
+        attempt.error = error
+        attempt.hop.error = error.message
+        self._running.pop(key, None)
+        before = self._troubles.get(key)
+        backoff = before.backoff if before is not None else Backoff(random.random)
+        trouble = Trouble(error, time.monotonic() - attempt.began_mono, backoff)
+        self._troubles[key] = trouble
+        if attempt.is_outdated:  # it came up, or said that it changed, while we asked
+            self.start(key, None, is_up=True)
+        elif not key[2].session_id and self._comes_back(key[0]):
+            delay_s = backoff.next_delay_s()
+            trouble.retry = asyncio.get_running_loop().call_later(delay_s, self._again, key)
+
+    def _again(self, key: Key) -> None:
+        if not self._is_closed and key in self._troubles:
+            self.start(key, None, is_up=True)
+
+    def _end_trouble(self, key: Key) -> None:
+        trouble = self._troubles.pop(key, None)
+        if trouble is not None and trouble.retry is not None:
+            trouble.retry.cancel()

@@ -1,0 +1,351 @@
+"""What each upstream offers, for those who list and those who route: asked, kept and told when it changes.
+
+Rules
+1. A list answers with what is known. Only what is not known yet, or said to have changed, is waited for, and
+   only shortly: `listing_attempts` goes on asking, and what comes later is told (`on_change`).
+2. An upstream that fails or dawdles is left out, its hop and its health say why, and what it said before is
+   used as long as there is something: a dead upstream neither breaks nor silently empties a list.
+3. Lists are kept for every client that has the same view: they are asked without a client's token or trace.
+   Until the list of a view is known, that of the common view stands for it, and is asked for too if need be.
+4. A list is read in slices, and only when it is not the one that is known already. What is past the bounds is
+   left out, which health tells.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import msgspec
+
+from callgate.model.error_codes import UPSTREAM_TIMEOUT
+from callgate.model.errors import UpstreamError
+from callgate.model.exchange import Hop
+from callgate.model.health import Health, State
+from callgate.model.identity import LOCAL
+from callgate.model.offers import Kind
+from callgate.model.session import Session
+from callgate.model.view import COMMON, View
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.hops import new_hop
+from callgate.relay.lists.ask_listing import ListAsk, Listing
+from callgate.relay.lists.capability_survey import CapabilitySurvey
+from callgate.relay.lists.catalog import Catalog, Part
+from callgate.relay.lists.known_lists import KnownLists, is_old
+from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
+from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
+from callgate.relay.lists.read_listing import Reading
+from callgate.relay.lists.some_clients_only import SomeClientsOnly
+from callgate.relay.lists.territory import Territory
+from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.wire.eras.params import our_envelope
+
+# A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
+DEFAULT_PATIENCE_S = 0.6
+# A server that is up, and not known to list the same to all clients, is given longer the first time that one
+# which declares something lists: some clients never list again. It has to start a process for it.
+_VIEW_PATIENCE_S = 3.0
+# A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
+_CALL_PATIENCE_S = 5.0
+# An upstream that is up and has not answered for so long is shown with that.
+_SLOW_S = 5.0
+# More than any person's servers have; `[server] max_offers`.
+DEFAULT_MAX_OFFERS = 10_000
+
+
+class Listings:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        is_strict: bool,
+        briefly_named: str | None = None,
+        max_offers: int = DEFAULT_MAX_OFFERS,
+        choices: Mapping[str, ToolChoice] | None = None,
+        *,
+        patience_s: float = DEFAULT_PATIENCE_S,
+        on_change: Callable[[Key], None] = lambda key: None,
+    ) -> None:
+        """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
+
+        `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
+        `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams whose tools are not all
+        let through. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
+        list is another one than before.
+        """
+        self._briefly_named = briefly_named
+        self._max_offers = max_offers
+        self.choices = choices or {}
+        self._short = short_servers(upstreams)
+        self._by_short_name = {short: name for name, short in self._short.items()}
+        self.territory = Territory(
+            list(upstreams), {name: upstream.schemes for name, upstream in upstreams.items()}
+        )
+        self._upstreams = upstreams
+        self._is_strict = is_strict
+        self._patience_s = patience_s
+        self._on_change = on_change
+        self._known = KnownLists()
+        self._wanted: set[Kind] = {Kind.TOOL}  # kinds that somebody was told of: changes are news
+        self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
+        self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
+        self.version = 0  # how often something offered became another
+
+    @property
+    def some_clients_only(self) -> SomeClientsOnly:
+        return self._known.some_clients_only
+
+    async def close(self) -> None:
+        await self._survey.close()
+        await self._attempts.close()
+
+    # ---- what happens to upstreams and sessions
+
+    def came_up(self, name: str) -> None:
+        """It may be another one now: everything of it that anybody may have been told is asked anew."""
+        self._survey.came_up(name)
+        keys = self._known.shared_keys(name)
+        for key in keys:
+            self._known.outdate(key)
+        for key in dict.fromkeys([(name, kind, COMMON) for kind in self._wanted] + keys):
+            self._ask_anew(key)
+
+    def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
+        """It said that it changed, on the connection of all or of this session. Asked the next time."""
+        self._known.changed(name, kind, session_id)
+        attempt = self._attempts.running((name, kind, COMMON)) if session_id is None else None
+        if attempt is not None:
+            attempt.is_outdated = True
+
+    def changed_view(self, name: str, kind: Kind, view: View) -> None:
+        """A connection that was opened to list for this view said that it changed."""
+        self._known.outdate((name, kind, view))
+        self._ask_anew((name, kind, view))
+
+    def _ask_anew(self, key: Key) -> None:
+        attempt = self._attempts.running(key)
+        if attempt is None:
+            self._attempts.start(key, None, is_up=True)
+        elif attempt.began_up:  # it asks who is gone, or what was true before
+            attempt.is_outdated = True
+
+    def forget(self, session: Session) -> None:
+        """What only this session was shown."""
+        self._known.forget_session(session.session_id)
+        self._attempts.forget(lambda key: key[2].session_id == session.session_id)
+
+    def wants(self, kind: Kind) -> None:
+        """Somebody was told of offers of this kind."""
+        self._wanted.add(kind)
+
+    # ---- for routing
+
+    def server_of(self, public_name: str) -> str | None:
+        """Whose a tool or prompt of that name would be."""
+        server = server_of(public_name, self._upstreams, self._by_short_name)
+        if server is not None:
+            return server
+        brief = self._briefly_named
+        return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
+
+    def check_chosen(self, public_name: str) -> None:
+        """Of a tool that is in no catalog: raises RefusedError if that is the operator's choice."""
+        server = self.server_of(public_name)
+        choice = self.choices.get(server) if server is not None else None
+        if server is not None and choice is not None:
+            choice.check(server, public_name.partition(SEPARATOR)[2])
+
+    def part(self, name: str, kind: Kind, asker: Asker) -> Part | None:
+        """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
+        key = (name, kind, self._upstreams[name].view_of(asker))
+        listing = self._known.get(key) or self._known.standing_in(key)
+        if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
+            return None
+        if is_old(listing):
+            if self._is_strict:
+                return None
+            shared = (name, kind, key[2].shared)
+            if self._attempts.trouble(shared) is None:  # else it is asked again by the clock
+                self._attempts.start(shared, None, is_up=True)
+        return listing.part
+
+    def is_settled(self, name: str, kind: Kind, asker: Asker) -> bool:
+        """Whether asking again would bring nothing new: this client's own view is known, and fresh."""
+        return self._known.is_fresh((name, kind, self._upstreams[name].view_of(asker)), time.monotonic())
+
+    async def ask_part(self, name: str, kind: Kind, asker: Asker) -> Part:
+        """Asks for it, of the connection that serves this very client if there is one.
+
+        Raises what the upstream raised, unless what it said before will do.
+        """
+        key = (name, kind, self._upstreams[name].view_of(asker))
+        attempt = self._attempts.start(key, asker, is_up=self._is_up(name))
+        await self._attempts.wait([(key, attempt, _CALL_PATIENCE_S)])
+        if attempt.listing is not None:
+            return attempt.listing.part
+        known = self._known.standing_in(key)
+        if known is not None and not self._is_strict:
+            return known.part
+        raise attempt.error or UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
+
+    def current(self, kind: Kind, asker: Asker) -> Catalog:
+        """As far as it is known, without asking anybody."""
+        return self._known.catalog(kind, self._keys(kind, asker))
+
+    async def known(self, kind: Kind, asker: Asker) -> Catalog:
+        """The catalog; asks only those upstreams that never told theirs, or long ago."""
+        return await self._known_within(self._patience_s, kind, asker)
+
+    async def to_route_by(self, kind: Kind, asker: Asker) -> Catalog:
+        """Like `known`, for an address that nobody may have only because its server has not told yet."""
+        return await self._known_within(_CALL_PATIENCE_S, kind, asker)
+
+    async def _known_within(self, patience_s: float, kind: Kind, asker: Asker) -> Catalog:
+        keys = self._keys(kind, asker)
+        now = time.monotonic()
+        stale = [key for key in keys if self._known.is_stale(key, now)]
+        if stale:
+            await self._ask(stale, asker, patience_s)
+        return self._known.catalog(kind, keys)
+
+    # ---- for lists
+
+    async def all(self, kind: Kind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
+        """The whole catalog, every upstream with its hop; and for how long, and by whom, it may be kept."""
+        self._wanted.add(kind)
+        keys = self._keys(kind, asker)
+        now = time.monotonic()
+        old = [key for key in keys if not self._known.is_fresh(key, now)]
+        asked = await self._ask(old, asker, self._patience_s) if old else {}
+        hops += [self._hop_of(key, asked.get(key)) for key in keys]
+        listings = [self._known.standing_in(key) for key in keys]
+        told = [listing for listing in listings if listing is not None]
+        ttl_ms = min((listing.ttl_ms for listing in told), default=0)
+        is_whole = len(told) == len(keys) and not any(attempt.is_running for attempt in asked.values())
+        is_public = all(listing.is_public for listing in told)
+        return self._known.catalog(kind, keys), ttl_ms if is_whole else 0, is_public
+
+    def concerns(self, key: Key, asker: Asker) -> bool:
+        """Whether this list is what the client is shown."""
+        name, kind, _ = key
+        shown = self._known.standing_in((name, kind, self._upstreams[name].view_of(asker)))
+        return shown is not None and shown is self._known.get(key)
+
+    async def _ask(self, keys: list[Key], asker: Asker, patience_s: float) -> dict[Key, Attempt]:
+        asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
+        # What is known of an upstream that is not there is the best that can be had.
+        waited = [
+            (key, attempt, max(patience_s, self._view_patience_s(key, attempt)))
+            for key, attempt in asked.items()
+            if attempt.began_up or self._known.standing_in(key) is None
+        ]
+        # The common list is there sooner than one for which a process may have to be started.
+        for name, kind, view in keys:
+            common = (name, kind, COMMON)
+            if view != COMMON and self._known.standing_in((name, kind, view)) is None:
+                attempt = self._attempts.start(common, None, is_up=self._is_up(name))
+                waited.append((common, attempt, patience_s))
+        await self._attempts.wait(waited)
+        return asked
+
+    def _view_patience_s(self, key: Key, attempt: Attempt) -> float:
+        """A server that shows the same to all has no view that declares something."""
+        _, _, view = key
+        is_new = self._known.get(key) is None and bool(view.declared) and not view.session_id
+        return _VIEW_PATIENCE_S if is_new and attempt.began_up else 0.0
+
+    def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
+        name, kind, _ = key
+        if attempt is not None and not attempt.is_running:
+            return msgspec.structs.replace(attempt.hop)
+        hop = new_hop(self._upstreams[name], kind.method, b"")
+        hop.ended_mono, hop.cached = hop.started_mono, attempt is None
+        if attempt is not None:
+            hop.error = f"{name} has not answered {kind.method} yet: what was known of it was used"
+        return hop
+
+    def _keys(self, kind: Kind, asker: Asker) -> list[Key]:
+        return [(name, kind, upstream.view_of(asker)) for name, upstream in self._upstreams.items()]
+
+    # ---- asking
+
+    def _is_up(self, name: str) -> bool:
+        return self._upstreams[name].health().state is State.UP
+
+    def _comes_back(self, name: str) -> bool:
+        """A database does not tell that it came up; a server that is down does."""
+        health = self._upstreams[name].health()
+        return health.kind == "sql" or health.state is State.UP
+
+    async def _ask_for(self, key: Key) -> Listing | None:
+        attempt = self._attempts.start(key, None, is_up=True)
+        assert attempt.task is not None
+        await asyncio.wait([attempt.task])
+        return attempt.listing
+
+    def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
+        name, kind, view = key
+        separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
+        reading = Reading(
+            kind,
+            name,
+            self.territory,
+            self._max_offers,
+            separator,
+            short=self._short[name],
+            choice=self.choices.get(name) if kind is Kind.TOOL else None,
+        )
+        if asker is None or not view.session_id:
+            asker = _in_our_name(view)
+        return ListAsk(self._upstreams[name], asker, hop, reading, self._known.all_standing_in(key))
+
+    def _take(self, key: Key, listing: Listing) -> None:
+        name, kind, view = key
+        if self._known.take(key, listing):
+            self.version += 1
+            self._on_change(key)
+        if kind is Kind.TOOL and view == COMMON:
+            self._survey.listed(name, listing.digest)
+
+    def _show_alike(self, name: str, is_alike: bool) -> None:
+        self._upstreams[name].show_alike(is_alike)
+        if is_alike:
+            self._known.forget_declared(name)
+
+    # ---- for the operator
+
+    def judge(self, health: Health) -> Health:
+        """The health of an upstream with what is wrong with its lists, or left out of them."""
+        notes = self._known.notes(health.name, self._max_offers)
+        failing = self._failing(health.name) if health.state is State.UP else {}
+        tools = failing.pop(Kind.TOOL, None)
+        if tools is not None and self._known.get((health.name, Kind.TOOL, COMMON)) is None:
+            state, code, text = tools
+            health = replace(health, state=state, detail=text, error_code=code)
+        elif tools is not None:  # what it said before is offered, and can be called
+            health = replace(health, error_code=tools[1])
+            notes.append(tools[2])
+        notes += [text for _, _, text in failing.values()]
+        return replace(health, notes=tuple(notes)) if notes else health
+
+    def _failing(self, name: str) -> dict[Kind, tuple[State, str | None, str]]:
+        """The lists that a server which is up does not tell, and how that is shown."""
+        found: dict[Kind, tuple[State, str | None, str]] = {}
+        for kind in Kind:
+            key = (name, kind, COMMON)
+            trouble, attempt = self._attempts.trouble(key), self._attempts.running(key)
+            waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0
+            if trouble is not None:
+                text = f"It runs, but {kind.method} fails and is asked again: {trouble.error.message}"
+                found[kind] = (State.DOWN, trouble.error.code.code, text)
+            elif waited_s > _SLOW_S:
+                text = f"It runs, but did not answer {kind.method} for {waited_s:.0f} s"
+                found[kind] = (State.STARTING, None, text)
+        return found
+
+
+@lru_cache(maxsize=256)
+def _in_our_name(view: View) -> Asker:
+    """Who asks for a list that many are shown: a client that declares what the view stands for."""
+    envelope = our_envelope(view.declared)
+    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")

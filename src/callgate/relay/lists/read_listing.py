@@ -1,0 +1,150 @@
+"""From the pages of an upstream's list to offers under their public names, in slices.
+
+A hostile server may list as much as it likes: entries past the bounds are counted and left out.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from callgate.model.envelope import Era
+from callgate.model.error_codes import UPSTREAM_FAILED
+from callgate.model.errors import UpstreamError
+from callgate.model.offers import Kind, Offer, Route
+from callgate.relay.lists.catalog import Part
+from callgate.relay.lists.public_names import SEPARATOR, public_name, public_uri
+from callgate.relay.lists.slices import slices
+from callgate.relay.lists.territory import Territory
+from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.wire.eras.result_shape import definition_across
+from callgate.wire.param_headers import may_declare_headers
+
+# Whatever an upstream promises, a day is long enough.
+_MAX_TTL_MS = 86_400_000
+_MAX_TTL_DIGITS = 12
+# What one server may list of one kind, in all its pages.
+MAX_LISTING_BYTES = 16 * 1024 * 1024
+# Every address that nobody lists is held against the templates, one by one.
+_MAX_TEMPLATES = 1_000
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    entries: msgspec.Raw  # a JSON array, still to be read
+    next_cursor: bytes | None  # raw JSON string
+    ttl_ms: int | None
+    is_public: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one upstream's list of one kind is read."""
+
+    kind: Kind
+    upstream: str
+    territory: Territory
+    max_offers: int
+    separator: str = SEPARATOR
+    era: Era | None = None  # in which the list was written; None: as both know it
+    short: str | None = None  # the upstream's short name, for tools with long ones
+    choice: ToolChoice | None = None  # which tools are let through; None: all
+
+
+def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
+    try:
+        members = _members_decoder.decode(result)
+        entries = members[kind.member]
+    except (msgspec.DecodeError, KeyError) as problem:
+        raise _odd(kind, upstream, problem) from problem
+    cursor = bytes(members.get("nextCursor", b""))
+    ttl = bytes(members.get("ttlMs", b""))
+    return Page(
+        entries,
+        cursor if cursor[:1] == b'"' else None,
+        min(int(ttl), _MAX_TTL_MS) if ttl.isdigit() and len(ttl) <= _MAX_TTL_DIGITS else None,
+        bytes(members.get("cacheScope", b"")) == b'"public"',
+    )
+
+
+async def read_part(reading: Reading, pages: Sequence[Page]) -> Part:
+    """One entry without a name does not hide the others; one that is listed twice counts once."""
+    kind = reading.kind
+    entries = [entry for page in pages for entry in _entries(kind, reading.upstream, page)]
+    taken = _within_bounds(reading, entries)
+    part = Part(reading.upstream, left_out=len(entries) - len(taken))
+    for some in slices(taken):
+        for entry in some:
+            _add(part, reading, bytes(entry))
+        await asyncio.sleep(0)
+    return part
+
+
+def _entries(kind: Kind, upstream: str, page: Page) -> list[msgspec.Raw]:
+    try:
+        return _list_decoder.decode(page.entries)
+    except msgspec.DecodeError as problem:
+        raise _odd(kind, upstream, problem) from problem
+
+
+def _within_bounds(reading: Reading, entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
+    is_template = reading.kind is Kind.TEMPLATE
+    most = min(reading.max_offers, _MAX_TEMPLATES) if is_template else reading.max_offers
+    size_bytes = 0
+    for at, entry in enumerate(entries[:most]):
+        size_bytes += memoryview(entry).nbytes
+        if size_bytes > MAX_LISTING_BYTES:
+            return entries[:at]
+    return entries[:most]
+
+
+def _add(part: Part, reading: Reading, definition: bytes) -> None:
+    kind = reading.kind
+    try:
+        members = _members_decoder.decode(definition)
+        native = msgspec.json.decode(members[kind.key], type=str)
+    except (msgspec.DecodeError, KeyError):
+        return
+    if reading.choice is not None and not reading.choice.takes(native):
+        part.not_chosen.append(native)
+        return
+    name = _public(part, reading, native)
+    if name in part.offers:  # a paginator that repeats itself
+        return
+    annotations = bytes(members.get("annotations", b"")) if kind is Kind.TOOL else b""
+    if name != native:
+        members[kind.key] = msgspec.Raw(msgspec.json.encode(name))
+        definition = msgspec.json.encode(members)
+    route = Route(reading.upstream, native)
+    offer = Offer(
+        kind,
+        name,
+        route,
+        definition,
+        annotations or None,
+        may_declare_headers(definition),
+        reading.era,
+        definition_across(kind, definition, reading.era),
+    )
+    part.offers[name] = part.by_route[route] = offer
+
+
+def _public(part: Part, reading: Reading, native: str) -> str:
+    if reading.kind.key == "name":
+        name = public_name(reading.upstream, native, reading.separator, reading.territory, reading.short)
+        if name != f"{reading.upstream}{reading.separator}{native}":
+            part.renamed.append((native, name))
+        return name
+    owners = reading.territory.owners(native)
+    if owners is None or reading.upstream in owners:
+        return native
+    part.trespassing.append((native, min(owners)))
+    return public_uri(reading.upstream, native)
+
+
+def _odd(kind: Kind, upstream: str, problem: Exception) -> UpstreamError:
+    return UpstreamError(UPSTREAM_FAILED, f"{upstream} answered {kind.method} with something else: {problem}")

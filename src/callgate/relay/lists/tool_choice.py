@@ -1,0 +1,68 @@
+"""Which tools of a server the operator lets through: `tools = { only = […], leave_out = […] }` of its entry.
+
+A tool that is left out is in no list and is not called, whichever way a client comes.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+
+import msgspec
+
+from callgate.model.error_codes import REFUSED_LEFT_OUT, UPSTREAM_FAILED
+from callgate.model.errors import RefusedError, UpstreamError
+from callgate.relay.lists.slices import slices
+from callgate.wire.params import peek, text_of
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class ToolChoice:
+    def __init__(self, only: Sequence[str] = (), leave_out: Sequence[str] = ()) -> None:
+        """Names as the server has them; `*` stands for anything."""
+        self._only = [_pattern(name) for name in only]
+        self._leave_out = [_pattern(name) for name in leave_out]
+
+    def takes(self, native_name: str) -> bool:
+        return self._reason(native_name) is None
+
+    def check(self, server: str, native_name: str) -> None:
+        """Raises RefusedError."""
+        if (reason := self._reason(native_name)) is not None:
+            raise RefusedError(
+                REFUSED_LEFT_OUT,
+                f"The tool {native_name[:100]} of {server} is left out by the configuration",
+                hint=f"{reason}: see tools in the entry of {server}",
+            )
+
+    def _reason(self, native_name: str) -> str | None:
+        if any(pattern.fullmatch(native_name) for pattern in self._leave_out):
+            return "leave_out names it"
+        if self._only and not any(pattern.fullmatch(native_name) for pattern in self._only):
+            return "only does not name it"
+        return None
+
+
+async def chosen_tools(server: str, result: bytes, choice: ToolChoice) -> bytes:
+    """A server's own `tools/list` without what is left out. An entry without a name is nobody's choice."""
+    try:
+        members = _members_decoder.decode(result)
+        entries = _list_decoder.decode(members["tools"])
+    except (msgspec.DecodeError, KeyError) as problem:
+        raise UpstreamError(UPSTREAM_FAILED, f"{server} answered tools/list with something else") from problem
+    kept: list[msgspec.Raw] = []
+    for some in slices(entries):
+        for entry in some:
+            name = text_of(peek(bytes(entry)).name) if bytes(entry)[:1] == b"{" else None
+            if name is not None and choice.takes(name):
+                kept.append(entry)
+        await asyncio.sleep(0)
+    members["tools"] = msgspec.Raw(msgspec.json.encode(kept))
+    return msgspec.json.encode(members)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    # Of a shell's patterns only `*`: brackets and question marks in a name are themselves.
+    return re.compile(translate(name.replace("[", "[[]").replace("?", "[?]")))

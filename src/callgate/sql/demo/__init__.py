@@ -1,0 +1,1 @@
+"""The demo database: how it is made, and the rows in it."""

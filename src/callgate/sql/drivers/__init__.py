@@ -1,0 +1,1 @@
+"""What every driver is (`driver`), and what they stand on: `network` (sockets) or `workers` (threads)."""

@@ -1,0 +1,298 @@
+"""NetworkDriver: one database server, a pool of connections, a watchdog over each call. Implements `Driver`.
+
+Rules
+1. A call that is stopped (time-out, cancelled caller, closed source) ends twice: its connection is closed
+   here, and what it runs is ended at the server over another one. The watchdog's own flag says why.
+2. A stopped call's place in the pool is free only when the server was told: what runs there never exceeds
+   the pool's size.
+3. A server that is down is looked after in the background, with a back-off, until it answers.
+
+Talks; does not judge. Knows no engine: see `server.Engine`.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import Any, Generic
+
+from callgate.model import error_codes as codes
+from callgate.model.errors import CallgateError, RefusedError, SourceError
+from callgate.sql.drivers.driver import Cell, StatementResult
+from callgate.sql.drivers.network.pool import Pool, PoolBusy, PoolClosed
+from callgate.sql.drivers.network.server import Connection, Engine, OpenFailed, StatementFailed
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.drivers.workers.job import StopReason
+from callgate.sql.guard.judgement import Bound, Statement
+from callgate.sql.guard.policy import Limits, Policy
+
+_log = logging.getLogger(__name__)
+
+# Ending statements at a server that is there takes milliseconds; for one that is not, nobody should wait.
+_CLOSING_LIMIT_S = 2.0
+
+# A bug that repeats itself must not fill the log.
+_AFTER_BUG_S = 30.0
+
+# Our own questions (names near a misspelt one, posture): as many as a person would look through.
+_OWN_LIMITS = Limits(timeout_s=5.0, max_rows=2_000, character_limit=1_000_000)
+
+
+class NetworkDriver(Generic[Connection]):
+    def __init__(self, source_id: str, engine: Engine[Connection], policy: Policy, pool_size: int) -> None:
+        self._source_id = source_id
+        self._engine = engine
+        self._policy = policy
+        self._pool: Pool[Connection] = Pool(engine, pool_size, policy.limits.timeout_s)
+        self._version = engine.display_name
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[Connection, _Call] = {}
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._watches_at = math.inf
+        self._looks_after = False
+        self._posture: Posture | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Look whether the server is there, in the background. Needs a running loop, returns at once."""
+        self._look_after()
+
+    @property
+    def version(self) -> str:
+        return self._version
+
+    def placeholder(self, index: int) -> str:
+        return self._engine.placeholder(index)
+
+    async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        connection = await self._take()
+        own_limits = [statement.limits.timeout_s for statement in statements if statement.limits is not None]
+        timeout_s = min(own_limits) if own_limits else self._policy.limits.timeout_s
+        call = _Call(time.monotonic() + timeout_s)
+        self._running[connection] = call
+        if call.ends_at < self._watches_at:
+            self._watch(call.ends_at)
+        try:
+            results = await connection.run(statements)
+        except StatementFailed as failed:
+            if call.stop_reason is not None:
+                raise self._stopped(call.stop_reason, timeout_s) from None
+            raise await self._explained(connection, failed, statements) from failed
+        except (ConnectionLost, *OUT_OF_STEP) as error:
+            if call.stop_reason is not None:
+                raise self._stopped(call.stop_reason, timeout_s) from None
+            if isinstance(error, OUT_OF_STEP):
+                # Its kind alone: the message may hold somebody's data.
+                _log.warning(
+                    "source %s: an answer cannot be read (%s)", self._source_id, type(error).__name__
+                )
+            self._look_after()
+            raise self._lost() from None
+        except asyncio.CancelledError:
+            self._stop(connection, call, StopReason.CANCELLED)
+            raise
+        finally:
+            # A stopped call's connection comes back from `_end_at_server`.
+            if call.stop_reason is None:
+                del self._running[connection]
+                self._pool.give_back(connection)
+        if call.stop_reason is not None:
+            raise self._stopped(call.stop_reason, timeout_s)
+        return results
+
+    async def posture(self) -> Posture:
+        if self._posture is None:
+            posture = replace(await self._engine.examine(self._ask), version=self._version)
+            if self._posture is None:  # another caller may have been quicker
+                self._posture = posture
+                self._tell_posture(posture)
+        return self._posture
+
+    def trouble(self) -> str | None:
+        failure = self._pool.failure
+        return str(failure) if failure is not None else None
+
+    async def close(self) -> None:
+        self._closed = True
+        for connection, call in list(self._running.items()):
+            self._stop(connection, call, StopReason.CLOSED)
+        self._pool.close()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        for task in self._tasks:
+            if task.get_name() == _LOOKING_AFTER:
+                task.cancel()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=_CLOSING_LIMIT_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _take(self) -> Connection:
+        try:
+            connection = await self._pool.take()
+        except OpenFailed as failed:
+            self._look_after()
+            raise SourceError(failed.told.code, failed.told.message, hint=failed.told.hint) from None
+        except PoolBusy:
+            raise SourceError(
+                codes.SOURCE_TIMEOUT,
+                f"No connection became free within {self._policy.limits.timeout_s:g} s.",
+                hint="Other queries are still running. Try again in a moment.",
+            ) from None
+        except PoolClosed:
+            raise self._stopped(StopReason.CLOSED, 0) from None
+        self._version = connection.version
+        return connection
+
+    async def _ask(self, sql: str, parameters: tuple[Bound, ...] = ()) -> list[tuple[Cell, ...]]:
+        statement = Statement(sql, "SELECT", parameters=parameters, limits=_OWN_LIMITS)
+        return list((await self.run((statement,)))[-1].rows)
+
+    async def _explained(
+        self, connection: Connection, failed: StatementFailed, statements: Sequence[Statement]
+    ) -> CallgateError:
+        async def ask(sql: str, parameters: tuple[Bound, ...]) -> list[tuple[Cell, ...]]:
+            """On the same connection, whose watchdog still runs: a busy pool must not delay an error."""
+            statement = Statement(sql, "SELECT", parameters=parameters, limits=_OWN_LIMITS)
+            try:
+                return list((await connection.run((statement,)))[-1].rows)
+            except (StatementFailed, ConnectionLost):
+                return []  # the first error is the one to tell
+
+        told = await self._engine.explain(failed.fault, statements[failed.number], ask)
+        if len(statements) > 1:
+            done = failed.number
+            told.message += f" (Statement {done + 1} of {len(statements)}; {done} before it were run.)"
+        return told
+
+    def _watch(self, at: float) -> None:
+        """One timer for all calls, set to the first that may have to be stopped: a timer each would cost a
+        short call more than its place in the pool."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        self._watches_at = at
+        delay_s = max(at - time.monotonic(), 0)
+        self._watchdog = asyncio.get_running_loop().call_later(delay_s, self._stop_overdue)
+
+    def _stop_overdue(self) -> None:
+        now = time.monotonic()
+        self._watchdog, self._watches_at = None, math.inf
+        for connection, call in list(self._running.items()):
+            if call.ends_at <= now:
+                self._stop(connection, call, StopReason.TIMEOUT)
+        ends = [call.ends_at for call in self._running.values() if call.stop_reason is None]
+        if ends:
+            self._watch(min(ends))
+
+    def _stop(self, connection: Connection, call: "_Call", reason: StopReason) -> None:
+        if call.stop_reason is not None:
+            return
+        call.stop_reason = reason
+        connection.close()
+        self._tend(self._end_at_server(connection))
+
+    async def _end_at_server(self, connection: Connection) -> None:
+        try:
+            await connection.cancel()
+        finally:
+            self._running.pop(connection, None)
+            self._pool.free_place()
+
+    def _look_after(self) -> None:
+        if not self._looks_after and not self._closed:
+            self._looks_after = True
+            self._tend(self._wait_for_server(), _LOOKING_AFTER)
+
+    async def _wait_for_server(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(self._pool.retry_in_s)
+                try:
+                    await self._pool.probe()
+                    await self.posture()
+                except OpenFailed:
+                    continue
+                except (PoolBusy, PoolClosed, CallgateError):
+                    return  # in use, so it is there; or nobody needs it any more
+                except (LookupError, ValueError) as error:
+                    _log.warning("source %s: no posture (%s)", self._source_id, type(error).__name__)
+                except Exception:  # noqa: BLE001 - a bug of ours must not leave the server unattended
+                    _log.exception("source %s: looking after the server failed", self._source_id)
+                    await asyncio.sleep(_AFTER_BUG_S)
+                    continue
+                return
+        finally:
+            self._looks_after = False
+
+    def _tend(self, work: Coroutine[Any, Any, None], name: str | None = None) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _tell_posture(self, posture: Posture) -> None:
+        for finding in posture.warnings:
+            _log.warning("source %s: %s %s", self._source_id, finding.text, finding.advice)
+
+    def _lost(self) -> SourceError:
+        undone = " A write may or may not have been done: look before you repeat it."
+        return SourceError(
+            codes.SOURCE_UNAVAILABLE,
+            "the connection to the database was lost while the statement ran.",
+            hint="It is opened again by itself. Try again in a moment."
+            + (undone if self._policy.may_write else ""),
+        )
+
+    def _stopped(self, reason: StopReason, timeout_s: float) -> SourceError:
+        if reason is StopReason.TIMEOUT:
+            return timeout_error(timeout_s, self._policy)
+        return SourceError(codes.SOURCE_UNAVAILABLE, "the source was closed.", hint="")
+
+
+class _Call:
+    """What runs on a connection, until when, and the flag that says why it was told to stop."""
+
+    __slots__ = ("ends_at", "stop_reason")
+
+    def __init__(self, ends_at: float) -> None:
+        self.ends_at = ends_at
+        self.stop_reason: StopReason | None = None
+
+
+_LOOKING_AFTER = "callgate-source-looked-after"
+
+
+def read_only_error(policy: Policy) -> CallgateError:
+    """The database itself refused a write: our session's doing, or the server's own."""
+    if policy.may_write:
+        return SourceError(
+            codes.SOURCE_ACCESS_DENIED,
+            "the database takes no writes just now.",
+            hint="It may be a replica, or locked by its administrator. Reading works.",
+        )
+    return RefusedError(
+        codes.REFUSED_READ_ONLY,
+        "the session with the database is read-only, and the statement would change something.",
+        hint=policy.write_advice,
+    )
+
+
+def timeout_error(timeout_s: float, policy: Policy) -> SourceError:
+    raise_it = (
+        "Increase MYSQL_QUERY_TIMEOUT environment variable if needed"
+        if policy.from_environment and policy.dialect.name == "mysql"
+        else "The operator can raise timeout_s for this source"
+    )
+    return SourceError(
+        codes.SOURCE_TIMEOUT,
+        f"Query execution timeout exceeded ({round(timeout_s * 1000)}ms).",
+        hint="Suggestions:\n"
+        "- Add a LIMIT clause to reduce result set size\n"
+        "- Add WHERE clauses to filter data more specifically\n"
+        "- Use indexes on filtered columns (see EXPLAIN)\n"
+        f"- {raise_it}",
+        operator_hint="See whether the server is overloaded, or raise timeout_s for this source.",
+    )

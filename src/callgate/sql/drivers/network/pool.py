@@ -1,0 +1,195 @@
+"""Pool: at most `size` connections, handed out in order of arrival.
+
+Rules
+1. Who comes while others wait, waits behind them. Waiting has a limit of its own.
+2. A connection that lay idle for long is asked for a sign of life before it is used again.
+3. A place freed by a lost connection goes to the first who waits, as the right to open another.
+4. After a failed opening, further ones fail at once with the same reason until the back-off is over: a server
+   that is down must not make each caller wait for its own time-out.
+
+Lives on one event loop. Counterpart: `driver` decides when a connection is given back or dropped.
+"""
+
+import asyncio
+import time
+from collections import deque
+from contextlib import suppress
+from typing import Generic
+
+from callgate.sql.drivers.network.server import Connection, Engine, OpenFailed
+from callgate.sql.drivers.network.stream import ConnectionLost
+
+# A server restart or a firewall's forgetting is likely to show within this; a ping costs 0.1 ms.
+_TRUSTED_IDLE_S = 15.0
+_PING_LIMIT_S = 2.0
+# Agents come in bursts; after five minutes of silence the server may have its threads back.
+_IDLE_LIMIT_S = 300.0
+_FIRST_BACK_OFF_S = 0.25
+_MAX_BACK_OFF_S = 15.0
+
+
+class PoolBusy(Exception):  # noqa: N818 - the driver words the error
+    """No connection became free in time."""
+
+
+class PoolClosed(Exception):  # noqa: N818 - the driver words the error
+    """The source was closed."""
+
+
+class Pool(Generic[Connection]):
+    def __init__(self, engine: Engine[Connection], size: int, wait_limit_s: float) -> None:
+        self._engine = engine
+        self._size = size
+        self._wait_limit_s = wait_limit_s
+        self._places = 0  # taken: idle, in use, being opened, being ended
+        self._idle: deque[tuple[Connection, float]] = deque()  # with the time since when; newest last
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._back_off_s = 0.0
+        self._retry_at = 0.0
+        self._failure: OpenFailed | None = None
+
+    @property
+    def failure(self) -> OpenFailed | None:
+        """Why the last opening failed; None once one succeeded."""
+        return self._failure
+
+    @property
+    def retry_in_s(self) -> float:
+        return max(self._retry_at - time.monotonic(), 0.0)
+
+    async def take(self) -> Connection:
+        """Raises `OpenFailed`, `PoolBusy`, `PoolClosed`."""
+        if self._closed:
+            raise PoolClosed
+        if not self._waiting:
+            connection = await self._take_idle()
+            if connection is not None:
+                return connection
+            if self._places < self._size:
+                self._places += 1
+                return await self._open()
+        handed = await self._wait()
+        return handed if handed is not None else await self._open()
+
+    def give_back(self, connection: Connection) -> None:
+        if self._closed or not connection.is_usable:
+            connection.close()
+            self.free_place()
+            return
+        if (waiter := self._next_waiter()) is not None:
+            waiter.set_result(connection)
+            return
+        self._idle.append((connection, time.monotonic()))
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(_IDLE_LIMIT_S, self._close_idle)
+
+    def free_place(self) -> None:
+        """A connection that was taken is gone."""
+        self._places -= 1
+        if not self._closed and (waiter := self._next_waiter()) is not None:
+            self._places += 1
+            waiter.set_result(None)
+
+    async def probe(self) -> None:
+        """Open a connection ahead of the first caller. Raises as `take` does."""
+        self.give_back(await self.take())
+
+    def close(self) -> None:
+        self._closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        while (waiter := self._next_waiter()) is not None:
+            waiter.set_exception(PoolClosed())
+        for connection, _ in self._idle:
+            connection.close()
+        self._places -= len(self._idle)
+        self._idle.clear()
+
+    async def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection, since = self._idle.pop()
+            if not connection.is_usable:
+                self._places -= 1
+                continue
+            if time.monotonic() - since < _TRUSTED_IDLE_S:
+                return connection
+            try:
+                async with asyncio.timeout(_PING_LIMIT_S):
+                    await connection.ping()
+            except (ConnectionLost, TimeoutError):
+                connection.close()
+                self.free_place()
+            except BaseException:
+                connection.close()
+                self.free_place()
+                raise
+            else:
+                return connection
+        return None
+
+    async def _open(self) -> Connection:
+        """With a place already taken."""
+        started = time.monotonic()
+        if self._failure is not None and started < self._retry_at:
+            self.free_place()
+            raise self._failure
+        try:
+            connection = await self._engine.open()
+        except OpenFailed as failure:
+            self._failure = failure
+            if started >= self._retry_at:  # of several that fail together, one counts
+                self._back_off_s = min(max(self._back_off_s * 2, _FIRST_BACK_OFF_S), _MAX_BACK_OFF_S)
+                self._retry_at = time.monotonic() + self._back_off_s
+            self.free_place()
+            raise
+        except BaseException:
+            self.free_place()
+            raise
+        self._failure = None
+        self._back_off_s = 0.0
+        if self._closed:
+            connection.close()
+            self.free_place()
+            raise PoolClosed
+        return connection
+
+    async def _wait(self) -> Connection | None:
+        waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            async with asyncio.timeout(self._wait_limit_s):
+                return await waiter
+        except (TimeoutError, asyncio.CancelledError) as error:
+            # It may have been handed over in the very moment of giving up.
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                handed = waiter.result()
+                if handed is None:
+                    self.free_place()
+                else:
+                    self.give_back(handed)
+            if isinstance(error, TimeoutError):
+                raise PoolBusy from None
+            raise
+        finally:
+            with suppress(ValueError):
+                self._waiting.remove(waiter)
+
+    def _next_waiter(self) -> "asyncio.Future[Connection | None] | None":
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                return waiter
+        return None
+
+    def _close_idle(self) -> None:
+        self._sweep = None
+        limit = time.monotonic() - _IDLE_LIMIT_S
+        while self._idle and self._idle[0][1] <= limit:
+            connection, _ = self._idle.popleft()
+            connection.close()
+            self._places -= 1
+        if self._idle:
+            wait_s = self._idle[0][1] - limit
+            self._sweep = asyncio.get_running_loop().call_later(wait_s, self._close_idle)

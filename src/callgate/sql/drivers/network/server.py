@@ -1,0 +1,92 @@
+"""What an engine offers to `network.driver`: how to open a connection, and what one can do.
+
+Rules
+1. `run` leaves the session as it found it: no transaction open, everything a statement may have set reset.
+   Where it cannot (`is_usable` is False then) the connection is thrown away.
+2. `run` may be broken off at any moment by closing the connection; `cancel` then ends the statement at the
+   server, over a connection of its own.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from callgate.model.errors import CallgateError, SourceError
+from callgate.sql.drivers.driver import Cell, StatementResult
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.guard.judgement import Bound, Statement
+
+# A catalogue question of our own: SQL and bound values in, rows out.
+Ask = Callable[[str, tuple[Bound, ...]], Awaitable[list[tuple[Cell, ...]]]]
+
+
+class StatementFailed(Exception):  # noqa: N818 - the engine's `explain` words the error
+    """The server refused or failed one of the statements; the session is clean again."""
+
+    def __init__(self, fault: "ServerFault", number: int) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+        self.number = number  # from 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFault:
+    """An error as the server words it."""
+
+    code: str  # MySQL: the number; PostgreSQL: the SQLSTATE
+    sqlstate: str
+    message: str
+    hint: str = ""
+    position: int | None = None  # of the fault in the statement, in characters from 1
+
+
+class OpenFailed(Exception):  # noqa: N818 - carries the error that callers get
+    """No session could be opened."""
+
+    def __init__(self, told: SourceError, for_operator: str) -> None:
+        super().__init__(for_operator)
+        self.told = told  # for callers: no address, no account
+        self.for_operator = for_operator
+
+
+class ServerConnection(Protocol):
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def is_usable(self) -> bool: ...
+
+    async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        """Raises `StatementFailed` or `stream.ConnectionLost`."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises when the server does not answer."""
+        ...
+
+    async def cancel(self) -> None:
+        """End at the server whatever this connection runs there. Best effort, raises nothing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+Connection = TypeVar("Connection", bound=ServerConnection)
+Opened = TypeVar("Opened", bound=ServerConnection, covariant=True)
+
+
+class Engine(Protocol[Opened]):
+    @property
+    def display_name(self) -> str: ...
+
+    async def open(self) -> Opened:
+        """A session that holds the policy. Raises `OpenFailed`."""
+        ...
+
+    def placeholder(self, index: int) -> str: ...
+
+    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError: ...
+
+    async def examine(self, ask: Ask) -> Posture:
+        """Its version is filled in by who asks."""
+        ...

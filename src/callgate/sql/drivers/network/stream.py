@@ -1,0 +1,160 @@
+"""ByteStream: one socket as a buffer to read from. Knows no protocol; engines parse what it holds.
+
+Rules
+1. Reading stops when more than HIGH_BYTES lie unread: the server waits then, our memory does not grow.
+2. Parsers look at `buffer` from `at` on and move `at`; only `fill` and `skip` wait.
+3. Once the socket is gone every wait raises `ConnectionLost`, and goes on raising it.
+
+One task reads at a time.
+"""
+
+import asyncio
+import socket
+import struct
+from contextlib import suppress
+from typing import cast
+
+from callgate.sql.drivers.network.tls import context_of
+from callgate.sql.settings import ServerAddress
+
+# Enough for a hundred ordinary rows at once; with a pool of 8, 2 MB in the worst case.
+HIGH_BYTES = 256 * 1024
+# Idle connections through firewalls: probe after a minute, before most of them forget it (5 min and more).
+_KEEP_ALIVE_IDLE_S = 60
+
+
+class ConnectionLost(Exception):  # noqa: N818 - the engine words the error
+    """The socket is closed, by either side."""
+
+
+# What reading raises when the peer does not keep to the protocol: it is not to be spoken to any longer.
+OUT_OF_STEP = (LookupError, ValueError, struct.error)
+
+
+class ByteStream(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.buffer: bytearray = bytearray()
+        self.at = 0
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._wanted = 0
+        self._paused = False
+        self._is_lost = False
+
+    @property
+    def is_lost(self) -> bool:
+        return self._is_lost
+
+    @property
+    def available(self) -> int:
+        return len(self.buffer) - self.at
+
+    def write(self, data: bytes | bytearray) -> None:
+        if self._is_lost or self._transport is None:
+            raise ConnectionLost
+        self._transport.write(data)
+
+    async def fill(self, count: int) -> None:
+        """Wait until `count` bytes can be read."""
+        while self.available < count:
+            if self._is_lost:
+                raise ConnectionLost
+            self._make_room()
+            self._wanted = count
+            if self._paused and self._transport is not None:
+                self._paused = False
+                self._transport.resume_reading()
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+                self._wanted = 0
+
+    async def skip(self, count: int) -> None:
+        """Pass over bytes without keeping them."""
+        while count > 0:
+            if not self.available:
+                await self.fill(1)
+            step = min(count, self.available)
+            self.at += step
+            count -= step
+
+    async def take(self, count: int) -> bytes:
+        if self.available < count:
+            await self.fill(count)
+        start = self.at
+        self.at = start + count
+        return bytes(self.buffer[start : self.at])
+
+    async def secure(self, address: ServerAddress) -> None:
+        """From here on encrypted. What came in the clear before is not looked at again."""
+        if self.available:
+            raise ConnectionLost  # bytes sent ahead of the handshake: somebody in between speaks
+        assert self._transport is not None
+        transport = await asyncio.get_running_loop().start_tls(
+            self._transport, self, context_of(address.tls), server_hostname=address.host
+        )
+        if transport is None:
+            raise ConnectionLost
+        self._transport = transport
+
+    def close(self) -> None:
+        self._is_lost = True
+        if self._transport is not None:
+            self._transport.abort()  # nothing of ours is worth waiting for
+        self._wake()
+
+    def _make_room(self) -> None:
+        if self.at:
+            del self.buffer[: self.at]
+            self.at = 0
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # asyncio.Protocol
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+
+    def data_received(self, data: bytes) -> None:
+        if self.at == len(self.buffer):
+            self.buffer.clear()
+            self.at = 0
+        self.buffer += data
+        available = self.available
+        if available > HIGH_BYTES and available >= self._wanted and not self._paused:
+            assert self._transport is not None
+            self._paused = True
+            self._transport.pause_reading()
+        if available >= self._wanted:
+            self._wake()
+
+    def eof_received(self) -> bool:
+        return False  # close; connection_lost follows
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_lost = True
+        self._wake()
+
+
+async def open_stream(address: ServerAddress) -> ByteStream:
+    """Connected, not yet encrypted. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    if address.socket is not None:
+        _, stream = await loop.create_unix_connection(ByteStream, str(address.socket))
+        return stream
+    transport, stream = await loop.create_connection(ByteStream, address.host, address.port)
+    _keep_alive(transport)
+    return stream
+
+
+def _keep_alive(transport: asyncio.Transport) -> None:
+    sock: socket.socket | None = transport.get_extra_info("socket")
+    if sock is None:
+        return
+    with suppress(OSError):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_IDLE_S)

@@ -1,0 +1,1 @@
+"""DuckDB's `Driver`: how we talk to it."""

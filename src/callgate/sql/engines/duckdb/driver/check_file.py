@@ -1,0 +1,38 @@
+"""Whether there is a DuckDB database at a path, and what to do when it cannot be opened."""
+
+import re
+from pathlib import Path
+
+from callgate.model.errors import SourceError
+from callgate.sql.drivers.workers.database_file import read_header, unavailable
+
+MEMORY_PATH = ":memory:"
+_MAGIC = b"DUCK"
+_MAGIC_AT = 8  # behind a checksum
+_HOLDER = re.compile(r"\(PID (\d+)\)")
+
+
+def check_file(path: Path) -> None:
+    """Raises `SourceError` with the operator's next step when there is no such database file."""
+    if str(path) == MEMORY_PATH:
+        return
+    header = read_header(path, _MAGIC_AT + len(_MAGIC))
+    if header[_MAGIC_AT:] != _MAGIC:
+        raise unavailable(f"the file {path} is not a DuckDB database.", "It may be corrupt or encrypted.")
+
+
+def explain_opening(path: Path, message: str) -> SourceError:
+    """DuckDB's own words on a file that it could not open."""
+    if "Could not set lock" in message or "Conflicting lock" in message:
+        holder = _HOLDER.search(message)
+        by = f" (process {holder.group(1)})" if holder else ""
+        return unavailable(
+            f"the file {path} is in use by another process{by}, and DuckDB shares it with readers only.",
+            "End or disconnect the program that has it open for writing, then ask again.",
+        )
+    if "version" in message and ("storage" in message or "newer" in message):
+        return unavailable(
+            f"the file {path} was written by another version of DuckDB.", "Export and import it, or upgrade."
+        )
+    first = " ".join(message.partition("\n\n")[0].split())
+    return unavailable(f"the file {path} cannot be opened ({first}).", "It may be corrupt or locked.")

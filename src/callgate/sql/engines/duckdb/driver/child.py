@@ -1,0 +1,181 @@
+"""The child process: one database, a thread for each job. Started by `engine_process` with `python -m`.
+
+Rules
+1. It reads orders from stdin and writes reports to stdout; at the end of stdin it is gone at once, whatever
+   runs. So nothing is left behind when the gateway is killed.
+2. Each job has a connection of its own, closed with the job: no variable, temporary table or open transaction
+   outlives a call.
+3. An idle child lets go of the file, because whoever wants to write to it must wait for its readers.
+4. Its memory is limited by the kernel. RLIMIT_DATA and not RLIMIT_AS: the latter also counts address space
+   that is only reserved (measured: 780 MB after opening an empty database, 60 MB of them in use).
+"""
+
+import os
+import resource
+import select
+import sys
+import threading
+from contextlib import suppress
+
+import duckdb
+
+from callgate.sql.engines.duckdb.driver.attach_files import AttachedFiles
+from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
+from callgate.sql.engines.duckdb.driver.open_database import identity_of, open_database
+from callgate.sql.engines.duckdb.driver.statement_run import TypeRefused, run_statement
+from callgate.sql.engines.duckdb.frames import (
+    OPENING,
+    REFUSED,
+    STOPPED,
+    Done,
+    Failed,
+    Report,
+    Rows,
+    Run,
+    Setup,
+    Stop,
+    Unframer,
+    frame,
+    read_order,
+)
+
+# Long enough for a conversation's next question, short enough for an import that waits.
+_IDLE_S = 5.0
+# An interrupt that comes before the statement has begun does nothing: it is repeated.
+_INTERRUPT_EVERY_S = 0.02
+_READ_BYTES = 65_536
+
+
+class _Job:
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.is_stopped = threading.Event()
+        self.is_over = threading.Event()
+        self.connection: duckdb.DuckDBPyConnection | None = None
+
+    def stop(self) -> None:
+        """In a thread of its own, until the job is over."""
+        self.is_stopped.set()
+        while not self.is_over.wait(_INTERRUPT_EVERY_S):
+            if self.connection is not None:
+                with suppress(duckdb.Error):
+                    self.connection.interrupt()
+
+
+class _Child:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._lock = threading.Lock()  # over the database, the jobs and stdout
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._identity: tuple[int, int] | None = None
+        self._attached = AttachedFiles()
+        self._jobs: dict[int, _Job] = {}
+
+    def obey(self, order: Run | Stop) -> None:
+        if isinstance(order, Stop):
+            with self._lock:
+                job = self._jobs.get(order.job_id)
+            if job is not None:
+                threading.Thread(target=job.stop, daemon=True).start()
+            return
+        job = _Job(order)
+        with self._lock:
+            self._jobs[order.job_id] = job
+        threading.Thread(target=self._serve, args=(job,), daemon=True).start()
+
+    def rest(self) -> None:
+        """Nothing was said for a while."""
+        with self._lock:
+            if not self._jobs and self._setup.path != MEMORY_PATH:
+                self._close_database()
+
+    def _serve(self, job: _Job) -> None:
+        report = self._report(job)
+        job.is_over.set()
+        with self._lock:
+            del self._jobs[job.run.job_id]
+            _say(report)
+
+    def _report(self, job: _Job) -> Report:
+        results: list[Rows] = []
+
+        def failed(kind: str, message: str) -> Failed:
+            return Failed(job.run.job_id, STOPPED if job.is_stopped.is_set() else kind, message, len(results))
+
+        try:
+            job.connection = self._connect(job.run)
+        except (duckdb.Error, OSError, MemoryError) as error:
+            return failed(OPENING, str(error))
+        try:
+            for order in job.run.statements:
+                if job.is_stopped.is_set():
+                    return failed(STOPPED, "")
+                results.append(run_statement(job.connection, order, self._setup.statement_types))
+        except TypeRefused as refused:
+            return failed(REFUSED, str(refused))
+        except MemoryError:
+            return failed("OutOfMemoryException", "")
+        except Exception as error:  # noqa: BLE001 - DuckDB's errors and Python's about values, all for the caller
+            return failed(type(error).__name__, str(error))
+        finally:
+            job.is_over.set()
+            with suppress(duckdb.Error):
+                job.connection.close()
+        return Done(job.run.job_id, tuple(results))
+
+    def _connect(self, run: Run) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            # A file that was put in the old one's place is opened as soon as nobody reads the old one.
+            if len(self._jobs) == 1 and identity_of(self._setup.path) != self._identity:
+                self._close_database()
+            if self._database is None:
+                self._identity = identity_of(self._setup.path)
+                setup = self._setup
+                self._database = open_database(setup.path, read_only=setup.read_only, folder=setup.folder)
+            if run.attached is not None:
+                self._attached.become(run.attached, self._database)
+            return self._database.cursor()
+
+    def _close_database(self) -> None:
+        if self._database is not None:
+            with suppress(duckdb.Error):
+                self._database.close()
+        self._database = None
+
+
+def _say(report: Report) -> None:
+    left = memoryview(frame(report))
+    while left:
+        left = left[os.write(sys.stdout.fileno(), left) :]
+
+
+def _limit(setup: Setup) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (setup.data_bytes, setup.data_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if setup.read_only:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no file can grow by a byte
+
+
+def main() -> None:
+    unframer = Unframer()
+    child: _Child | None = None
+    while True:
+        ready, _, _ = select.select([0], [], [], _IDLE_S)
+        if not ready:
+            if child is not None:
+                child.rest()
+            continue
+        data = os.read(0, _READ_BYTES)
+        if not data:
+            os._exit(0)  # not sys.exit: a statement that cannot be interrupted would keep us
+        for body in unframer.feed(data):
+            order = read_order(body)
+            if isinstance(order, Setup):
+                _limit(order)
+                child = _Child(order)
+            elif child is not None:
+                child.obey(order)
+
+
+if __name__ == "__main__":
+    main()

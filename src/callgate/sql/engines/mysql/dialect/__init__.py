@@ -1,0 +1,1 @@
+"""MySQL's and MariaDB's SQL as a `Dialect`: pure knowledge, without a connection, a thread or a driver."""

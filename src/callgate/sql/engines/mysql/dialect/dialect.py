@@ -1,0 +1,108 @@
+"""MySQL and MariaDB as one `Dialect`: pure knowledge, assembled from lexer, functions and grammar."""
+
+from types import MappingProxyType
+
+from callgate.sql.engines.mysql.dialect import functions, show
+from callgate.sql.engines.mysql.dialect.grammar import GRAMMAR
+from callgate.sql.engines.mysql.dialect.lexer import lex
+from callgate.sql.guard.dialect import Dialect, Vocabulary, Wording
+from callgate.sql.guard.tokens import word_set
+
+# Keywords of both servers: no stored function can be called by such a name without quotes or a dot.
+_TYPE_NAMES = word_set(
+    """
+    bigint binary bit blob bool boolean char character date datetime dec decimal double enum fixed float
+    int integer json longblob longtext mediumblob mediumint mediumtext national nchar numeric nvarchar
+    precision real set signed smallint text time timestamp tinyblob tinyint tinytext unsigned varbinary
+    varchar varying year zerofill
+    """
+)
+# Those that MariaDB does not reserve stand in `keyword_places`.
+_CALL_KEYWORDS = word_set(
+    """
+    all and any as between binary by case collate cross distinct distinctrow div else end
+    escape except exists force from group having high_priority ignore in index inner intersect interval
+    into is join key left like limit match natural not offset on or order outer over partition
+    regexp returning right rlike row rows select separator set some sounds sql_big_result
+    sql_calc_found_rows sql_small_result straight_join then union
+    update use using value values when where window with xor
+    """
+)
+_DEFINITION_KEYWORDS = word_set(
+    """
+    add after always check column default foreign fulltext generated key keys modify primary references
+    spatial stored unique virtual hash range list linear partitions than less first change index
+    """
+)
+# In the mysql schema lie password hashes, routines and logs; these tables hold none of that.
+_READABLE_IN_MYSQL = word_set(
+    """
+    help_category help_keyword help_relation help_topic innodb_index_stats innodb_table_stats time_zone
+    time_zone_leap_second time_zone_name time_zone_transition time_zone_transition_type
+    """
+)
+# Statements that other sessions have run, and their variables, with the values in them; the server's log and
+# where its keys are. sys shows the same once more. What runs just now may be seen (SHOW PROCESSLIST), as far
+# as the account may see it.
+_HISTORY_IN_SYS = word_set(
+    """
+    processlist session statement_analysis statements_with_errors_or_warnings statements_with_full_table_scans
+    statements_with_runtimes_in_95th_percentile statements_with_sorting statements_with_temp_tables
+    innodb_lock_waits schema_table_lock_waits
+    """
+)
+_HIDDEN = word_set(
+    """
+    performance_schema.events_statements_current performance_schema.events_statements_history
+    performance_schema.events_statements_history_long performance_schema.events_statements_summary_by_digest
+    performance_schema.events_statements_summary_by_program performance_schema.prepared_statements_instances
+    performance_schema.user_variables_by_thread performance_schema.error_log performance_schema.keyring_keys
+    performance_schema.keyring_component_status information_schema.user_variables
+    """
+) | {f"sys.{prefix}{name}" for prefix in ("", "x$") for name in _HISTORY_IN_SYS}
+_TABLES = "SHOW TABLES FROM database_name"
+
+MYSQL = Dialect(
+    name="mysql",
+    display_name="MySQL",
+    parser_name="mysql",
+    lex=lex,
+    vocabulary=Vocabulary(
+        functions=functions.ALLOWED,
+        forbidden_functions=functions.FORBIDDEN,
+        table_functions=frozenset({"json_table"}),
+        type_names=_TYPE_NAMES,
+        call_keywords=_CALL_KEYWORDS | _TYPE_NAMES,
+        definition_keywords=_DEFINITION_KEYWORDS,
+        hidden_tables=_HIDDEN,
+        hidden_schemas=MappingProxyType({"mysql": _READABLE_IN_MYSQL}),
+        system_schemas=frozenset({"mysql", "information_schema", "performance_schema", "sys"}),
+        bare_tables=frozenset({"dual"}),
+        write_functions=functions.IN_WRITE_MODE,
+    ),
+    grammar=GRAMMAR,
+    wording=Wording(
+        reads="SELECT, WITH … SELECT, SHOW, DESCRIBE, EXPLAIN, VALUES, TABLE",
+        never="DROP, TRUNCATE, GRANT, REVOKE, SET, CALL, LOAD DATA, KILL, FLUSH, INTO OUTFILE",
+        read_hint="Use SELECT, WITH … SELECT, SHOW, DESCRIBE or EXPLAIN.",
+        explain_hint=show.EXPLAIN_HINT,
+        hidden_hint="Read ordinary tables and views; information_schema.tables lists them.",
+        list_tables_sql=_TABLES,
+        describe_table_sql="DESCRIBE {table}",
+        examples=(
+            "List databases: SHOW DATABASES",
+            "Table structure: DESCRIBE information_schema.tables",
+            "Biggest tables: SELECT table_name, table_rows FROM {master} ORDER BY data_length DESC LIMIT 10",
+            "Plan of a query: EXPLAIN SELECT table_name FROM {master} LIMIT 10",
+        ),
+        write_examples=("Change data: UPDATE database_name.table_name SET column_name = 'x' WHERE id = 1",),
+        foreign_verbs=MappingProxyType(
+            {
+                "USE": "Name tables as database.table; there is no current database to change.",
+                "PRAGMA": "MySQL has no PRAGMA. Use DESCRIBE database.table or SHOW VARIABLES.",
+                "FROM": "MySQL needs SELECT before FROM: SELECT * FROM database.table",
+                "HELP": "MySQL's HELP is not offered here. Use SHOW and DESCRIBE.",
+            }
+        ),
+    ),
+)

@@ -1,0 +1,155 @@
+"""The tokenizer of MySQL and MariaDB, by hand, rule for rule (sql/sql_lex.cc, `lex_one_token`).
+
+For a session in utf8mb4 whose sql_mode has neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES nor IGNORE_SPACE:
+the driver pins that and reads it back. Where peers fall, and this does not:
+- `--` opens a comment only before a blank, a control character or the end: `SELECT--1` is an expression;
+- only `\\n` ends a line comment; a backslash escapes a quote; `"x"` is a text;
+- `1a`, `0X1` and `t.5` are names, `1e1` and `0x1f` are numbers;
+- every character above ASCII belongs to a name, NBSP and U+3000 included;
+- `$a$` is a name to MariaDB and opens a text to MySQL 9: refused;
+- `/*! */` and `/*M! */` are run, `/*+ */` is obeyed.
+
+Pure. What the server accepts but we will not let through is marked ILLEGAL here too.
+"""
+
+import re
+
+from callgate.sql.engines.mysql.dialect.hints import fault_in_hints
+from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
+from callgate.sql.guard.tokens import Kind, Token, fold
+
+_SPACE = re.compile(r"[ \t\n\v\f\r]+")
+_LINE_COMMENT = re.compile(r"#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*")
+_EXECUTABLE = re.compile(r"/\*[mM]?!")
+_NAME_CHARS = r"A-Za-z0-9_$\x80-\U0010FFFF"
+_NAME = re.compile(f"[{_NAME_CHARS}]+")
+_TEXT = {
+    "'": re.compile(r"'(?:[^'\\]|\\.|'')*+'", re.DOTALL),
+    '"': re.compile(r'"(?:[^"\\]|\\.|"")*+"', re.DOTALL),
+    "`": re.compile(r"`(?:[^`]|``)*+`"),
+}
+_NATIONAL = re.compile(r"[nN](?=')")
+_BYTES = re.compile(r"(?:[xX]'(?:[0-9A-Fa-f]{2})*'|[bB]'[01]*')")
+_BYTES_BEGUN = re.compile(r"[xXbB]'[^']*'?")
+# The lower-case prefix alone makes a number: 0X1F and 0B1 are names.
+_NUMBER = re.compile(
+    rf"0x[0-9A-Fa-f]+(?![{_NAME_CHARS}])|0b[01]+(?![{_NAME_CHARS}])"
+    rf"|[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.(?:[eE][+-]?[0-9]+)?"
+    rf"|[0-9]+(?![{_NAME_CHARS}])"
+)
+_OPERATOR = re.compile(r"<=>|->>|->|<<|>>|<=|>=|<>|!=|:=|&&|\|\||[-+*/%=<>!|&^~,;().{}]")
+_NULL = re.compile(rf"\\N(?![{_NAME_CHARS}])")  # MariaDB, and MySQL until 5.7
+_PLACEHOLDER = re.compile(r"\?|:[A-Za-z_][A-Za-z0-9_]*")
+_SESSION = re.compile(rf"@@?(?:[{_NAME_CHARS}.]+|`(?:[^`]|``)+`(?:\.`?[{_NAME_CHARS}]+`?)*)")
+_SESSION_TEXT = re.compile(r"@(?=['\"])")
+
+
+def lex(text: str) -> tuple[Token, ...]:
+    """Total: never raises, and the tokens' texts joined are `text`."""
+    tokens: list[Token] = []
+    at = 0
+    while at < len(text):
+        token = _next(text, at, tokens[-1] if tokens else None)
+        tokens.append(token)
+        at = token.end
+    return tuple(tokens)
+
+
+def _next(text: str, at: int, before: Token | None) -> Token:
+    if match := _SPACE.match(text, at):
+        return Token(Kind.SPACE, match.group(), at)
+    if match := _LINE_COMMENT.match(text, at):
+        return _checked(Kind.COMMENT, match.group(), at, fault_in_comment(match.group()))
+    if text.startswith("/*", at):
+        return _block_comment(text, at)
+    # Right behind a dot every run of name characters is a name, digits included, and no keyword.
+    if before is not None and before.is_operator(".") and (match := _NAME.match(text, at)):
+        return _name(match.group(), at)
+    if text[at] in _TEXT:
+        return _text(text, at)
+    if match := _BYTES_BEGUN.match(text, at):
+        is_whole = _BYTES.fullmatch(match.group()) is not None
+        fault = "" if is_whole else "a binary literal must be x'…' with pairs of hex digits or b'…'"
+        return _checked(Kind.BLOB, match.group(), at, fault)
+    if _NATIONAL.match(text, at):
+        return _text(text, at, prefix=1)
+    if text[at] == "." and before is not None and before.kind is Kind.WORD:
+        return Token(Kind.OPERATOR, ".", at)  # `t.5`: the column 5, not the number .5
+    if match := _NUMBER.match(text, at):
+        return _number(text, match.group(), at)
+    if match := _NAME.match(text, at):
+        return _name(match.group(), at)
+    return _symbol(text, at)
+
+
+def _checked(kind: Kind, whole: str, at: int, fault: str, name: str = "") -> Token:
+    return Token(Kind.ILLEGAL, whole, at, fault=fault) if fault else Token(kind, whole, at, name=name)
+
+
+def _name(whole: str, at: int) -> Token:
+    if whole[0] == "$" and "$" in whole[1:]:
+        fault = "a bare name with two dollar signs opens a text in MySQL 9: put it in backticks"
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+    return _checked(Kind.WORD, whole, at, fault_in_name(whole), fold(whole))
+
+
+def _number(text: str, whole: str, at: int) -> Token:
+    """The server reads `1e1UNION` as two tokens. People do not."""
+    if tail := _NAME.match(text, at + len(whole)):
+        whole += tail.group()
+        fault = f"{whole[:40]!r} is a number run into a name: put a blank between them"
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+    return Token(Kind.NUMBER, whole, at)
+
+
+def _symbol(text: str, at: int) -> Token:
+    if text[at] == "@":
+        return _session(text, at)
+    if (match := _OPERATOR.match(text, at)) and match.group():
+        return Token(Kind.OPERATOR, match.group(), at)
+    if match := _PLACEHOLDER.match(text, at):
+        return Token(Kind.VARIABLE, match.group(), at)
+    char = text[at]
+    if char < " " or char == "\x7f":
+        return Token(Kind.ILLEGAL, char, at, fault=invisible(char))
+    if match := _NULL.match(text, at):
+        return Token(Kind.BLOB, match.group(), at)
+    if char == "\\":
+        fault = r"a backslash has no meaning outside quotes: \G and \g belong to the command line client"
+        return Token(Kind.ILLEGAL, char, at, fault=fault)
+    return Token(Kind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in MySQL's SQL")
+
+
+def _session(text: str, at: int) -> Token:
+    """`@x`, `@'x'`, `@@x`, `@@global.x`: a variable of the session, the server or a user."""
+    if match := _SESSION.match(text, at):
+        fault = fault_in_name(match.group()) or fault_in_quotes(match.group())
+        return _checked(Kind.SESSION, match.group(), at, fault)
+    if _SESSION_TEXT.match(text, at):
+        inner = _text(text, at + 1)
+        return _checked(Kind.SESSION, text[at : inner.end], at, inner.fault)
+    return Token(Kind.ILLEGAL, text[at], at, fault="@ begins a variable, and no name follows it")
+
+
+def _block_comment(text: str, at: int) -> Token:
+    end = text.find("*/", at + 2)
+    whole = text[at : end + 2] if end >= 0 else text[at:]
+    if _EXECUTABLE.match(whole):
+        fault = "a comment of the form /*! … */ is run by the server, and never allowed"
+    elif end < 0:
+        fault = "a comment opened with /* is never closed"
+    else:
+        fault = fault_in_comment(whole) or (fault_in_hints(whole[3:-2]) if whole.startswith("/*+") else "")
+    return _checked(Kind.COMMENT, whole, at, fault)
+
+
+def _text(text: str, at: int, *, prefix: int = 0) -> Token:
+    opening = text[at + prefix]
+    match = _TEXT[opening].match(text, at + prefix)
+    if match is None:
+        fault = f"a quote opened with {opening} is never closed"
+        return Token(Kind.ILLEGAL, text[at:], at, fault=fault)
+    whole = text[at : match.end()]
+    kind = Kind.QUOTED if opening == "`" else Kind.STRING
+    inner = whole[prefix + 1 : -1].replace(opening * 2, opening)
+    return _checked(kind, whole, at, fault_in_quotes(whole), fold(inner))

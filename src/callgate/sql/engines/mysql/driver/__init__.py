@@ -1,0 +1,1 @@
+"""MySQL's and MariaDB's `Driver`: how we talk to it."""

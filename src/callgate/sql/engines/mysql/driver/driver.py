@@ -1,0 +1,73 @@
+"""MySqlEngine: MySQL and MariaDB for `drivers.network.driver`. Opens sessions that hold the policy."""
+
+import ssl
+
+from callgate.model.errors import CallgateError
+from callgate.sql.drivers.network.driver import NetworkDriver
+from callgate.sql.drivers.network.pinning import pin_or_close
+from callgate.sql.drivers.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.engines.mysql.driver.connection import MySqlConnection
+from callgate.sql.engines.mysql.driver.login import NeedsPrivacy, UnknownPlugin
+from callgate.sql.engines.mysql.driver.session import PinFailed
+from callgate.sql.engines.mysql.driver.wire import NoTls, NotMySql, ServerError, connect
+from callgate.sql.engines.mysql.failures import explain_failure, explain_login
+from callgate.sql.engines.mysql.posture import examine
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.guard.policy import Policy
+from callgate.sql.settings import ServerAddress
+
+
+class MySqlEngine:
+    display_name = "MySQL"
+
+    def __init__(self, address: ServerAddress, policy: Policy) -> None:
+        self._address = address
+        self._policy = policy
+
+    async def open(self) -> MySqlConnection:
+        try:
+            wire = await connect(self._address)
+            connection = MySqlConnection(wire, self._address, self._policy)
+            await pin_or_close(connection, self._address.connect_timeout_s)
+        except ServerError as error:
+            raise explain_login(error.fault, self._address) from None
+        except (UnknownPlugin, NeedsPrivacy, NoTls, NotMySql, PinFailed) as error:
+            raise self._unwilling(error) from None
+        except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
+            raise unreachable(error, self._address) from None
+        return connection
+
+    def placeholder(self, index: int) -> str:
+        return "?"
+
+    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError:
+        return await explain_failure(fault, statement, self._policy, ask)
+
+    async def examine(self, ask: Ask) -> Posture:
+        return await examine(ask, self._policy)
+
+    def _unwilling(self, error: Exception) -> OpenFailed:
+        if isinstance(error, UnknownPlugin):
+            what = f"the server wants the login method {error}, which is not spoken here."
+            hint = "Give the account mysql_native_password or caching_sha2_password."
+        elif isinstance(error, NeedsPrivacy):
+            what, hint = password_wanted("an account with mysql_native_password")
+        elif isinstance(error, NoTls):
+            what = "the server offers no TLS."
+            hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
+        elif isinstance(error, PinFailed):
+            what = f"the session's {error} could not be set; a proxy may stand in between."
+            hint = "Connect to the server itself."
+        else:
+            what = "what answers there is not a MySQL or MariaDB server of this century."
+            hint = "Check host and port."
+        return unwilling(self._address, what, hint)
+
+
+def mysql_driver(
+    source_id: str, address: ServerAddress, policy: Policy, pool_size: int
+) -> NetworkDriver[MySqlConnection]:
+    return NetworkDriver(source_id, MySqlEngine(address, policy), policy, pool_size)

@@ -1,0 +1,223 @@
+"""MySqlWire: packets over one stream, from the greeting to the login. Knows the protocol, no policy.
+
+Counterpart: `packets` (pure), `connection` (what is said once we are in).
+"""
+
+import asyncio
+import struct
+from collections import deque
+
+from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, open_stream
+from callgate.sql.engines.mysql.driver import login, packets
+from callgate.sql.engines.mysql.driver.packets import Greeting, Login
+from callgate.sql.settings import ServerAddress, TlsMode
+
+_OK = 0x00
+_MORE = 0x01
+_EOF = 0xFE
+_ERR = 0xFF
+EOF_BYTES = 9  # an EOF packet is shorter; a row that begins with 0xFE never is
+
+
+class ServerError(Exception):
+    """An ERR packet."""
+
+    def __init__(self, fault: ServerFault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+class NotMySql(Exception):  # noqa: N818 - the opener words the error
+    """What answers there does not greet as a MySQL server of this century does."""
+
+
+class NoTls(Exception):  # noqa: N818 - the opener words the error
+    """TLS was asked for and the server has none."""
+
+
+class MySqlWire:
+    def __init__(self, stream: ByteStream, greeting: Greeting, capabilities: int) -> None:
+        self.stream = stream
+        self.greeting = greeting
+        self.ends_with_ok = bool(capabilities & packets.DEPRECATE_EOF)
+        self.is_extended = bool(greeting.mariadb_capabilities & packets.EXTENDED_METADATA)
+        self.pipelines = True
+        self._queue: deque[bytes] = deque()
+        self._end = b""
+        self._sequence = 0
+
+    def send(self, *commands: bytes) -> None:
+        """Commands go out together; to a server that cannot take that, each when its turn has come."""
+        if self.pipelines:
+            self.stream.write(b"".join(commands))
+        else:
+            self._queue.extend(filter(None, commands))
+
+    def turn(self) -> None:
+        """Before an answer is awaited: the command it belongs to must have been sent."""
+        if self._queue:
+            self.stream.write(self._queue.popleft())
+
+    async def header(self) -> int:
+        """The length of the next packet; its payload is not taken yet."""
+        stream = self.stream
+        if stream.available < 4:
+            await stream.fill(4)
+        at = stream.at
+        buffer = stream.buffer
+        stream.at = at + 4
+        self._sequence = buffer[at + 3]
+        return buffer[at] | buffer[at + 1] << 8 | buffer[at + 2] << 16
+
+    def ready(self) -> bytes | None:
+        """The next packet if it has arrived whole, without a wait: most have."""
+        stream = self.stream
+        buffer, at = stream.buffer, stream.at
+        start = at + 4
+        if len(buffer) < start:
+            return None
+        end = start + (buffer[at] | buffer[at + 1] << 8 | buffer[at + 2] << 16)
+        if len(buffer) < end or end == start:
+            return None
+        stream.at = end
+        return bytes(buffer[start:end])
+
+    def ready_block(self, count: int) -> bytes | None:
+        """The next packets with their headers, if all of them have arrived whole."""
+        stream = self.stream
+        buffer, end = stream.buffer, stream.at
+        last = len(buffer) - 4
+        for _ in range(count):
+            if end > last:
+                return None
+            end += 4 + (buffer[end] | buffer[end + 1] << 8 | buffer[end + 2] << 16)
+        if end > len(buffer):
+            return None
+        block = bytes(buffer[stream.at : end])
+        stream.at = end
+        return block
+
+    def at_end(self) -> bool:
+        """Whether the packet that ends a result has arrived; it is taken then. False: look closer."""
+        stream = self.stream
+        at = stream.at
+        if len(stream.buffer) <= at + 4 or stream.buffer[at + 4] != _EOF or stream.buffer[at + 2]:
+            return False
+        size = stream.buffer[at] | stream.buffer[at + 1] << 8
+        end = at + 4 + size
+        if (size >= EOF_BYTES and not self.ends_with_ok) or len(stream.buffer) < end:
+            return False
+        self.note_end(bytes(stream.buffer[at + 4 : end]))
+        stream.at = end
+        return True
+
+    def note_end(self, data: bytes) -> None:
+        """The packet that ended a statement: it says how the session stands."""
+        self._end = data
+
+    def is_in_read_only_transaction(self) -> bool:
+        """As the server said at the end of the last statement."""
+        return bool(packets.read_status(self._end, is_eof=not self.ends_with_ok) & packets.IN_READ_ONLY)
+
+    async def packet(self) -> bytes:
+        """For small ones; rows are read where they lie."""
+        size = await self.header()
+        data = await self.stream.take(size)
+        if not data:
+            raise ConnectionLost
+        return data
+
+    async def expect_ok(self) -> bytes:
+        self.turn()
+        data = self.ready() or await self.packet()
+        if data[0] == _ERR:
+            raise ServerError(packets.read_fault(data))
+        if data[0] not in (_OK, _EOF):
+            raise ConnectionLost  # not what a server says here: out of step
+        return data
+
+    async def log_in(self, address: ServerAddress, who: Login) -> None:
+        """From our login packet to the server's OK, through what it asks in between."""
+        password = address.password or ""
+        plugin, seed = who.auth_plugin, self.greeting.seed
+        is_private = address.is_private(is_encrypted=self._is_encrypted)
+        while True:
+            data = await self.packet()
+            if data[0] == _OK:
+                return
+            if data[0] == _ERR:
+                raise ServerError(packets.read_fault(data))
+            if data[0] == _EOF and len(data) > 1:
+                name, _, seed = data[1:].partition(b"\0")
+                plugin = name.decode("ascii", "replace")
+                self._reply(login.respond(plugin, password, seed.rstrip(b"\0")[:20], is_private=is_private))
+            elif data[0] == _MORE and plugin == login.CACHING_SHA2 and len(data) == 2:
+                if data[1] == login.FULL_WANTED:
+                    self._reply(login.in_clear(password, is_private=is_private))
+                elif data[1] != login.FAST_OK:
+                    raise login.UnknownPlugin(plugin)
+            else:
+                raise login.UnknownPlugin(plugin)
+
+    _is_encrypted = False
+
+    async def secure(self, address: ServerAddress, capabilities: int) -> None:
+        self._reply(packets.login_head(capabilities, self.greeting))
+        await self.stream.secure(address)
+        self._is_encrypted = True
+
+    def _reply(self, payload: bytes) -> None:
+        """Within the handshake packets are numbered through."""
+        self.stream.write(packets.framed(payload, self._sequence + 1))
+        self._sequence += 1
+
+    async def introduce(self, address: ServerAddress, capabilities: int) -> None:
+        plugin = self.greeting.auth_plugin
+        if plugin not in (login.NATIVE, login.CACHING_SHA2):
+            plugin = login.NATIVE  # a guess; the server names the one it wants in its reply
+        response = login.respond(plugin, address.password or "", self.greeting.seed, is_private=False)
+        who = Login(
+            address.user,
+            address.database,
+            plugin,
+            response,
+            (("program_name", address.application_name), ("_client_name", "callgate")),
+        )
+        self._reply(packets.login(who, capabilities, self.greeting))
+        await self.log_in(address, who)
+
+
+async def connect(address: ServerAddress) -> MySqlWire:
+    """Logged in. Raises OSError, `ConnectionLost`, and the exceptions of this module and `login`."""
+    async with asyncio.timeout(address.connect_timeout_s):
+        stream = await open_stream(address)
+        try:
+            return await _handshake(stream, address)
+        except BaseException:
+            stream.close()
+            raise
+
+
+async def _handshake(stream: ByteStream, address: ServerAddress) -> MySqlWire:
+    head = await stream.take(4)
+    data = await stream.take(int.from_bytes(head[:3], "little"))
+    if data[:1] == b"\xff":  # "Too many connections", "Host is blocked": said instead of a greeting
+        raise ServerError(packets.read_fault(data))
+    try:
+        greeting = packets.read_greeting(data)
+    except (ValueError, IndexError, struct.error):
+        raise NotMySql from None
+    offers_tls = bool(greeting.capabilities & packets.SSL)
+    mode = TlsMode.OFF if address.socket is not None else address.tls.mode
+    wants_tls = mode is not TlsMode.OFF and (offers_tls or mode is not TlsMode.PREFER)
+    if wants_tls and not offers_tls:
+        raise NoTls
+    capabilities = packets.capabilities_of(
+        greeting, with_database=address.database is not None, with_tls=wants_tls
+    )
+    wire = MySqlWire(stream, greeting, capabilities)
+    if wants_tls:
+        await wire.secure(address, capabilities)
+    await wire.introduce(address, capabilities)
+    return wire

@@ -1,0 +1,104 @@
+"""Attribute notation: `(x).f` and `x.f` call the function f(x) when x has no column f. Pure.
+
+Which it is, only the catalogue knows. Known here are the functions that must not be called
+(`refused_functions`), and what cannot have columns: there, f must be one of the allowed functions. In
+`FROM unnest(ARRAY['x']) t` t is a text, and t.f calls f('x'). Somebody's own function of a table's row
+(`orders.tax`) looks like a column and is left to the read-only transaction.
+"""
+
+from callgate.sql.engines.postgres.dialect.from_values import GIVE_ROWS, names_of_values
+from callgate.sql.engines.postgres.dialect.functions import SEQUENCES
+from callgate.sql.engines.postgres.dialect.keywords import RESERVED
+from callgate.sql.engines.postgres.dialect.reading import Reading
+from callgate.sql.engines.postgres.dialect.refused_functions import REFUSED
+from callgate.sql.guard.dialect import Fault
+from callgate.sql.guard.tokens import Kind
+
+_QUERIES = frozenset({"select", "with", "values", "table"})
+_ELEMENTS = (Kind.STRING, Kind.NUMBER)
+
+
+def check_attributes(read: Reading, functions: frozenset[str]) -> Fault | None:
+    """`functions`: what may be called."""
+    values = names_of_values(read)
+    for at in range(len(read)):
+        # Only the last part of a name is an attribute, and with a parenthesis behind it it is a plain call.
+        if read.word(at) != "." or not read.is_name(at + 1) or read.word(at + 2) in ("(", "."):
+            continue
+        name = read.tokens[at + 1].name
+        if name in REFUSED or name in SEQUENCES or name == "current_setting":
+            return Fault(
+                "attribute",
+                f".{name} calls the function {name}() when there is no such column.",
+                "Leave it out.",
+                is_forbidden=True,
+            )
+        if name in functions:
+            continue
+        if read.word(at - 1) == ")" and not _has_columns(read, at - 1, values):
+            return _not_a_row("(…)", name)
+        if read.word(at - 1) == "]" and _is_of_values(read, at - 1):
+            return _not_a_row("[…]", name)
+        if read.is_name(at - 1) and read.word(at - 2) != ".":
+            row = read.tokens[at - 1].name
+            if row in values and name not in values[row]:
+                return _not_a_row(row, name)
+    return None
+
+
+def _not_a_row(row: str, name: str) -> Fault:
+    return Fault(
+        "attribute",
+        f"{row[:60]}.{name[:60]} picks a column of something that has none: it calls a function.",
+        "Call built-in functions as f(x).",
+    )
+
+
+def _has_columns(read: Reading, closing: int, values: dict[str, set[str]]) -> bool:
+    """Whether the group that closes there can be a row: a name, an array's element, a query, some calls."""
+    while True:
+        opening = read.opening_of.get(closing, -1)
+        if opening < 0:
+            return False
+        if read.word(opening - 1) in ("over", "filter"):
+            closing = opening - 2
+            continue
+        if read.is_name(opening - 1) and read.word(opening - 1) not in RESERVED:
+            return read.word(opening - 1) in GIVE_ROWS
+        if read.word(opening + 1) in _QUERIES:
+            return _selects_row(read, opening + 1)
+        if read.word(closing - 1) == "]":
+            return not _is_of_values(read, closing - 1)
+        if read.word(closing - 1) != ")":
+            is_value = read.is_name(opening + 1) and read.tokens[opening + 1].name in values
+            return not is_value and _is_dotted_name(read, opening + 1, closing)
+        closing -= 1
+
+
+def _is_of_values(read: Reading, closing: int) -> bool:
+    """`(ARRAY['x', 'y'])[1]`: an element of an array that is written out."""
+    group = read.opening_of.get(read.opening_of.get(closing, 0) - 1, -1)
+    is_array = read.word(group + 1) == "array" and read.word(group + 2) == "["
+    return group >= 0 and is_array and read.tokens[group + 3].kind in _ELEMENTS
+
+
+def _selects_row(read: Reading, at: int) -> bool:
+    """`(SELECT c FROM customers c)` may be a row, `(SELECT 'x')` and `(SELECT lower(a))` are values."""
+    if read.word(at) != "select":
+        return read.word(at) == "with"
+    first = read.word(at + 1)
+    if first in GIVE_ROWS:
+        return True
+    is_name = read.is_name(at + 1) and first not in RESERVED
+    return is_name and read.word(at + 2) in ("from", ".", ")", "[")
+
+
+def _is_dotted_name(read: Reading, begin: int, end: int) -> bool:
+    """`shop.customers.address`: names and dots in turn, and no `current_date`."""
+    return (
+        begin < end
+        and all(
+            read.is_name(at) if (at - begin) % 2 == 0 else read.word(at) == "." for at in range(begin, end)
+        )
+        and read.word(begin) not in RESERVED
+    )

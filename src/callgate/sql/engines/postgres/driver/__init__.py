@@ -1,0 +1,1 @@
+"""PostgreSQL's `Driver`: how we talk to it."""

@@ -1,0 +1,203 @@
+"""PostgresConnection: one session, and how a call's statements run in it. Implements `ServerConnection`.
+
+One write per call: BEGIN READ ONLY with the statement, ROLLBACK, DISCARD ALL go out together, parted by
+Syncs, and the answers are read one by one. Only the extended protocol is spoken: a text is one statement or
+an error.
+Counterpart: `result` reads rows, `session` says what is pinned.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from callgate.sql.drivers.driver import Cell, Column, StatementResult
+from callgate.sql.drivers.network.server import ServerFault, StatementFailed
+from callgate.sql.engines.postgres.driver import messages
+from callgate.sql.engines.postgres.driver.result import Rows, read_result, skip_to_ready
+from callgate.sql.engines.postgres.driver.session import (
+    BEGIN_READ_ONLY,
+    DISCARD_ALL,
+    ROLLBACK,
+    check_pins,
+    pins_of,
+    read_back_sql,
+)
+from callgate.sql.engines.postgres.driver.wire import PostgresWire, ServerError, request_cancel
+from callgate.sql.engines.postgres.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.guard.policy import Limits, Policy
+from callgate.sql.settings import ServerAddress
+
+_NOT_UTF8 = ServerFault("22021", "22021", "invalid byte sequence for encoding UTF8")
+_LEFT_READ_ONLY = ServerFault("25006", "25006", "The statement before it ended the read-only transaction")
+_IN_TRANSACTION = b"T"
+_VERSION_SQL = "SELECT current_setting('server_version')"
+# Tables' row types are left out: there is one for each table of the catalogue.
+_TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
+_TYPES_BY_OID_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[])"
+_OWN_LIMITS = Limits(max_rows=5_000, character_limit=1_000_000)
+
+
+def _group(sql: str) -> bytes:
+    return messages.question(sql, described=False) + messages.SYNC
+
+
+_FIRST_QUERY = messages.question("SELECT 1 WHERE false", described=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What all connections of a source know of its database; it grows."""
+
+    type_names: dict[int, str]
+    own_functions: OwnFunctions
+
+
+class PostgresConnection:
+    def __init__(
+        self, wire: PostgresWire, address: ServerAddress, policy: Policy, learned: "Learned"
+    ) -> None:
+        self._wire = wire
+        self._address = address
+        self._policy = policy
+        self._type_names = learned.type_names
+        self._own_functions = learned.own_functions
+        self._version = "PostgreSQL"
+        self._begin = b"" if policy.may_write else messages.question(BEGIN_READ_ONLY, described=False)
+        self._restore = _group(ROLLBACK) + _group(DISCARD_ALL)
+        self._is_clean = True
+
+    @property
+    def version(self) -> str:
+        return self._version
+
+    @property
+    def is_usable(self) -> bool:
+        return self._is_clean and not self._wire.stream.is_lost
+
+    async def pin(self) -> None:
+        """The settings stood in the startup message. Raises `ServerError`, `session.PinFailed`."""
+        pins = pins_of(self._policy)
+        check_pins(pins, list(await self._ask(read_back_sql(pins))))
+        number = str((await self._ask(_VERSION_SQL))[0][0]).partition(" ")[0]  # "15.18 (Debian …)"
+        self._version = f"PostgreSQL {number}"
+        if not self._type_names:
+            await self._learn_types(_TYPES_SQL)
+        await self._own_functions.learn(self._ask)
+
+    async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        self._is_clean = False
+        await self._refuse_own_functions(statements)
+        answers: list[tuple[Rows, float]] = []
+        failed: StatementFailed | None = None
+        is_restoring = False
+        # After its first query a transaction can no longer be made a writing one by one of several.
+        before = self._begin and self._begin + (_FIRST_QUERY if len(statements) > 1 else b"")
+        for number, statement in enumerate(statements):
+            is_last = number == len(statements) - 1
+            limits = statement.limits or self._policy.limits
+            started = time.perf_counter()
+            try:
+                # One row more than may be kept: it tells whether there are more. A write runs to its end.
+                row_limit = 0 if statement.is_write else limits.max_rows + 1
+                asked = messages.question(statement.text, statement.parameters, row_limit) + messages.SYNC
+            except UnicodeEncodeError:
+                failed = StatementFailed(_NOT_UTF8, number)
+                break
+            is_restoring = is_last
+            self._wire.send(before + asked + (self._restore if is_last else b""))
+            rows = await read_result(self._wire, limits, must_end=statement.is_write)
+            before = b""
+            if rows.fault is not None:
+                failed = StatementFailed(rows.fault, number)
+                break
+            answers.append((rows, (time.perf_counter() - started) * 1000))
+            if not rows.is_at_end:
+                await self._leave_rest(is_last=is_last)
+            elif not is_last and self._begin and rows.status != _IN_TRANSACTION:
+                failed = StatementFailed(_LEFT_READ_ONLY, number + 1)
+                break
+        if not self._wire.stream.is_lost:
+            if not is_restoring:
+                self._wire.send(self._restore)
+            self._is_clean = await self._restored()
+        if failed is not None:
+            raise failed
+        await self._learn_unknown([rows for rows, _ in answers])
+        return tuple(
+            self._statement_result(statement, rows, elapsed_ms)
+            for statement, (rows, elapsed_ms) in zip(statements, answers, strict=True)
+        )
+
+    async def _refuse_own_functions(self, statements: Sequence[Statement]) -> None:
+        """Before anything is sent. Our own questions have limits of their own, and call nothing."""
+        if any(statement.limits is not None for statement in statements):
+            return
+        await self._own_functions.learn(self._ask)
+        for number, statement in enumerate(statements):
+            name = self._own_functions.called_by(statement, self._policy.dialect)
+            if name is not None:
+                self._is_clean = True
+                raise StatementFailed(ServerFault(CALLS_OWN_FUNCTION, "", name), number)
+
+    async def ping(self) -> None:
+        self._wire.send(messages.SYNC)
+        await skip_to_ready(self._wire)
+
+    async def cancel(self) -> None:
+        with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
+            await request_cancel(self._address, self._wire.process_id, self._wire.secret)
+
+    def close(self) -> None:
+        self._wire.stream.close()
+
+    async def _leave_rest(self, *, is_last: bool) -> None:
+        """More bytes are under way than are worth reading: end them at the server."""
+        await self.cancel()
+        if is_last:
+            self.close()
+        else:
+            await skip_to_ready(self._wire)
+
+    async def _restored(self) -> bool:
+        faults = [await skip_to_ready(self._wire), await skip_to_ready(self._wire)]
+        return not any(faults)
+
+    async def _ask(self, sql: str, *values: str) -> list[tuple[Cell, ...]]:
+        """Outside of any transaction of a caller's."""
+        self._wire.send(messages.question(sql, values) + messages.SYNC)
+        rows = await read_result(self._wire, _OWN_LIMITS, must_end=True)
+        if rows.fault is not None:
+            raise ServerError(rows.fault)
+        return rows.keeper.rows
+
+    async def _learn_types(self, sql: str, *values: str) -> None:
+        for oid, name in await self._ask(sql, *values):
+            self._type_names[int(str(oid))] = str(name)
+
+    async def _learn_unknown(self, answers: list[Rows]) -> None:
+        used = {field.type_oid for rows in answers for field in rows.fields}
+        unknown = used - self._type_names.keys()
+        if not unknown or not self.is_usable:
+            return
+        self._is_clean = False
+        with suppress(ServerError):
+            await self._learn_types(_TYPES_BY_OID_SQL, "{" + ",".join(map(str, unknown)) + "}")
+        self._is_clean = True
+
+    def _statement_result(self, statement: Statement, rows: Rows, elapsed_ms: float) -> StatementResult:
+        names = self._type_names
+        kept = rows.keeper.rows
+        return StatementResult(
+            statement_type=statement.statement_type,
+            columns=tuple(
+                Column(field.name, names.get(field.type_oid, f"type {field.type_oid}"))
+                for field in rows.fields
+            ),
+            rows=tuple(kept),
+            row_count=rows.affected if statement.is_write else len(kept),
+            elapsed_ms=round(elapsed_ms, 3),
+            truncated=rows.keeper.truncated,
+            is_write=statement.is_write,
+        )

@@ -1,0 +1,1 @@
+"""SQLite's `Driver`: how we talk to it."""

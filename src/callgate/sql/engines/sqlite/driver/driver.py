@@ -1,0 +1,115 @@
+"""SqliteDriver: one file, a pool of connections in worker threads. Implements `driver.Driver`.
+
+Talks; does not judge. The session it opens holds the policy by itself (`connection`, `authorizer`).
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from callgate.sql.drivers.driver import StatementResult
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.drivers.workers.file_calls import FileCalls, FileWords
+from callgate.sql.drivers.workers.job import Job, Stopped
+from callgate.sql.engines.sqlite.driver.connection import (
+    FileConnection,
+    check_file,
+    identity_of,
+    open_connection,
+)
+from callgate.sql.engines.sqlite.driver.statement_run import run_statement
+from callgate.sql.engines.sqlite.failures import explain_failure, out_of_memory
+from callgate.sql.engines.sqlite.session_limits import read_schema
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.guard.policy import Policy
+
+# interrupt() does nothing when it comes before the statement has begun; the flag is looked at again every so
+# many steps of SQLite's machine (about a millisecond's worth).
+_STEPS_BETWEEN_CHECKS = 100_000
+_WORDS = FileWords("callgate-sqlite", check_file, "Use indexes on filtered columns (see EXPLAIN QUERY PLAN)")
+
+
+class SqliteDriver:
+    def __init__(self, path: Path, policy: Policy, pool_size: int) -> None:
+        self._path = path
+        self._policy = policy
+        self._calls: FileCalls[FileConnection] = FileCalls(
+            path, policy, pool_size, _WORDS, self._ready_connection
+        )
+
+    @property
+    def version(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version}"
+
+    async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        return await self._calls.run(lambda connection, job: self._run(connection, job, statements))
+
+    def placeholder(self, index: int) -> str:
+        return f"?{index}"
+
+    async def posture(self) -> Posture:
+        """A file has no accounts: what may be done with it, its permissions and our session say."""
+        reading = f"SELECT count(*) FROM {self._policy.catalogue}"  # noqa: S608 - our own word; finds broken files
+        await self.run([Statement(reading, "SELECT")])
+        return Posture(self.version)
+
+    def trouble(self) -> str | None:
+        return self._calls.trouble()
+
+    async def close(self) -> None:
+        await self._calls.close()
+
+    def _ready_connection(self, held: FileConnection | None) -> FileConnection:
+        """In a worker's thread, before each job: the file may have been replaced, or have come back."""
+        try:
+            if held is not None:
+                if not held.is_spent and held.identity == identity_of(self._path):
+                    return self._refreshed(held)
+                held.close()
+            return open_connection(self._path, self._policy)
+        except MemoryError:
+            if held is not None:
+                held.close()
+            raise out_of_memory() from None
+
+    def _refreshed(self, held: FileConnection) -> FileConnection:
+        try:
+            read_schema(held, self._policy.catalogue)
+        except sqlite3.Error as error:
+            if "locked" not in str(error):  # that one passes, and the statement itself says it best
+                held.close()
+                return open_connection(self._path, self._policy)
+        return held
+
+    def _run(
+        self,
+        connection: FileConnection,
+        job: Job[FileConnection, tuple[StatementResult, ...]],
+        statements: Sequence[Statement],
+    ) -> tuple[StatementResult, ...]:
+        results: list[StatementResult] = []
+        connection.set_progress_handler(job.is_stopped, _STEPS_BETWEEN_CHECKS)
+        try:
+            for statement in statements:
+                if job.stop_reason is not None:
+                    raise Stopped(job.stop_reason)
+                results.append(self._run_one(connection, statement, done=len(results), count=len(statements)))
+        finally:
+            connection.set_progress_handler(None, 0)
+            # A transaction ends with its call, whatever happened in between.
+            if connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    connection.rollback()
+        return tuple(results)
+
+    def _run_one(
+        self, connection: sqlite3.Connection, statement: Statement, *, done: int, count: int
+    ) -> StatementResult:
+        try:
+            return run_statement(connection, statement, statement.limits or self._policy.limits)
+        except (sqlite3.Error, MemoryError) as error:
+            told = explain_failure(error, statement, connection, self._policy)
+            if count > 1:
+                told.message += f" (Statement {done + 1} of {count}; {done} before it were run.)"
+            raise told from error

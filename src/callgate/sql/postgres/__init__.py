@@ -1,1 +1,0 @@
-"""PostgreSQL: its SQL as a `Dialect` (lexer, names, forms) and its `Driver`."""

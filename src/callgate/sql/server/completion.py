@@ -1,0 +1,69 @@
+"""`completion/complete` for `{database}` and `{table}` in the templates of a source's resources.
+
+Counterpart: `resources` lists those templates.
+"""
+
+import msgspec
+
+from callgate.model import error_codes as codes
+from callgate.model.errors import CallerError
+from callgate.sql.schema.reader import Catalogue
+from callgate.sql.server.resource_uris import ResourceUris
+
+# The specification's own limit (2025-11-25, completion, "values").
+_MAX_COMPLETIONS = 100
+
+
+class _Reference(msgspec.Struct):
+    type: str
+    uri: str = ""
+
+
+class _Argument(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Context(msgspec.Struct):
+    arguments: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+class _CompleteParams(msgspec.Struct):
+    ref: _Reference
+    argument: _Argument
+    context: _Context | None = None
+
+
+_params_decoder = msgspec.json.Decoder(_CompleteParams)
+
+
+async def complete(raw: bytes, uris: ResourceUris, catalogue: Catalogue) -> bytes:
+    try:
+        params = _params_decoder.decode(raw or b"{}")
+    except msgspec.DecodeError as error:
+        raise CallerError(
+            codes.CALLER_BAD_PARAMS, f"completion/complete needs a ref and an argument: {error}"
+        ) from None
+    known = (uris.database_template, uris.table_template)
+    if params.ref.type != "ref/resource" or params.ref.uri not in known:
+        raise CallerError(
+            codes.CALLER_UNKNOWN_RESOURCE,
+            f"Unknown reference: {params.ref.uri[:200]}",
+            hint=f"Templates: {' and '.join(known)}",
+        )
+    given = params.context.arguments if params.context else {}
+    begun = params.argument.value.casefold()
+    names = await _candidates(params.argument.name, given.get("database", ""), catalogue)
+    values = [name for name in names if name.casefold().startswith(begun)]
+    completion = {
+        "values": values[:_MAX_COMPLETIONS],
+        "total": len(values),
+        "hasMore": len(values) > _MAX_COMPLETIONS,
+    }
+    return msgspec.json.encode({"completion": completion})
+
+
+async def _candidates(argument: str, database: str, catalogue: Catalogue) -> tuple[str, ...]:
+    if argument == "database":
+        return await catalogue.database_names()
+    return await catalogue.table_names(database) if argument == "table" else ()

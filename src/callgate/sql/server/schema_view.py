@@ -1,0 +1,102 @@
+"""A source's catalogue as the API shows it. Implements `ports.source_schema.SourceSchema`.
+
+The words of the catalogue's own shapes are seed 003's and the resources'; these are the page's. A name is
+looked for among those that the catalogue lists before it goes anywhere, so what a caller makes up reaches no
+statement.
+"""
+
+from collections.abc import Sequence
+
+from callgate.model.error_codes import CALLER_NOT_FOUND
+from callgate.model.errors import CallerError
+from callgate.model.near_miss import did_you_mean_one_of
+from callgate.ports.source_schema import (
+    ColumnDetail,
+    ColumnKey,
+    DatabaseOutline,
+    IndexDetail,
+    TableDetail,
+    TableList,
+    TableOutline,
+)
+from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.shapes import ColumnEntry, TableEntry, TableInfo
+
+_KEYS: dict[str, ColumnKey] = {"PRI": "primary", "UNI": "unique", "MUL": "index"}
+
+
+class SchemaView:
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    async def databases(self) -> Sequence[DatabaseOutline]:
+        return [
+            DatabaseOutline(
+                entry.name, entry.table_count, entry.default_character_set, entry.default_collation
+            )
+            for entry in (await self._catalogue.databases()).databases
+        ]
+
+    async def tables(self, database: str) -> TableList:
+        found = await self._catalogue.database(database)
+        if found is None:
+            raise await self._no_database(database)
+        return TableList(found.database.name, [_outline(entry) for entry in found.tables], found.table_count)
+
+    async def table(self, database: str, table: str) -> TableDetail:
+        shape = await self._catalogue.table(database, table)
+        if shape is None:
+            raise await self._no_table(database, table)
+        info = shape.table
+        outward, inward = await self._catalogue.foreign_keys(info.database, info.name)
+        return TableDetail(
+            info.database,
+            _outline(info),
+            [_column(entry) for entry in shape.columns],
+            [
+                IndexDetail(entry.name, entry.unique, entry.columns, entry.index_type, entry.comment)
+                for entry in shape.indexes
+            ],
+            outward,
+            inward,
+        )
+
+    async def _no_database(self, wanted: str) -> CallerError:
+        known = await self._catalogue.database_names()
+        return _unknown(f"There is no database {wanted[:100]!r} here, or it is not accessible", wanted, known)
+
+    async def _no_table(self, database: str, wanted: str) -> CallerError:
+        if await self._catalogue.database(database) is None:
+            return await self._no_database(database)
+        known = await self._catalogue.table_names(database)
+        return _unknown(f"There is no table {wanted[:100]!r} in {database[:100]!r}", wanted, known)
+
+
+def _outline(entry: TableEntry | TableInfo) -> TableOutline:
+    sizes = [size for size in (entry.data_length, entry.index_length) if size is not None]
+    return TableOutline(
+        entry.name,
+        "view" if entry.type == "VIEW" else "table",
+        entry.engine,
+        entry.row_count,
+        sum(sizes) if sizes else None,
+        entry.comment,
+    )
+
+
+def _column(entry: ColumnEntry) -> ColumnDetail:
+    return ColumnDetail(
+        entry.name,
+        entry.ordinal_position,
+        entry.column_type,
+        entry.is_nullable,
+        entry.default_value,
+        _KEYS.get(entry.column_key),
+        entry.extra,
+        entry.comment,
+    )
+
+
+def _unknown(message: str, wanted: str, known: Sequence[str]) -> CallerError:
+    hint = did_you_mean_one_of(wanted, known) or (f"There are: {', '.join(known[:20])}" if known else "")
+    return CallerError(CALLER_NOT_FOUND, message, hint=hint)

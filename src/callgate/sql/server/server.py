@@ -1,0 +1,163 @@
+"""SqlServer: one source as an MCP server behind us. Implements `ports.upstream.Upstream`.
+
+The path of a call: arguments > judge > driver > results. A failed or refused statement is an *answer* with
+isError, its code and what to do instead; only what never reached a statement raises. Resources, their
+templates and completions come from the catalogue.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+import msgspec
+
+from callgate.model import error_codes as codes
+from callgate.model.envelope import Era
+from callgate.model.errors import CallerError, SourceError
+from callgate.model.exchange import Hop
+from callgate.model.health import Health, State
+from callgate.model.heard import News
+from callgate.model.near_miss import did_you_mean_one_of
+from callgate.model.reply import Item, Reply
+from callgate.model.session import Session
+from callgate.model.view import COMMON, View
+from callgate.ports.source_schema import SourceSchema
+from callgate.ports.upstream import Asker
+from callgate.sql.drivers.driver import Driver
+from callgate.sql.drivers.posture import Posture
+from callgate.sql.engines.catalogues import queries_for
+from callgate.sql.guard.policy import Policy
+from callgate.sql.results.answer import answer_error
+from callgate.sql.schema.reader import Catalogue
+from callgate.sql.server.arguments import read_arguments, read_params
+from callgate.sql.server.completion import complete
+from callgate.sql.server.custom_tools import CustomTool, PreparedTool
+from callgate.sql.server.explain_tool import ExplainTool
+from callgate.sql.server.offered_tool import OfferedTool
+from callgate.sql.server.resource_uris import ResourceUris
+from callgate.sql.server.resources import Resources
+from callgate.sql.server.schema_view import SchemaView
+from callgate.sql.server.search_objects import SearchTool
+from callgate.sql.server.statement_runner import StatementRunner
+from callgate.sql.server.tool import QueryTool
+from callgate.sql.settings import SourceSettings
+
+
+class SqlServer:
+    def __init__(
+        self, settings: SourceSettings, policy: Policy, driver: Driver, tools: Sequence[PreparedTool] = ()
+    ) -> None:
+        self._source_id = settings.source_id
+        self._policy = policy
+        self._driver = driver
+        self._catalogue = catalogue = Catalogue(driver, policy, queries_for(policy))
+        self._runner = StatementRunner(settings.source_id, policy, driver, catalogue)
+        offered: list[OfferedTool] = [
+            QueryTool(self._runner),
+            ExplainTool(self._runner),
+            SearchTool(policy, catalogue),
+            *(CustomTool(tool, self._runner) for tool in tools),
+        ]
+        self._tools = {tool.name: tool for tool in offered}
+        self._listed = msgspec.json.encode({"tools": [tool.definition() for tool in offered]})
+        self._uris = ResourceUris(policy.dialect.name, settings.source_id, settings.has_siblings)
+        self._resources = Resources(self._uris, policy.dialect.display_name, catalogue)
+
+    @property
+    def name(self) -> str:
+        return self._source_id
+
+    @property
+    def schemes(self) -> frozenset[str]:
+        return self._uris.schemes
+
+    @property
+    def policy(self) -> Policy:
+        return self._policy
+
+    def load_parser(self) -> None:
+        self._runner.load_parser()
+
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        hop.server_version = self._driver.version
+        hop.is_built_in = True
+        match hop.method:
+            case "tools/list":
+                yield Reply(result=self._listed)
+            case "tools/call":
+                yield Reply(result=await self._call(hop))
+            case "resources/list":
+                yield Reply(result=await self._resources.list())
+            case "resources/templates/list":
+                yield Reply(result=self._resources.templates())
+            case "resources/read":
+                yield Reply(result=await self._resources.read(hop.params))
+            case "completion/complete":
+                yield Reply(result=await complete(hop.params, self._uris, self._catalogue))
+            case _:
+                raise CallerError(
+                    codes.CALLER_UNKNOWN_METHOD,
+                    f"The SQL source {self._source_id} does not answer {hop.method[:100]}.",
+                    hint="It has tools, resources and completions.",
+                )
+
+    def bridges(self, era: Era) -> bool:
+        """Our answers suit either era as they are."""
+        return False
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        """No notification of a client's means anything to a database."""
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        """A database says nothing of its own accord."""
+
+    def view_of(self, asker: Asker) -> View:
+        return COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        """It never makes a difference."""
+
+    def forget(self, session: Session) -> None:
+        """Sessions share the pool; nothing is kept for one."""
+
+    def health(self) -> Health:
+        label = f"{self._policy.dialect.display_name}, {self._policy.mode.label}"
+        trouble = self._driver.trouble()
+        if trouble is None:
+            return Health(self._source_id, "sql", State.UP, label, version=self._driver.version)
+        code = codes.SOURCE_UNAVAILABLE.code
+        return Health(self._source_id, "sql", State.DOWN, f"{label}: {trouble}", code)
+
+    @property
+    def schema(self) -> SourceSchema:
+        """What is in the database, for whoever looks from outside of MCP."""
+        return SchemaView(self._catalogue)
+
+    def trouble(self) -> str | None:
+        """Why it is down, in words for the operator."""
+        return self._driver.trouble()
+
+    async def posture(self) -> Posture:
+        """What the account may really do; asks the database. Raises SourceError when it is down."""
+        return await self._driver.posture()
+
+    async def close(self) -> None:
+        await self._driver.close()
+        self._runner.close()
+
+    async def _call(self, hop: Hop) -> bytes:
+        params = read_params(hop.params)
+        tool = self._tools.get(params.name)
+        if tool is None:
+            near = did_you_mean_one_of(params.name, self._tools)
+            raise CallerError(
+                codes.CALLER_UNKNOWN_TOOL,
+                f"The SQL source {self._source_id} has no tool {params.name[:100]!r}.",
+                hint=near or f"Its tools are {', '.join(self._tools)}.",
+            )
+        arguments = read_arguments(tool.parameters, params.arguments)
+        if isinstance(arguments, list):
+            problems = "\n".join(f"- {problem}" for problem in arguments)
+            return answer_error(f"Error: Invalid input parameters.\n\n{problems}", codes.CALLER_BAD_ARGUMENTS)
+        try:
+            return await tool.call(arguments, hop)
+        except SourceError as error:
+            return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)

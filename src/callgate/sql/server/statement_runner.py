@@ -1,0 +1,97 @@
+"""StatementRunner: from a text to an answer, for every tool of one source: judge, run, say what it was.
+
+Must not know tools or their arguments.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from callgate.model.errors import CallgateError, RefusedError
+from callgate.model.exchange import Hop, StatementFacts
+from callgate.model.verdict import Deny
+from callgate.sql.drivers.driver import Driver
+from callgate.sql.guard.judgement import Judgement
+from callgate.sql.guard.policy import Policy
+from callgate.sql.results.answer import answer_error, answer_results
+from callgate.sql.schema.like import like_exactly
+from callgate.sql.schema.reader import Catalogue
+from callgate.sql.server.judge_thread import JudgeThread
+
+_MAX_CANDIDATES = 3  # enough to recognise the right one by
+_UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
+
+
+class Request(Struct, frozen=True):
+    """Statements that were judged, and how their results are wanted."""
+
+    sql: str  # as the caller or the operator wrote it, for the record
+    judgement: Judgement
+    response_format: str
+
+
+class StatementRunner:
+    def __init__(self, source_id: str, policy: Policy, driver: Driver, catalogue: Catalogue) -> None:
+        self._source_id = source_id
+        self._catalogue = catalogue
+        self.policy = policy
+        self.driver = driver
+        self._judge = JudgeThread(policy)
+
+    def load_parser(self) -> None:
+        """In the background, before the first statement comes."""
+        self._judge.load_parser()
+
+    async def judged(self, sql: str) -> Judgement:
+        return await self._judge.judged(sql)
+
+    async def answer(self, request: Request, hop: Hop) -> bytes:
+        """The tool's raw result. A refusal or a failure is an answer too, and teaches."""
+        judgement = request.judgement
+        hop.facts = facts = self._facts(request)
+        if isinstance(judgement.verdict, Deny):
+            deny = judgement.verdict
+            candidates = await self._candidates(judgement) if deny.rule == _UNQUALIFIED else ""
+            text = f"Query blocked: {deny.reason} {deny.hint} {candidates}".rstrip()
+            return answer_error(text, deny.code, deny.rule)
+        try:
+            results = await self.driver.run(judgement.statements)
+        except RefusedError as error:
+            # The guard let it through and the engine did not: the second wall, worth a rule of its own.
+            hop.facts = replace(facts, verdict="deny", rule="engine")
+            return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
+        except CallgateError as error:
+            return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
+        notes = dict.fromkeys([self.policy.note_on(judgement.tables), *[result.note for result in results]])
+        reply, fitted = answer_results(
+            results, request.response_format, self.policy, " ".join(filter(None, notes))
+        )
+        is_cut = any(result.truncated for result in fitted)
+        hop.facts = replace(facts, rows=fitted[-1].row_count, truncated=is_cut)
+        return reply
+
+    async def _candidates(self, judgement: Judgement) -> str:
+        """Where tables of the names without a database are: the guard cannot know."""
+        bare = [table for table in judgement.statements[-1].tables if "." not in table]
+        found: list[str] = []
+        try:
+            for name in bare[:_MAX_CANDIDATES]:
+                tables = await self._catalogue.find_tables(like_exactly(name), "")
+                found += [f"{table.database}.{table.name}" for table in tables[:_MAX_CANDIDATES]]
+        except CallgateError:
+            return ""  # the refusal stands without them
+        return f"Did you mean {' or '.join(found)}?" if found else ""
+
+    def close(self) -> None:
+        self._judge.close()
+
+    def _facts(self, request: Request) -> StatementFacts:
+        judgement = request.judgement
+        return StatementFacts(
+            source_id=self._source_id,
+            sql=request.sql,
+            statement_type=judgement.statement_type,
+            mode=self.policy.mode.value,
+            verdict="allow" if judgement.allowed else "deny",
+            rule=judgement.rule,
+            tables=judgement.tables,
+        )

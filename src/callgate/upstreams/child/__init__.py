@@ -1,0 +1,1 @@
+"""Upstreams as child processes: started, limited, watched, and never left behind."""

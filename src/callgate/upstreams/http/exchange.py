@@ -1,0 +1,84 @@
+"""One request to an HTTP upstream and its answer, as callbacks.
+
+Callbacks and not an async iterator, because this is the gateway's hot path: a small answer costs three plain
+calls and no task. Knows HTTP; must not know MCP, pools or sockets.
+
+Rules
+1. `on_head` once, then `on_data` for each piece of the body, then `on_end`; or `on_failure`, at any point and
+   as the last call. After `cancel` nothing is called any more.
+2. No callback runs inside `send`: the caller has stored the exchange before it hears of it.
+3. `repeatable` says that running the request twice does no harm. Only such a request is sent again when a
+   kept-alive connection turns out to be dead (pool.py, rule 3).
+"""
+
+from typing import Protocol
+
+from callgate.model.errors import UpstreamError
+
+# As they came, names in lower case, duplicates kept.
+RawHeaders = list[tuple[bytes, bytes]]
+
+SSE_TYPE = b"text/event-stream"
+JSON_TYPE = b"application/json"
+
+
+class Place(Protocol):
+    """Where an exchange is at the moment: waiting in a pool, or on a connection."""
+
+    def withdraw(self, exchange: "HttpExchange") -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class HttpExchange:
+    __slots__ = ("is_urgent", "payload", "place", "repeatable", "was_repeated")
+
+    def __init__(self, payload: bytes, *, repeatable: bool = False, is_urgent: bool = False) -> None:
+        self.payload = payload  # head and body, ready to be written
+        self.repeatable = repeatable
+        # Others may be waiting for this one: it is not held back by the limit of connections.
+        self.is_urgent = is_urgent
+        self.was_repeated = False
+        self.place: Place | None = None
+
+    def on_head(self, status: int, headers: RawHeaders) -> None:
+        raise NotImplementedError
+
+    def on_data(self, data: bytes) -> None:
+        raise NotImplementedError
+
+    def on_end(self) -> None:
+        raise NotImplementedError
+
+    def on_failure(self, error: UpstreamError) -> None:
+        raise NotImplementedError
+
+    def cancel(self) -> None:
+        """Nobody waits any more. What was under way takes its connection with it."""
+        place, self.place = self.place, None
+        if place is not None:
+            place.withdraw(self)
+
+    def pause(self) -> None:
+        """Take no more from the socket for now; what has been read already still arrives."""
+        if self.place is not None:
+            self.place.pause()
+
+    def resume(self) -> None:
+        if self.place is not None:
+            self.place.resume()
+
+
+def header_of(headers: RawHeaders, name: bytes) -> bytes | None:
+    """The first of that name, which is given in lower case."""
+    for known, value in headers:
+        if known == name:
+            return value
+    return None
+
+
+def media_type_of(headers: RawHeaders) -> bytes:
+    value = header_of(headers, b"content-type")
+    return b"" if value is None else value.partition(b";")[0].strip().lower()

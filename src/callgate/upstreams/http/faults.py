@@ -1,0 +1,148 @@
+"""What an HTTP answer that is no MCP answer means for the request.
+
+Pure: status, headers and body in, an UpstreamError out. Of a body one line is shown (`refusal_text`), of a
+redirect only the host: the rest may hold what was sent.
+"""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import msgspec
+
+from callgate.model.error_codes import (
+    UPSTREAM_FAILED,
+    UPSTREAM_SESSION_LOST,
+    UPSTREAM_TOO_LARGE,
+    UPSTREAM_UNAUTHORIZED,
+    UPSTREAM_UNAVAILABLE,
+)
+from callgate.model.errors import UpstreamError
+from callgate.upstreams.http.exchange import RawHeaders, header_of, media_type_of
+from callgate.upstreams.http.refusal_text import Hide, refusal_text
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
+from callgate.wire.json_rpc import NOT_READABLE
+
+# The server, or a proxy in front of it, says itself that this will pass.
+_PASSING = frozenset({429, 502, 503, 504})
+_SHOWN_CHARACTERS = 300
+# An error page may be of any length.
+_MAX_REFUSAL_BYTES = 16 * 1024
+
+
+class _Error(msgspec.Struct):
+    message: str = ""
+
+
+class _Answer(msgspec.Struct):
+    id: msgspec.Raw = msgspec.Raw()
+    method: msgspec.Raw = msgspec.Raw()
+
+
+class _Fault(msgspec.Struct):
+    error: _Error
+
+
+_answer_decoder = msgspec.json.Decoder(_Answer)
+_fault_decoder = msgspec.json.Decoder(_Fault)
+
+
+def is_answer_to(frame: bytes, rpc_id: int) -> bool:
+    try:
+        answer = _answer_decoder.decode(frame)
+    except NOT_READABLE:
+        return False
+    return bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
+
+
+class Refusal:
+    """An answer that is not the stream that was asked for: its body is read, for what it says."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: RawHeaders) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = b""
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing more is worth waiting for; only an error's body is told."""
+        return self.status < 400 or len(self.body) >= _MAX_REFUSAL_BYTES
+
+    def read(self, data: bytes) -> bool:
+        """Whether that is enough."""
+        self.body += data[: _MAX_REFUSAL_BYTES - len(self.body)]
+        return self.is_whole
+
+
+def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide: Hide) -> UpstreamError:
+    """For an answer that does not hold the response. `shown` names the server; `hide`: its secrets."""
+    if 300 <= status < 400:
+        return _redirect(shown, status, headers)
+    phrase = _phrase(status)
+    message = refusal_text(headers, body, hide) if status >= 300 else _error_message(body, hide)
+    told = f": {message}" if message else ""
+    if status in (401, 403):
+        return UpstreamError(
+            UPSTREAM_UNAUTHORIZED,
+            f"{shown} answered {phrase}{told}",
+            hint="Check the headers of its entry in the configuration",
+        )
+    if message and status not in _PASSING:
+        return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}{told}", data={"status": status})
+    if 200 <= status < 300:
+        kind = media_type_of(headers).decode("latin-1")[:60] or "no content type"
+        return UpstreamError(
+            UPSTREAM_FAILED, f"{shown} answered {phrase} without a response to the request ({kind})"
+        )
+    code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
+    return UpstreamError(code, f"{shown} answered {phrase}{told}", data={"status": status})
+
+
+def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
+    location = (header_of(headers, b"location") or b"").decode("latin-1")
+    try:
+        host = urlsplit(location).netloc.rpartition("@")[2][:_SHOWN_CHARACTERS]
+    except ValueError:
+        host = ""
+    where = f"to {host}" if host else "to another path of the same host"
+    return UpstreamError(
+        UPSTREAM_FAILED,
+        f"{shown} redirects {where} ({status}); redirects are not followed",
+        hint="Write the final address into the url of its entry",
+    )
+
+
+def _error_message(body: bytes, hide: Hide) -> str:
+    try:
+        return hide(_fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS])
+    except NOT_READABLE:
+        return ""
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def coded_fault(shown: str, headers: RawHeaders) -> UpstreamError | None:
+    """We ask for no compression and undo none."""
+    coding = header_of(headers, b"content-encoding")
+    if coding is None or coding.strip().lower() in (b"", b"identity"):
+        return None
+    text = f"{shown} compressed its answer ({coding.decode('latin-1')[:40]}), which we did not accept"
+    return UpstreamError(UPSTREAM_FAILED, text)
+
+
+def too_large_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_TOO_LARGE, f"{shown} sent a message of more than {MAX_FRAME_BYTES} bytes")
+
+
+def session_lost_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_SESSION_LOST, f"{shown} does not know our session any more")
+
+
+def cut_stream_fault(shown: str) -> UpstreamError:
+    return UpstreamError(UPSTREAM_UNAVAILABLE, f"{shown} ended its event stream without the response")

@@ -1,0 +1,251 @@
+"""MCP over the deprecated HTTP+SSE transport (2024-11-05): a GET stream for what comes, POSTs for what goes.
+
+Owns the stream and the endpoint it named. Must not know request tables, time-outs or clients.
+
+Rules
+1. The endpoint must be of the same origin: the operator's headers go with every POST.
+2. The stream is the session: when it ends, the transport is lost; nothing can be resumed.
+3. Frames come with no `about`: nothing on this wire ties them to a POST.
+"""
+
+import asyncio
+
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
+from callgate.model.errors import CallerError, SetupError, UpstreamError
+from callgate.upstreams.http.address import (
+    HttpAddress,
+    operator_headers,
+    parse_address,
+    request_line,
+    resolve_address,
+)
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
+from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
+from callgate.upstreams.http.message_post import REPEATABLE_METHODS
+from callgate.upstreams.http.refusal_text import hider
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.streamable_http import MAX_WAITING
+from callgate.upstreams.one_stream import OneStream
+from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.wire.framing.sse import SseDecoder, SseEvent
+
+# The first event comes at once from a server that works; the same patience as for a connection.
+_ENDPOINT_TIMEOUT_S = 10.0
+# Enough of an error's body to find its message in.
+_MAX_ERROR_BYTES = 64 * 1024
+
+
+class LegacySseTransport(OneStream):
+    """Made inside a running loop. The client stays open when this is closed: it is shared."""
+
+    def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:
+        """Raises SetupError for a URL or header that cannot be sent."""
+        super().__init__(self._pause_reading, self._resume_reading)
+        self._settings = settings
+        self._address = parse_address(settings.url)
+        self._pool = client.pool_for(self._address.origin)
+        self._receiver = receiver
+        self._shown = f"{settings.name} ({self._address.shown})"
+        self.hide = hider(settings)
+        self._own_lines = operator_headers(self._address, settings.headers)
+        self._version_line = b""
+        self._endpoint: HttpAddress | None = None
+        self._endpoint_found: asyncio.Future[None] | None = None
+        self._stream: _EventStream | None = None
+        self._posts: dict[_Post, None] = {}
+        self._by_rpc_id: dict[int, _Post] = {}
+        self._is_over = False
+
+    # ---- Transport
+
+    async def start(self) -> None:
+        self._endpoint_found = asyncio.get_running_loop().create_future()
+        head = request_line("GET", self._address) + self._own_lines
+        self._stream = _EventStream(self, head + b"accept: text/event-stream\r\n\r\n")
+        self._pool.send(self._stream)
+        try:
+            async with asyncio.timeout(_ENDPOINT_TIMEOUT_S):
+                await self._endpoint_found
+        except TimeoutError as problem:
+            self._stop()
+            text = f"{self._shown} named no endpoint within {_ENDPOINT_TIMEOUT_S:g} s"
+            raise UpstreamError(UPSTREAM_TIMEOUT, text) from problem
+
+    def send(self, outgoing: Outgoing) -> bool:
+        if self._is_over or self._endpoint is None:
+            return False
+        if outgoing.rpc_id is not None and self._pool.waiting >= MAX_WAITING:
+            return False
+        head = request_line("POST", self._endpoint) + self._own_lines + self._version_line
+        head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(outgoing.frame), outgoing.frame)
+        post = _Post(self, payload, outgoing)
+        self._posts[post] = None
+        if outgoing.rpc_id is not None:
+            self._by_rpc_id[outgoing.rpc_id] = post
+        self._pool.send(post)
+        return True
+
+    def abandon(self, rpc_id: int) -> None:
+        """Withdraws what has not been accepted yet; what has can only be cancelled by a notification."""
+        post = self._by_rpc_id.pop(rpc_id, None)
+        if post is not None:
+            self._posts.pop(post, None)
+            post.cancel()
+
+    def _pause_reading(self) -> None:
+        if self._stream is not None:
+            self._stream.pause()
+
+    def _resume_reading(self) -> None:
+        if self._stream is not None:
+            self._stream.resume()
+
+    async def close(self) -> None:
+        self._stop()
+
+    def negotiated(self, revision: str) -> None:
+        """2024-11-05 has no such header; a later revision spoken over this transport expects it."""
+        self._version_line = b"mcp-protocol-version: %b\r\n" % revision.encode()
+
+    # ---- what the exchanges report
+
+    @property
+    def shown(self) -> str:
+        return self._shown
+
+    def event_came(self, event: SseEvent) -> None:
+        if event.event == "endpoint":
+            self._take_endpoint(event.data)
+        elif event.data and event.event == "message" and not self._is_over:
+            self._receiver.received(event.data, None)
+
+    def _take_endpoint(self, data: bytes) -> None:
+        try:
+            endpoint = resolve_address(self._settings.url, data.decode())
+        except (SetupError, UnicodeDecodeError):
+            self.over(UpstreamError(UPSTREAM_FAILED, f"{self._shown} named an endpoint that is no URL"))
+            return
+        if endpoint.origin != self._address.origin:
+            text = f"{self._shown} named an endpoint of another origin ({endpoint.origin})"
+            self.over(
+                UpstreamError(UPSTREAM_FAILED, text, hint="Credentials are sent to the url's own host only")
+            )
+            return
+        self._endpoint = endpoint
+        if self._endpoint_found is not None and not self._endpoint_found.done():
+            self._endpoint_found.set_result(None)
+
+    def over(self, error: UpstreamError) -> None:
+        """The stream is gone. Before `start` is through, that is its failure, not a loss."""
+        if self._is_over:
+            return
+        self._stop()
+        if self._endpoint_found is not None and not self._endpoint_found.done():
+            self._endpoint_found.set_exception(error)
+        elif self._endpoint is not None:
+            self._receiver.lost(error)
+
+    def post_ended(self, post: "_Post", rpc_id: int | None, error: UpstreamError | None) -> None:
+        self._posts.pop(post, None)
+        if rpc_id is not None and self._by_rpc_id.pop(rpc_id, None) is not None and error is not None:
+            self._receiver.stream_failed(rpc_id, error)
+
+    def _stop(self) -> None:
+        self._is_over = True
+        if self._stream is not None:
+            self._stream.cancel()
+            self._stream = None
+        for post in self._posts:
+            post.cancel()
+        self._posts.clear()
+        self._by_rpc_id.clear()
+
+
+class _EventStream(HttpExchange):
+    __slots__ = ("_decoder", "_refusal", "_transport")
+
+    def __init__(self, transport: LegacySseTransport, payload: bytes) -> None:
+        super().__init__(payload, repeatable=True, is_urgent=True)
+        self._refusal: Refusal | None = None
+        self._transport = transport
+        self._decoder = SseDecoder()
+
+    def on_head(self, status: int, headers: RawHeaders) -> None:
+        if status != 200 or media_type_of(headers) != SSE_TYPE:
+            self._refusal = Refusal(status, headers)
+            if self._refusal.is_whole:
+                self._refused(self._refusal)
+
+    def _refused(self, refusal: Refusal) -> None:
+        self.cancel()
+        self._transport.over(
+            answer_fault(
+                self._transport.shown, refusal.status, refusal.headers, refusal.body, self._transport.hide
+            )
+        )
+
+    def on_data(self, data: bytes) -> None:
+        if self._refusal is not None:
+            if self._refusal.read(data):
+                self._refused(self._refusal)
+            return
+        try:
+            events = self._decoder.feed(data)
+        except CallerError:
+            self._transport.over(too_large_fault(self._transport.shown))
+            return
+        for event in events:
+            self._transport.event_came(event)
+
+    def on_end(self) -> None:
+        if self._refusal is not None:
+            self._refused(self._refusal)
+            return
+        text = f"{self._transport.shown} ended its event stream"
+        self._transport.over(UpstreamError(UPSTREAM_UNAVAILABLE, text))
+
+    def on_failure(self, error: UpstreamError) -> None:
+        self._transport.over(error)
+
+
+class _Post(HttpExchange):
+    """One message. Accepted is all it can be: what answers it comes on the stream."""
+
+    __slots__ = ("_body", "_headers", "_rpc_id", "_status", "_transport")
+
+    def __init__(self, transport: LegacySseTransport, payload: bytes, outgoing: Outgoing) -> None:
+        method = outgoing.method
+        super().__init__(
+            payload,
+            repeatable=method is None or method in REPEATABLE_METHODS,
+            is_urgent=outgoing.rpc_id is None,
+        )
+        self._transport = transport
+        self._rpc_id = outgoing.rpc_id
+        self._status = 0
+        self._headers: RawHeaders = []
+        self._body = b""
+
+    def on_head(self, status: int, headers: RawHeaders) -> None:
+        self._status = status
+        self._headers = headers
+
+    def on_data(self, data: bytes) -> None:
+        if len(self._body) < _MAX_ERROR_BYTES:
+            self._body += data
+
+    def on_end(self) -> None:
+        if self._status == 404:
+            self._transport.over(session_lost_fault(self._transport.shown))
+            return
+        error = None
+        if not 200 <= self._status < 300:
+            error = answer_fault(
+                self._transport.shown, self._status, self._headers, self._body, self._transport.hide
+            )
+        self._transport.post_ended(self, self._rpc_id, error)
+
+    def on_failure(self, error: UpstreamError) -> None:
+        self._transport.post_ended(self, self._rpc_id, error)

@@ -1,0 +1,89 @@
+"""What an HTTP refusal says in its body, as one short line that may be shown.
+
+A server may answer with whatever we sent it, so what the operator's entry holds in secret is taken out, and
+then what looks like any secret. Pure.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any, cast
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+import msgspec
+
+from callgate.model.clip import clip
+from callgate.upstreams.http.exchange import RawHeaders, media_type_of
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.wire.json_rpc import NOT_READABLE
+
+MAX_SHOWN_CHARS = 300
+# What is looked through for the line: an error page may be of any length.
+_MAX_READ_BYTES = 16 * 1024
+_TEXT_TYPES = (b"text/", b"application/json", b"application/problem+json", b"application/xhtml")
+_UNSEEN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+# The members in which services say what is wrong, the most telling first.
+_MEMBERS = ("error_description", "message", "detail", "error", "title")
+# A shorter one would be found inside ordinary words.
+_MIN_SECRET_CHARS = 6
+_MASK = "***"
+
+Hide = Callable[[str], str]
+
+
+def hider(settings: HttpSettings) -> Hide:
+    """Takes out of a text what this entry holds in secret, and then what `settings.redact` knows."""
+    secrets = sorted(_secrets(settings), key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, _MASK)
+        return settings.redact(text)
+
+    return hide
+
+
+def _secrets(settings: HttpSettings) -> set[str]:
+    parts = urlsplit(settings.url)
+    held = [parts.username or "", parts.password or "", parts.query]
+    held += [pair.partition("=")[2] for pair in parts.query.split("&")]
+    for _, value in settings.headers:
+        held += [value, value.rpartition(" ")[2]]  # `Bearer x` is also told as `x`
+    return {
+        text
+        for one in held
+        for text in (one, unquote(one), unquote_plus(one))
+        if len(text) >= _MIN_SECRET_CHARS
+    }
+
+
+def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:
+    """Empty when it says nothing, or nothing that can be read."""
+    kind = media_type_of(headers)
+    if not body.strip() or (kind and not kind.startswith(_TEXT_TYPES)):
+        return ""
+    text = body[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    told = _told_in_json(body) if body.lstrip()[:1] == b"{" else None
+    if told is None and text.lstrip()[:1] == "<":
+        text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
+    text = hide(told if told is not None else text)
+    return clip(" ".join(_printable(text).split()), MAX_SHOWN_CHARS)
+
+
+def _told_in_json(body: bytes) -> str | None:
+    try:
+        value: Any = msgspec.json.decode(body)
+    except NOT_READABLE:
+        return None
+    for name in _MEMBERS:
+        said: Any = value.get(name)
+        if isinstance(said, dict):
+            said = cast("dict[str, Any]", said).get("message")
+        if isinstance(said, str) and said.strip():
+            return said[:_MAX_READ_BYTES]
+    return None
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,229 @@
+"""MCP over Streamable HTTP towards one upstream, in either era: session, headers, and all that is under way.
+
+(2025-11-25, basic/transports; 2026-07-28, basic/transports/streamable-http.) Owns the session and who is
+under way; the meaning of one answer is `message_post`'s, reconnecting is `get_stream`'s, connections are the
+client's. Must not know request tables, time-outs or clients: it reports to a `Receiver`.
+"""
+
+import re
+
+from callgate.model.envelope import Era
+from callgate.model.errors import SetupError, UpstreamError
+from callgate.upstreams.http.address import header_lines, operator_headers, parse_address, request_line
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.faults import session_lost_fault
+from callgate.upstreams.http.get_stream import GetStream
+from callgate.upstreams.http.message_post import MessagePost
+from callgate.upstreams.http.pool import HttpPool
+from callgate.upstreams.http.refusal_text import Hide, hider
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.stream_owner import EventCursor, UnderWay
+from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.wire.http_rules import encode_header_value
+from callgate.wire.revisions import MODERN_REVISIONS
+
+# Past this, more in line only means later time-outs: the caller is told to come back instead.
+MAX_WAITING = 1_000
+# The session's end is a courtesy: nobody waits longer for it.
+_FAREWELL_S = 1.0
+# Visible ASCII (2025-11-25, basic/transports, "Session Management"); bounded, since it is sent every time.
+_SESSION_ID = re.compile(rb"[!-~]{1,4096}")
+
+
+class StreamableHttpTransport:
+    """Made inside a running loop. The client stays open when this is closed: it is shared."""
+
+    def __init__(self, settings: HttpSettings, era: Era, client: HttpClient, receiver: Receiver) -> None:
+        """Raises SetupError for a URL or header that cannot be sent."""
+        self._address = parse_address(settings.url)
+        self._client = client
+        self._pool = client.pool_for(self._address.origin)
+        self._receiver = receiver
+        self._is_modern = era is Era.MODERN
+        self._shown = f"{settings.name} ({self._address.shown})"
+        self._hide = hider(settings)
+        self._own_lines = operator_headers(self._address, settings.headers)
+        self._revision = MODERN_REVISIONS[0] if self._is_modern else None
+        self._session_id: bytes | None = None
+        self._is_over = False
+        self._under_way: dict[int, UnderWay] = {}
+        self._loose: set[UnderWay] = set()  # notifications and our responses
+        self._listen: GetStream | None = None
+        self._is_listen_refused = False
+        self._prepare_heads()
+
+    def _prepare_heads(self) -> None:
+        """Once per change of session or revision, not once per request."""
+        state = b"" if self._revision is None else b"mcp-protocol-version: %b\r\n" % self._revision.encode()
+        if self._session_id is not None:
+            state += b"mcp-session-id: %b\r\n" % self._session_id
+        post = request_line("POST", self._address) + self._own_lines
+        post += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        self._first_head = post  # a handshake knows neither revision nor session yet
+        self._post_head = post + state
+        self._state_lines = self._own_lines + state
+
+    # ---- Transport
+
+    async def start(self) -> None:
+        """Nothing to do: connections open with the first request, and say then why they do not."""
+
+    def send(self, outgoing: Outgoing) -> bool:
+        rpc_id, frame = outgoing.rpc_id, outgoing.frame
+        if self._is_over or (rpc_id is not None and self._pool.waiting >= MAX_WAITING):
+            return False
+        head, has_session = self._post_head, self._session_id is not None
+        if self._is_modern:
+            head += _metadata_lines(outgoing)
+        elif outgoing.method == "initialize":
+            head, has_session = self._first_head, False
+        payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
+        post = MessagePost(self, payload, outgoing, has_session)
+        if rpc_id is None:
+            self._loose.add(post)
+        else:
+            self._under_way[rpc_id] = post
+        self._pool.send(post)
+        return True
+
+    def abandon(self, rpc_id: int) -> None:
+        stream = self._under_way.pop(rpc_id, None)
+        if stream is not None:
+            stream.cancel()
+
+    async def close(self) -> None:
+        """Ends the session (DELETE, best effort) and all that is under way."""
+        if self._is_over:
+            return
+        self._stop()
+        if self._session_id is None:
+            return
+        payload = request_line("DELETE", self._address) + self._state_lines + b"\r\n"
+        self._session_id = None
+        try:
+            await self._client.ask(self._address, payload, _FAREWELL_S)
+        except UpstreamError:
+            return  # gone, or it does not let clients end sessions: both fine
+
+    @property
+    def stderr_tail(self) -> list[str]:
+        return []
+
+    # ---- beyond Transport: what only HTTP has
+
+    def negotiated(self, revision: str) -> None:
+        """What every later request says it speaks."""
+        self._revision = revision
+        self._prepare_heads()
+
+    def listen(self) -> None:
+        """Legacy: the server's own messages, from after the handshake until `close`. Modern has none."""
+        if self._is_modern or self._is_over or self._is_listen_refused or self._listen is not None:
+            return
+        self._listen = GetStream(self, None, EventCursor())
+        self._listen.open_now()
+
+    @property
+    def is_listen_refused(self) -> bool:
+        """The server offers no listen stream (405); it is not asked again."""
+        return self._is_listen_refused
+
+    def pause_stream(self, about: int | None) -> None:
+        """Read no more of that request's stream (None: the listen stream) until `resume_stream`."""
+        stream = self._listen if about is None else self._under_way.get(about)
+        if stream is not None:
+            stream.pause()
+
+    def resume_stream(self, about: int | None) -> None:
+        stream = self._listen if about is None else self._under_way.get(about)
+        if stream is not None:
+            stream.resume()
+
+    # ---- what the exchanges need (StreamOwner)
+
+    @property
+    def shown(self) -> str:
+        return self._shown
+
+    @property
+    def hide(self) -> Hide:
+        return self._hide
+
+    @property
+    def receiver(self) -> Receiver:
+        return self._receiver
+
+    @property
+    def pool(self) -> HttpPool:
+        return self._pool
+
+    @property
+    def can_resume(self) -> bool:
+        return not self._is_modern
+
+    @property
+    def has_session(self) -> bool:
+        return self._session_id is not None
+
+    def get_payload(self, last_event_id: str | None) -> bytes:
+        head = request_line("GET", self._address) + self._state_lines + b"accept: text/event-stream\r\n"
+        if last_event_id:
+            head += b"last-event-id: %b\r\n" % last_event_id.encode()
+        return head + b"\r\n"
+
+    def session_given(self, session_id: bytes) -> bool:
+        if self._is_modern:
+            return True  # ignored (2026-07-28, "Earlier Streamable HTTP Revisions")
+        if not _SESSION_ID.fullmatch(session_id):
+            return False
+        self._session_id = session_id
+        self._prepare_heads()
+        return True
+
+    def session_lost(self) -> None:
+        if self._is_over:
+            return
+        self._session_id = None
+        self._stop()
+        self._receiver.lost(session_lost_fault(self._shown))
+
+    def post_ended(self, stream: UnderWay, about: int | None) -> None:
+        if about is None:
+            self._loose.discard(stream)
+        elif self._under_way.get(about) is stream:
+            del self._under_way[about]
+
+    def resume(self, about: int, cursor: EventCursor) -> None:
+        stream = GetStream(self, about, cursor)
+        self._under_way[about] = stream
+        stream.open_later()
+
+    def listen_refused(self) -> None:
+        self._listen = None
+        self._is_listen_refused = True
+
+    def _stop(self) -> None:
+        self._is_over = True
+        for stream in (*self._under_way.values(), *self._loose):
+            stream.cancel()
+        self._under_way.clear()
+        self._loose.clear()
+        if self._listen is not None:
+            self._listen.cancel()
+            self._listen = None
+
+
+def _metadata_lines(outgoing: Outgoing) -> bytes:
+    """2026-07-28, "Request Metadata": what intermediaries read instead of the body."""
+    if outgoing.method is None:
+        return b""
+    lines = b"mcp-method: %b\r\n" % encode_header_value(outgoing.method).encode()
+    if outgoing.name is not None:
+        lines += b"mcp-name: %b\r\n" % encode_header_value(outgoing.name).encode()
+    if outgoing.param_headers:
+        try:
+            lines += header_lines(outgoing.param_headers)
+        except SetupError:
+            # A name or value that would break out of its line: the server will say what it misses.
+            return lines
+    return lines

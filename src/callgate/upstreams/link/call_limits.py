@@ -1,0 +1,28 @@
+"""How long a tool call may take, on one server: a limit for all of its tools, and others for some.
+
+Progress starts the time anew, up to the end that `wire.connection.request_table` sets; a client that gives up
+earlier cancels. Other requests have the link's own, shorter limit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from callgate.wire.params import peek, text_of
+
+# As long as a client that shows a person what it does would wait: tools build, crawl and render.
+DEFAULT_CALL_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    timeout_s: float = DEFAULT_CALL_TIMEOUT_S
+    by_tool: Mapping[str, float] = field(default_factory=dict[str, float])  # by the server's own names
+
+    def of(self, params: bytes) -> float:
+        """Of a call with these params, which name the tool as the server does."""
+        if not self.by_tool:
+            return self.timeout_s
+        return self.by_tool.get(text_of(peek(params).name) or "", self.timeout_s)
+
+
+DEFAULT_LIMITS = CallLimits()

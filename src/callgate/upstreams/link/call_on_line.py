@@ -1,0 +1,195 @@
+"""One request of a client's over one line, in the words of the line's era: the upstream half of the bridge.
+
+Rules
+1. Within one era a request passes as it is; only what a line is shared for is kept back (a subscription
+   that others still need, a log level that would hide theirs).
+2. Modern client, legacy line: the envelope goes, `server/discover` is answered from the handshake, a
+   listener hears the line's notices, the log level of the request is set at the server first. Methods that
+   ended with the legacy era do not exist, and a `requestState` that came this far is nobody's.
+3. Legacy client, modern line: the envelope is made of what the client declared, and `initialize` is
+   answered from `server/discover`. A subscription becomes part of our own listening, a level is remembered
+   for each request.
+
+`relay.parked_calls` and `relay.rounds` are the other half: whom a server's question reaches.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import CALLER_REQUEST_STATE, CALLER_UNKNOWN_METHOD
+from callgate.model.errors import CallerError
+from callgate.model.exchange import Hop
+from callgate.model.offers import Kind
+from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
+from callgate.ports.upstream import Asker
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.handshake import Introduction
+from callgate.upstreams.link.line import Line
+from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
+from callgate.upstreams.link.own_lines import OwnLines
+from callgate.wire.connection.request_table import NO_TIMEOUT
+from callgate.wire.eras.input_required import CALL_ANEW, ROUND_TRIP_METHODS, first_params, read_retry
+from callgate.wire.eras.introductions import discover_of, initialize_of
+from callgate.wire.eras.params import with_envelope, without_envelope, without_task
+from callgate.wire.eras.subscription import subscription_of, with_subscription
+from callgate.wire.params import peek, text_of
+
+LIST_METHODS = frozenset(kind.method for kind in Kind)
+_ASKED_BY_RELAY = LIST_METHODS | {"subscriptions/listen"}
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# Gone in 2026-07-28 (changelog, major 2, 4 and 5), and not there before it.
+_LEGACY_METHODS = frozenset(
+    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
+_MODERN_METHODS = frozenset({"server/discover", "subscriptions/listen"})
+
+
+class CallOnLine:
+    __slots__ = ("_introduction", "_is_shared", "_levels", "_line")
+
+    def __init__(
+        self, line: Line, introduction: Introduction, levels: LogLevels, *, is_shared: bool = True
+    ) -> None:
+        self._line = line
+        self._introduction = introduction
+        self._levels = levels
+        self._is_shared = is_shared
+
+    def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        """As it is, but for the envelope."""
+        introduction = self._introduction
+        note_version(hop, introduction)
+        modern_client = asker.envelope.era is Era.MODERN
+        if introduction.era is Era.MODERN:
+            params = hop.params
+            # The envelope of a modern client's own request is there: edge saw to that.
+            if not modern_client or hop.method in _ASKED_BY_RELAY:
+                if hop.method == "tools/call":
+                    params = without_task(params)
+                params = with_envelope(params, self._speaker(asker))
+            # Only the modern era repeats the name in a header.
+            call = Call(_name_in(hop.method, params), hop.param_headers, hop)
+        else:
+            params = without_envelope(hop.params) if modern_client else hop.params
+            call = Call(None, (), hop)
+            # A list is asked for many, and MRTR has no place for questions on any other method.
+            askable = hop.method in ROUND_TRIP_METHODS if modern_client else hop.method not in LIST_METHODS
+            call.may_be_asked = askable
+            call.log_floor = self._levels.floor_of(asker)
+            call.declared = asker.envelope.capabilities if modern_client else None
+        timeout_s = None
+        if hop.method == "tools/call":
+            timeout_s = self._line.call_limits.of(params)
+        elif hop.method == "subscriptions/listen":
+            timeout_s = NO_TIMEOUT
+        return self._line.link.ask(hop.method, params, call, timeout_s)
+
+    async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        """Whatever the method is, and whichever the eras."""
+        reply = await self._own_reply(hop, asker)
+        if reply is not None:
+            yield reply
+            return
+        modern_line = self._introduction.era is Era.MODERN
+        if hop.method == "subscriptions/listen" and not modern_line:
+            asked = self._line.listen(hop.params, asker.rpc_id)
+        else:
+            asked = self.plain(hop, asker)
+        is_listening = hop.method == "subscriptions/listen" and modern_line
+        async with aclosing(asked) as items:
+            async for item in items:
+                yield _restore_subscription(item, asker.rpc_id) if is_listening else item
+
+    async def in_turn(self, hop: Hop, asker: Asker, own: OwnLines, timeout_s: float) -> AsyncGenerator[Item]:
+        """A call that may be asked something where questions carry no address: see `own_lines`, rule 3."""
+        turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
+        try:
+            introduction = await own.until_ready(turn.line, timeout_s)
+            call = CallOnLine(turn.line, introduction, self._levels, is_shared=False)
+            async with aclosing(call.any(hop, asker)) as items:
+                async for item in items:
+                    if isinstance(item, Asking):
+                        yield turn.ask(item)
+                    else:
+                        yield turn.take_back(item) if isinstance(item, Withdrawn) else item
+        finally:
+            turn.end()
+
+    async def _own_reply(self, hop: Hop, asker: Asker) -> Reply | None:
+        """What is answered here, or by the line for all who share it; None: it is to be passed on."""
+        introduction, method = self._introduction, hop.method
+        modern_client, modern_line = asker.envelope.era is Era.MODERN, introduction.era is Era.MODERN
+        gone = _LEGACY_METHODS if modern_client else _MODERN_METHODS
+        if modern_client is not modern_line and method in gone:
+            other = "handshake era (to 2025-11-25)" if modern_client else "modern era (2026-07-28)"
+            text = f"Method not found: {method}"
+            raise CallerError(CALLER_UNKNOWN_METHOD, text, hint=f"It belongs to the {other}")
+        if modern_client:
+            return await self._for_modern(hop, asker) if not modern_line else None
+        session_id = asker.session.session_id
+        match method:
+            case "initialize":
+                return Reply(
+                    result=initialize_of(introduction.result) if modern_line else introduction.result
+                )
+            case "resources/subscribe":
+                return await self._line.watches.add(hop.params, session_id)
+            case "resources/unsubscribe":
+                return await self._line.watches.remove(hop.params, session_id)
+            case "logging/setLevel" if modern_line:
+                level = level_in(hop.params)
+                check_level(level)
+                self._levels.set(session_id, level)
+                return Reply(result=b"{}")
+            case "logging/setLevel":
+                set_level = self._line.set_level if self._is_shared else self._line.pass_level
+                reply = await set_level(hop.params)
+                if reply.fault is None:
+                    self._levels.set(session_id, level_in(hop.params))
+                return reply
+            case _:
+                return None
+
+    async def _for_modern(self, hop: Hop, asker: Asker) -> Reply | None:
+        if hop.method == "server/discover":
+            return Reply(result=discover_of(self._introduction.result))
+        if hop.method in ROUND_TRIP_METHODS:
+            if read_retry(hop.params) is not None:
+                raise CallerError(
+                    CALLER_REQUEST_STATE, "This requestState was not made by this gateway", hint=CALL_ANEW
+                )
+            hop.params = first_params(hop.params)
+        if (level := asker.envelope.log_level) is not None:
+            check_level(level)
+            await self._line.show(level)
+        return None
+
+    def _speaker(self, asker: Asker) -> Envelope:
+        """Whose envelope a modern server gets."""
+        if asker.envelope.era is Era.MODERN:
+            return asker.envelope
+        session = asker.session
+        return replace(session.envelope, log_level=self._levels.of(session.session_id))
+
+
+def note_version(hop: Hop, introduction: Introduction) -> None:
+    hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
+
+
+def _name_in(method: str, params: bytes) -> str | None:
+    member = _NAMED.get(method)
+    if member is None:
+        return None
+    peeked = peek(params)
+    return text_of(peeked.name if member == "name" else peeked.uri)
+
+
+def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
+    """The client knows its subscription by its own request's id, the upstream by ours."""
+    if isinstance(item, Notice) and subscription_of(item.params) is not None:
+        return Notice(item.method, with_subscription(item.params, rpc_id))
+    if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
+        return Reply(result=with_subscription(item.result, rpc_id))
+    return item

@@ -1,0 +1,262 @@
+"""One living connection to an upstream: it starts, shakes hands, lives, is lost, backs off and starts again.
+
+`attempted` says that an attempt is over, well or not. What goes over the connection is `traffic`'s business,
+how hands are shaken `shake_hands`', and what moves the bytes is a transport.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
+from callgate.model.errors import UpstreamError
+from callgate.model.health import Failure
+from callgate.model.reply import Answer, Item, Unasked, Unpassed
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
+from callgate.upstreams.link.handshake import Introduction
+from callgate.upstreams.link.shake_hands import shake_hands
+from callgate.upstreams.link.traffic import Traffic
+from callgate.upstreams.transport import Opener, Transport
+from callgate.wire.connection.errors import copy_of
+from callgate.wire.connection.request_table import START_TIMEOUT_S
+
+_log = logging.getLogger(__name__)
+
+# A server that forgets our session again so soon is not asked again at once.
+_SESSION_PATIENCE_S = 5.0
+_DOUBTFUL_STATUSES = frozenset({400, 404, 405})
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPlan:
+    """What a link is for."""
+
+    name: str
+    opener: Opener
+    era: Era | None  # None: whichever the upstream prefers
+    client: Envelope | None  # the one client it serves; None when it is shared
+    timeout_s: float
+    answer_timeout_s: float = 600.0  # how long a person may think about a question of the server's
+    call_limits: CallLimits = DEFAULT_LIMITS
+    start_timeout_s: float = START_TIMEOUT_S  # until it has answered `initialize`
+
+
+class Link:
+    """Implements `transport.Receiver`."""
+
+    def __init__(
+        self, plan: LinkPlan, on_heard: Callable[[Unasked | Unpassed], None], on_state: Callable[[bool], None]
+    ) -> None:
+        self._plan = plan
+        self._on_heard = on_heard
+        self._on_state = on_state
+        self._loop = asyncio.get_running_loop()
+        self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
+        self._transport: Transport | None = None
+        self._recheck: Callable[[], Awaitable[Era]] | None = None
+        self._doubting: asyncio.Task[None] | None = None
+        self._era = plan.era
+        self._is_probing = False
+        self._session_lost_at = -_SESSION_PATIENCE_S
+        self._gone = asyncio.Event()
+        self._closing = False
+        self.attempted = asyncio.Event()
+        self.used_at = self._loop.time()
+        self.introduction: Introduction | None = None  # the last one
+        self.ready: Introduction | None = None  # the same while it is up
+        self.error: UpstreamError | None = None
+        self.last_failure: Failure | None = None
+        self._started_at: float | None = None
+        self._life = asyncio.create_task(self._live())
+
+    @property
+    def is_ready(self) -> bool:
+        return self._traffic.is_ready
+
+    @property
+    def starting_s(self) -> float | None:
+        """For how long it has been starting; None when it is not."""
+        return None if self._started_at is None else self._loop.time() - self._started_at
+
+    @property
+    def start_timeout_s(self) -> float:
+        return self._plan.start_timeout_s
+
+    @property
+    def state(self) -> str:
+        return self._traffic.connection.state.value
+
+    @property
+    def in_flight(self) -> int:
+        return self._traffic.connection.in_flight
+
+    @property
+    def is_pipe(self) -> bool:
+        """All requests share one stream, so that what the server says carries no address."""
+        return self._traffic.is_pipe
+
+    @property
+    def is_shared(self) -> bool:
+        return self._plan.client is None
+
+    @property
+    def stderr_tail(self) -> list[str]:
+        return self._transport.stderr_tail if self._transport is not None else []
+
+    # ---- what it is for
+
+    def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
+        return self._traffic.ask(method, params, call, timeout_s)
+
+    def tell(self, method: str, params: bytes) -> None:
+        self._traffic.tell(method, params)
+
+    def heard(self, item: Unasked) -> None:
+        """An item of a call that its asker does not want for itself."""
+        self._on_heard(item)
+
+    async def until_ready(self, timeout_s: float) -> Introduction:
+        """What the upstream said of itself, once it did. Raises UpstreamError."""
+        if not self.is_ready:
+            try:
+                await asyncio.wait_for(self.attempted.wait(), timeout_s)
+            except TimeoutError as problem:
+                raise self._still_starting(timeout_s) from problem
+        if self.introduction is None or not self.is_ready:
+            raise copy_of(self.error or UpstreamError(UPSTREAM_FAILED, f"{self._plan.name} is not ready"))
+        return self.introduction
+
+    def _still_starting(self, waited_s: float) -> UpstreamError:
+        since = f"for {self.starting_s:.0f} s" if self.starting_s is not None else "again"
+        text = f"{self._plan.name} is still starting ({since}); this request waited {waited_s:g} s for it"
+        said = self.stderr_tail[-1:]
+        last = f" Its last line on stderr: {said[0]}" if said else ""
+        hint = f"Try again in a moment: it has {self._plan.start_timeout_s:g} s (start_timeout_s).{last}"
+        return UpstreamError(UPSTREAM_STARTING, text, hint=hint)
+
+    async def close(self) -> None:
+        self._closing = True
+        self._traffic.close()
+        self.attempted.set()  # whoever waits for it to be ready need not wait any longer
+        tasks = [task for task in (self._life, self._doubting) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._transport is not None:
+            await self._transport.close()
+
+    # ---- life
+
+    async def _live(self) -> None:
+        while not self._closing:
+            try:
+                await self._live_once()
+            except Exception:  # noqa: BLE001 - a bug of ours must not end the upstream for good
+                _log.exception("connecting to %s failed", self._plan.name)
+                self._started_at = None
+                self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
+                self.attempted.set()
+            retry_at = self._traffic.connection.retry_at()
+            if retry_at is not None:
+                await asyncio.sleep(max(0.0, retry_at - self._loop.time()))
+            self._traffic.connection.retrying()
+
+    async def _live_once(self) -> None:
+        self._gone.clear()
+        self.attempted.clear()
+        self._started_at = self._loop.time()
+        try:
+            await self._start()
+        except UpstreamError as error:
+            self._started_at = None
+            # Some legacy servers end when they are asked anything before `initialize`. And what was true
+            # of a server that is gone need not be true of the one that comes back.
+            self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
+            if (
+                not self._gone.is_set()
+            ):  # else the transport has told the cause, and this only follows from it
+                self._lose(error)
+            self.attempted.set()
+        else:
+            self._started_at = None
+            if not self._gone.is_set():
+                self.error = None
+                self.ready = self.introduction
+                self.attempted.set()
+            self._on_state(True)
+            await self._gone.wait()
+            self._on_state(False)
+        finally:
+            if self._transport is not None:
+                await self._transport.close()
+
+    async def _start(self) -> None:
+        self._is_probing = False
+        opened = await self._plan.opener(self, self._era)
+        self._transport, self._recheck = opened.transport, opened.recheck
+        self._traffic.use(opened)
+        await opened.transport.start()
+        self._traffic.connection.opened()
+        self.introduction = await shake_hands(
+            self._plan.name, self._plan.client, opened, self._ask_handshake, self._plan.start_timeout_s
+        )
+        self._era = self.introduction.era
+        self._traffic.ready()
+
+    async def _ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
+        # Until it is answered: a server that is slow to start reads it, and perhaps ends, only later.
+        self._is_probing = self._is_probing or method == "server/discover"
+        answer = await self._traffic.ask_handshake(method, params, timeout_s)
+        self._is_probing = False
+        return answer
+
+    def _lose(self, error: UpstreamError) -> None:
+        self.error = error
+        self.last_failure = Failure(time.time(), error.message, error.code.code)
+        self._traffic.lost(error)
+
+    # ---- Receiver
+
+    def received(self, frame: bytes, about: int | None) -> None:
+        self._traffic.received(frame, about)
+
+    def stream_failed(self, about: int, error: UpstreamError) -> None:
+        self._traffic.failed(about, error)
+        # Nobody accepts connections, and nobody is still being answered: the server is gone, not busy.
+        if self.is_ready and error.data.get("reason") == "unreachable" and self.in_flight == 0:
+            self.lost(error)
+        elif error.data.get("status") in _DOUBTFUL_STATUSES and self._doubting is None and self._recheck:
+            self._doubting = asyncio.create_task(self._doubt(self._recheck))
+
+    async def _doubt(self, recheck: Callable[[], Awaitable[Era]]) -> None:
+        """An answer that no server of this era gives: perhaps another one stands there now."""
+        try:
+            if await recheck() is not self._era and self.is_ready:
+                text = f"{self._plan.name} came back speaking another era of the protocol"
+                self._era = self._plan.era
+                self.lost(UpstreamError(UPSTREAM_FAILED, text))
+        except UpstreamError:
+            pass
+        finally:
+            self._doubting = None
+
+    def stream_paused(self, about: int, retry_ms: int | None) -> None:
+        self._traffic.paused(about, retry_ms)
+
+    def lost(self, error: UpstreamError) -> None:
+        now = self._loop.time()
+        if self.ready is not None:
+            # Who asks from now on waits for the next attempt, which is a second away: see `until_ready`.
+            self.ready = None
+            self.attempted.clear()
+        if error.code is UPSTREAM_SESSION_LOST and now - self._session_lost_at >= _SESSION_PATIENCE_S:
+            self._session_lost_at = now
+            self.error = error
+            self._traffic.renew(error)  # no back-off: the server is there, it only forgot us
+        else:
+            self._lose(error)
+        self._gone.set()

@@ -1,0 +1,126 @@
+"""Hearing of changes from a modern server: it tells only those who ask, by `subscriptions/listen`.
+
+One subscription a link, for the lists and for every resource that anybody wants to hear of. What it says
+goes on as if a legacy server had said it unasked. (2026-07-28, basic/patterns/subscriptions.)
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from callgate.model.errors import UpstreamError
+from callgate.model.reply import Notice, Reply
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.link import Link
+from callgate.wire.connection.request_table import NO_TIMEOUT
+from callgate.wire.eras.params import with_envelope
+from callgate.wire.eras.subscription import (
+    ACKNOWLEDGED,
+    LIST_CHANGED,
+    read_filter,
+    watched_uris,
+    without_subscription,
+)
+
+_log = logging.getLogger(__name__)
+
+_LISTS = dict.fromkeys(LIST_CHANGED, True)
+# A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
+_PAUSE_S = 1.0
+_MAX_PAUSE_S = 60.0
+# Who does not acknowledge by then will not tell us anything.
+_PATIENCE_S = 5.0
+
+
+class Listening:
+    def __init__(self, link: Link, heard: Callable[[Notice], None]) -> None:
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+        self._heard = heard
+        self._task: asyncio.Task[None] | None = None
+        self._replaced: set[asyncio.Task[None]] = set()
+
+    async def watch(self, uris: Iterable[str]) -> frozenset[str]:
+        """Hear of the lists and these resources from now on; those that the server agreed to tell of.
+
+        The subscription before this one ends when this one is there: nothing is missed between them.
+        """
+        acknowledged: asyncio.Future[frozenset[str]] = asyncio.get_running_loop().create_future()
+        before = self._task
+        self._task = asyncio.create_task(self._listen(sorted(uris), acknowledged))
+        granted: frozenset[str] = frozenset()
+        try:
+            granted = await asyncio.wait_for(asyncio.shield(acknowledged), _PATIENCE_S)
+        except TimeoutError:
+            pass
+        finally:
+            if before is not None:
+                self._end(before)
+        return granted
+
+    @property
+    def is_open(self) -> bool:
+        """A request of our own is, or is about to be, under way on the link."""
+        return self._task is not None and not self._task.done()
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._end(self._task)
+            self._task = None
+
+    async def close(self) -> None:
+        self.stop()
+        await asyncio.gather(*self._replaced, return_exceptions=True)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._replaced.add(task)
+        task.add_done_callback(self._replaced.discard)
+        task.cancel()
+
+    async def _listen(self, uris: list[str], acknowledged: "asyncio.Future[frozenset[str]]") -> None:
+        """Ends with the link, or a plain no."""
+        wanted: dict[str, Any] = {**_LISTS, "resourceSubscriptions": uris} if uris else dict(_LISTS)
+        params = with_envelope(msgspec.json.encode({"notifications": wanted}), None)
+        pause_s = _PAUSE_S
+        try:
+            while self._link.is_ready:
+                began = self._loop.time()
+                try:
+                    if not await self._listen_once(params, acknowledged):
+                        break
+                except UpstreamError:
+                    pass
+                except Exception:  # noqa: BLE001 - a bug of ours must not end the listening for good
+                    _log.exception("listening to changes failed")
+                if self._loop.time() - began > _MAX_PAUSE_S:
+                    pause_s = _PAUSE_S  # it went well for long
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, _MAX_PAUSE_S)
+        finally:
+            if not acknowledged.done():
+                acknowledged.set_result(frozenset())
+
+    async def _listen_once(self, params: bytes, acknowledged: "asyncio.Future[frozenset[str]]") -> bool:
+        """Whether it is worth asking again."""
+        async with aclosing(self._link.ask("subscriptions/listen", params, Call(), NO_TIMEOUT)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    return item.fault is None
+                if not isinstance(item, Notice):
+                    continue
+                if item.method != ACKNOWLEDGED:
+                    self._heard(Notice(item.method, without_subscription(item.params)))
+                elif acknowledged.done():
+                    self._missed()
+                else:
+                    acknowledged.set_result(frozenset(watched_uris(read_filter(item.params))))
+        return True
+
+    def _missed(self) -> None:
+        """The stream was cut and is there again: what changed meanwhile nobody told us."""
+        for method in LIST_CHANGED.values():
+            self._heard(Notice(method, b""))

@@ -1,0 +1,389 @@
+"""What goes over a link: requests out, answers to their calls, and what the server says unasked.
+
+Rules
+1. `wire.Connection` decides, this carries it out: sends, delivers, cancels, and keeps one timer for the
+   earliest deadline.
+2. What the server says on a call's own stream goes to that call; on a pipe it goes to the only call under
+   way, or the latest one for a question; everything else is news for `on_heard`.
+3. A call's time stands still while its client is asked something, and for no longer than a person may think.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, Callable
+
+from callgate.model.envelope import Envelope
+from callgate.model.error_codes import UPSTREAM_FAILED
+from callgate.model.errors import UpstreamError
+from callgate.model.offers import Kind
+from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Unpassed, Withdrawn
+from callgate.upstreams.http.message_post import REPEATABLE_METHODS
+from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
+from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
+from callgate.upstreams.transport import Opened, Outgoing
+from callgate.wire.connection.connection import Connection, ConnectionState
+from callgate.wire.connection.events import (
+    Answered,
+    AskedBack,
+    Ended,
+    Event,
+    Garbage,
+    Late,
+    Notified,
+    Orphan,
+    Progressed,
+    Send,
+)
+from callgate.wire.connection.incoming import own_id
+from callgate.wire.connection.request_table import Pending
+from callgate.wire.eras.capabilities import lacks, missing_capability
+from callgate.wire.eras.input_required import NEEDED_CAPABILITY
+from callgate.wire.eras.subscription import subscription_of
+from callgate.wire.fault_of import read_fault
+from callgate.wire.json_rpc import encode_error_object, encode_notification
+
+_log = logging.getLogger(__name__)
+
+# These are for everybody who listens, whichever call happens to be under way.
+_PUBLIC_NOTICES = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    }
+)
+# Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
+_ASKED_FOR_ALL = frozenset(
+    {*(kind.method for kind in Kind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
+# Whoever holds the question for the client gives up first and cancels the call; this is for questions
+# nobody holds.
+_MARGIN_S = 5.0
+_PONG = Answer(result=b"{}")
+_NOBODY_ANSWERED = Answer(error=b'{"code":-32603,"message":"The client did not answer in time"}')
+
+
+class Traffic:
+    def __init__(
+        self,
+        name: str,
+        client: Envelope | None,
+        timeout_s: float,
+        answer_timeout_s: float,
+        on_heard: Callable[[Unasked | Unpassed], None],
+    ) -> None:
+        self._name = name
+        self._on_heard = on_heard
+        self._loop = asyncio.get_running_loop()
+        self.connection = Connection(random.random, timeout_s)
+        self._over: Opened | None = None
+        self._calls: dict[int, Call] = {}
+        self._questions = ServerQuestions(client)
+        self._is_shared = client is None
+        self._thinking_s = answer_timeout_s + _MARGIN_S
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
+
+    @property
+    def is_pipe(self) -> bool:
+        return self._over is not None and self._over.is_pipe
+
+    @property
+    def is_ready(self) -> bool:
+        return self.connection.state is ConnectionState.READY
+
+    def use(self, opened: Opened) -> None:
+        """What carries the frames from now on."""
+        self._over = opened
+
+    # ---- asking
+
+    async def ask(
+        self, method: str, params: bytes, call: Call, timeout_s: float | None
+    ) -> AsyncGenerator[Item]:
+        sent = self.connection.ask(method, params, call, timeout_s, self._loop.time())
+        self._keep(call, sent.rpc_id, method, params)
+        if isinstance(sent, Send):
+            self._send(sent, call)
+        try:
+            while True:
+                item = await call.next()
+                yield item
+                if isinstance(item, Reply):
+                    return
+        finally:
+            self._calls.pop(call.rpc_id, None)
+            call.let_go()
+            if not call.is_over:
+                self._cancel(call.rpc_id)
+
+    async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
+        call = Call()
+        send = self.connection.ask_handshake(method, params, call, self._loop.time(), timeout_s)
+        call.rpc_id, call.method = send.rpc_id, method
+        self._arm()
+        self._send(send, call)
+        item = await call.next()
+        assert isinstance(item, Reply)
+        if item.fault is not None:
+            return Answer(error=encode_error_object(item.fault))
+        return Answer(result=item.result)
+
+    def tell(self, method: str, params: bytes) -> None:
+        if self.is_ready and self._over is not None:
+            self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
+
+    def _keep(self, call: Call, rpc_id: int, method: str, params: bytes) -> None:
+        call.keep(rpc_id, method, params, lambda is_full: self._hold(rpc_id, is_full))
+        call.drops = self._is_shared and self._over is not None and self._over.is_pipe
+        self._calls[rpc_id] = call
+        self._arm()
+
+    def _hold(self, rpc_id: int, is_full: bool) -> None:
+        """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
+
+        A pipe that several clients share is not held for one of them: the others would wait for a stranger.
+        """
+        if self._over is not None and not (self._is_shared and self._over.is_pipe):
+            hold = self._over.transport.pause_stream if is_full else self._over.transport.resume_stream
+            hold(rpc_id)
+
+    # ---- the life of the connection
+
+    def ready(self) -> None:
+        for send in self.connection.ready(self._loop.time()):
+            self._send(send)
+
+    def lost(self, error: UpstreamError) -> None:
+        self._questions.forget_all()
+        self._deliver([*self.connection.lost(error, self._loop.time())])
+
+    def renew(self, error: UpstreamError) -> None:
+        """The server only forgot our session: what is safe to ask twice is asked again, once it knows us."""
+        now = self._loop.time()
+        self._questions.forget_all()
+        ended = self.connection.lost(error, now)
+        self.connection.retrying()
+        for event in ended:
+            call: Call = event.pending.call
+            if call.method in REPEATABLE_METHODS and not event.pending.handshake:
+                self._calls.pop(call.rpc_id, None)
+                again = self.connection.ask(call.method, call.params, call, event.pending.timeout_s, now)
+                self._keep(call, again.rpc_id, call.method, call.params)
+            else:
+                self._deliver([event])
+
+    def close(self) -> None:
+        self._questions.forget_all()
+        self._deliver([*self.connection.close(self._loop.time())])
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # ---- what comes in
+
+    def received(self, frame: bytes, about: int | None) -> None:
+        try:
+            self._deliver(self.connection.receive(frame, about, self._loop.time()))
+        except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
+            _log.exception("%s: a frame could not be handled", self._name)
+
+    def failed(self, about: int, error: UpstreamError) -> None:
+        ended = self.connection.fail(about, error, self._loop.time())
+        if ended is not None:
+            self._deliver([ended])
+
+    def paused(self, about: int, retry_ms: int | None) -> None:
+        call = self._calls.get(about)
+        if call is not None:
+            call.put(Paused(retry_ms))
+
+    def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
+        for event in events:
+            match event:
+                case Answered(pending, result, error):
+                    pending.call.put(self._reply(pending, result, error))
+                case Progressed(pending, params):
+                    pending.call.put(Notice("notifications/progress", params))
+                case Notified(method, params, pending):
+                    self._notified(method, params, pending)
+                case AskedBack():
+                    self._asked_back(event)
+                case Ended(pending, error, frame):
+                    pending.call.put(error)
+                    self._say_cancelled(pending.rpc_id, frame)
+                case Send():
+                    self._send(event)
+                case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
+                    self._on_heard(Unpassed("notifications/progress", params))
+                case Late(rpc_id, method, late_s):
+                    _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
+                case Orphan(rpc_id):
+                    _log.info("%s: a reply to nothing we asked (%s)", self._name, rpc_id[:40])
+                case Garbage(error):
+                    _log.warning("%s sent something that is not MCP: %s", self._name, error)
+
+    def _reply(self, pending: Pending, result: bytes | None, error: bytes | None) -> Reply | UpstreamError:
+        if error is not None:
+            return Reply(fault=read_fault(error))
+        if result is None or result[:1] != b"{":
+            text = f"{self._name} answered {pending.method} with a result that is no object"
+            return UpstreamError(UPSTREAM_FAILED, text)
+        return Reply(result=result)
+
+    def _notified(self, method: str, params: bytes, pending: Pending | None) -> None:
+        if method == "notifications/cancelled" and self._take_back(params):
+            return
+        notice = Notice(method, params)
+        call = pending.call if pending is not None else None
+        if (subscription := subscription_of(params)) is not None:
+            call = self._calls.get(own_id(subscription)) or call
+            if call is None:  # of a subscription that is over: the one after it told of it too
+                self._on_heard(Unpassed(method, params))
+                return
+        elif call is None and method not in _PUBLIC_NOTICES:
+            running = [call for call in self._under_way() if not self._questions.is_asked(call)]
+            if method == MESSAGE:
+                running = [call for call in running if call.method not in _ASKED_FOR_ALL]
+            call = running[0] if len(running) == 1 else None
+            if method == MESSAGE and len(running) > 1 and self._is_shared:
+                self._on_heard(Unpassed(method, params))  # of one of the calls, and nobody knows of which
+                return
+        if call is None:
+            self._on_heard(notice)
+        elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
+            call.put(notice)
+
+    def _under_way(self) -> list[Call]:
+        """Calls that a message without an address could belong to, the latest last."""
+        return [call for call in self._calls.values() if call.method != "subscriptions/listen"]
+
+    def _asked_back(self, asked: AskedBack) -> None:
+        if asked.method == "ping":
+            self._answer_for_client(asked, _PONG)
+            return
+        missing = self._questions.lacks(asked.method, asked.params)
+        if missing is not None:
+            self._answer_for_client(asked, NOT_DECLARED)
+            self._fail_undeclared(asked, missing)
+            return
+        if self._questions.is_full:
+            self._answer_for_client(asked, TOO_MANY)
+            return
+        call = self._to_ask(asked)
+
+        def answered(answer: Answer) -> None:
+            self._resume(call)
+            self._answer_back(asked, answer)
+
+        question = self._questions.put(asked, call, answered)
+        thinking = self._loop.call_later(self._thinking_s, self._give_up, asked, question, call)
+        self._questions.limit(asked.rpc_id, thinking.cancel)
+        if call is None:
+            self._on_heard(question)
+            return
+        self.connection.pause(call.rpc_id, self._loop.time())  # a person may have to think
+        call.put(question)
+
+    def _to_ask(self, asked: AskedBack) -> Call | None:
+        """The call whose asker gets the question: that on whose stream it came, else the latest that runs."""
+        if asked.pending is not None:
+            call: Call = asked.pending.call
+            return call if call.may_be_asked else None
+        may_be = [call for call in self._under_way() if call.may_be_asked]
+        running = [call for call in may_be if not self._questions.is_asked(call)]
+        return (running or may_be or [None])[-1]
+
+    def _fail_undeclared(self, asked: AskedBack, missing: bytes) -> None:
+        """A modern client is told which capability its call would need (2026-07-28, basic, error codes)."""
+        call: Call | None = asked.pending.call if asked.pending is not None else None
+        if call is None and len(under_way := self._under_way()) == 1:
+            call = under_way[0]
+        if call is None or call.declared is None or call.is_over or asked.method not in NEEDED_CAPABILITY:
+            return
+        self._cancel(call.rpc_id)
+        if lacks(call.declared, asked.method, asked.params) is not None:
+            call.put(missing_capability(missing))
+        else:
+            text = f'{self._name} asks something, and isolation = "shared" lets no client be asked'
+            hint = 'Set isolation = "auto" for this server'
+            call.put(UpstreamError(UPSTREAM_FAILED, text, hint=hint))
+
+    def _take_back(self, params: bytes) -> bool:
+        """Whether the server withdrew a question of its own."""
+        found = self._questions.take_back(params)
+        if found is not None:
+            self._withdraw(*found, params)
+        return found is not None
+
+    def _give_up(self, asked: AskedBack, question: Asking, call: Call | None) -> None:
+        if self._questions.is_open(asked.rpc_id, question):
+            question.respond(_NOBODY_ANSWERED)
+            self._withdraw(question, call, b"")
+
+    def _withdraw(self, question: Asking, call: Call | None, params: bytes) -> None:
+        self._resume(call)
+        if call is None:
+            self._on_heard(Withdrawn(question, params))
+        else:
+            call.put(Withdrawn(question, params))
+
+    def _resume(self, call: Call | None) -> None:
+        if call is not None:
+            if self._calls.pop(call.rpc_id, None) is not None:
+                self._calls[call.rpc_id] = call  # it is the latest that runs
+            self.connection.resume(call.rpc_id, self._loop.time())
+            self._arm()
+
+    def _answer_for_client(self, asked: AskedBack, answer: Answer) -> None:
+        self._answer_back(asked, answer)
+        self._on_heard(Unpassed(asked.method, asked.params, answer))
+
+    def _answer_back(self, asked: AskedBack, answer: Answer) -> None:
+        if asked.epoch != self.connection.epoch or self._over is None:
+            return
+        member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
+        frame = b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (asked.rpc_id, member, body or b"{}")
+        self._over.transport.send(Outgoing(frame, None, None))
+
+    # ---- sending
+
+    def _send(self, send: Send, call: Call | None = None) -> None:
+        call = call or self._calls.get(send.rpc_id)
+        if call is None or self._over is None:
+            return
+        if not self._over.transport.send(call.outgoing(send.frame)):
+            outcome = self.connection.busy(send, self._loop.time())
+            if isinstance(outcome, Ended):
+                self._deliver([outcome])
+            else:
+                self._arm()
+
+    def _cancel(self, rpc_id: int) -> None:
+        cancelled = self.connection.cancel(rpc_id, "the client cancelled", self._loop.time())
+        if cancelled is not None:
+            self._say_cancelled(rpc_id, cancelled.frame)
+
+    def _say_cancelled(self, rpc_id: int, frame: bytes | None) -> None:
+        if self._over is None:
+            return
+        if frame is not None and not self._over.cancels_by_closing:
+            self._over.transport.send(Outgoing(frame, None, "notifications/cancelled"))
+        self._over.transport.abandon(rpc_id)
+
+    def _arm(self) -> None:
+        at = self.connection.next_deadline()
+        if at is None:
+            return
+        if self._timer is not None and not self._timer.cancelled() and self._timer_at <= at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_at = self._loop.call_at(at, self._tick), at
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._deliver(self.connection.tick(self._loop.time()))
+        self._arm()

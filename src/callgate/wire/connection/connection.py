@@ -1,0 +1,283 @@
+"""Our side of one JSON-RPC conversation with an upstream: what was asked, what came back, what is overdue.
+
+Owns the state of the conversation and the only table of its requests. Must not know sockets, tasks or clocks:
+`now` (monotonic seconds) and randomness are handed in, frames go in and out as bytes. Whoever holds it calls
+`tick` when `next_deadline` comes. `upstreams` moves the bytes; the client's side is `conversation`.
+
+Rules (the numbers of the design's "Request tracking inside the connection")
+1. `starting, initializing, ready, backoff, closing`. A request before `ready` is held, inside its time-out;
+   in `backoff` and `closing` it is refused at once with the reason.
+2. An id is never used again. The entry is stored and its timer armed before the frame is handed out. The
+   timer pauses while the client's input is awaited; progress restarts it, up to a total that nothing moves.
+3. Each request has exactly one terminal outcome (`Answered`, `Ended`, `Cancelled`), and takes its timers with
+   it.
+4. A busy transport: three sends in all, 10 ms ± 50 % apart, inside the time-out, then `upstream.busy`.
+5. Time-out or cancel: one `notifications/cancelled` with our id, unless the frame never left or it was a
+   handshake.
+6. An end that is not a response leaves a tombstone: what comes for it is `Late`. What comes for an unknown id
+   (an answered one is unknown again) is an `Orphan`. Neither is delivered.
+7. A successful handshake begins an epoch; a reply to a request of an older one is never delivered.
+8. Losing the transport ends all that is in flight and backs off: 1 s doubling to 30 s, ± 20 % inside the cap.
+9. What cannot be read is `Garbage` and the conversation goes on; a frame over the limit is the end of it.
+10. `close` may be said twice. Nothing is sent again after a reconnect.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from callgate.model.errors import UpstreamError
+from callgate.wire.connection.backoff import Backoff
+from callgate.wire.connection.errors import closed, copy_of, down, not_taken, timed_out, too_large
+from callgate.wire.connection.events import (
+    Cancelled,
+    Ended,
+    Event,
+    Garbage,
+    Held,
+    Late,
+    Orphan,
+    RetryAt,
+    Send,
+)
+from callgate.wire.connection.incoming import Incoming
+from callgate.wire.connection.progress_token import put_ours
+from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S, START_TIMEOUT_S, Pending, RequestTable
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
+from callgate.wire.json_rpc import encode_notification, encode_request
+
+_MAX_SENDS = 3
+_RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
+
+
+class ConnectionState(StrEnum):
+    STARTING = "starting"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    BACKOFF = "backoff"
+    CLOSING = "closing"
+
+
+_STARTING, _INITIALIZING, _READY, _BACKOFF, _CLOSING = ConnectionState
+_DOWN = (_BACKOFF, _CLOSING)
+
+
+class Connection:
+    def __init__(self, random: Callable[[], float], default_timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """`random` gives floats in [0, 1); it only spreads retries."""
+        self._random = random
+        self._default_timeout_s = default_timeout_s
+        self._table = RequestTable(default_timeout_s)
+        self._incoming = Incoming(self._table)
+        self._backoff = Backoff(random)
+        self._state = _STARTING
+        self._retry_at: float | None = None
+        self._lost: UpstreamError | None = None
+
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
+
+    @property
+    def epoch(self) -> int:
+        return self._table.epoch
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._table)
+
+    @property
+    def late(self) -> int:
+        return self._incoming.late
+
+    @property
+    def orphans(self) -> int:
+        return self._incoming.orphans
+
+    @property
+    def garbage(self) -> int:
+        return self._incoming.garbage
+
+    # --- the life of the conversation. In `backoff` and `closing` a word from before means nothing any more;
+    # --- in any other wrong state it is a bug.
+
+    def opened(self) -> None:
+        """The transport can carry frames: shake hands."""
+        if self._may_move_from(_STARTING):
+            self._state = _INITIALIZING
+
+    def ready(self, now: float) -> list[Send]:
+        """Hands were shaken: the frames of what was held and still has time, in the order of asking."""
+        if not self._may_move_from(_INITIALIZING):
+            return []
+        self._state = _READY
+        self._backoff.reset()
+        self._lost = None
+        self._table.epoch += 1
+        held = [pending for pending in self._table if pending.sends == 0]
+        return [self._release(pending) for pending in held if self._has_time(pending, now)]
+
+    def lost(self, error: UpstreamError, now: float) -> list[Ended]:
+        """The transport is gone. Said again, or after `close`, it changes nothing."""
+        if self._state in _DOWN:
+            return []
+        self._state = _BACKOFF
+        self._lost = error
+        self._retry_at = now + self._backoff.next_delay_s()
+        return self._end_all(error, now)
+
+    def retry_at(self) -> float | None:
+        """When to start again; None unless in `backoff`."""
+        return self._retry_at
+
+    def retrying(self) -> None:
+        """Start again, at `retry_at` or, when the cause is known to be gone, before it."""
+        if self._state is _BACKOFF:
+            self._state = _STARTING
+            self._retry_at = None
+
+    def close(self, now: float) -> list[Ended]:
+        self._state = _CLOSING
+        self._retry_at = None
+        return self._end_all(closed(), now)
+
+    # --- requests
+
+    def ask(self, method: str, params: bytes, call: Any, timeout_s: float | None, now: float) -> Send | Held:
+        """Raises UpstreamError at once when the upstream is down. `timeout_s`: None for the default."""
+        state = self._state
+        if state is not _READY and state in _DOWN:
+            raise self._refusal(now)
+        if timeout_s is None:
+            timeout_s = self._default_timeout_s
+        table = self._table
+        rpc_id = table.new_id()
+        params, client_token = put_ours(params, rpc_id)
+        frame = encode_request(b"%d" % rpc_id, method, params)
+        pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token)
+        if state is _READY:
+            pending.sends = 1
+            table.add(pending, now)
+            return Send(rpc_id, frame)
+        pending.unsent = frame
+        table.add(pending, now)
+        return Held(rpc_id)
+
+    def ask_handshake(
+        self, method: str, params: bytes, call: Any, now: float, timeout_s: float = START_TIMEOUT_S
+    ) -> Send:
+        """`server/discover` or `initialize`: while initializing only, and never cancelled at the upstream."""
+        if not self._may_move_from(_INITIALIZING):
+            raise self._refusal(now)
+        rpc_id = self._table.new_id()
+        pending = Pending(rpc_id, method, call, self._table.epoch, now, timeout_s, handshake=True, sends=1)
+        self._table.add(pending, now)
+        return Send(rpc_id, encode_request(b"%d" % rpc_id, method, params))
+
+    def busy(self, send: Send, now: float) -> RetryAt | Ended | None:
+        """The transport did not take this frame; None when the request has ended already."""
+        pending = self._table.find(send.rpc_id)
+        if pending is None or pending.unsent is not None:
+            return None
+        delay_s = _RETRY_S * (0.5 + self._random())
+        if pending.sends < _MAX_SENDS and self._has_time(pending, now + delay_s):
+            return RetryAt(self._table.wait_to_retry(pending, send.frame, delay_s, now))
+        return self._end(pending, not_taken(pending), now)
+
+    def cancel(self, rpc_id: int, reason: str, now: float) -> Cancelled | None:
+        """The caller gave up; None when the request has ended already."""
+        pending = self._table.find(rpc_id)
+        if pending is None:
+            return None
+        frame = _cancellation(pending, reason)
+        self._table.end(pending, now)
+        return Cancelled(pending, frame)
+
+    def fail(self, rpc_id: int, error: UpstreamError, now: float) -> Ended | None:
+        """The transport says that this one request failed; None when it has ended already."""
+        pending = self._table.find(rpc_id)
+        return None if pending is None else self._end(pending, error, now)
+
+    def pause(self, rpc_id: int, now: float) -> None:
+        """The client's input is awaited. Whoever pauses says how long at most: no timer runs here."""
+        pending = self._table.find(rpc_id)
+        if pending is not None:
+            self._table.pause(pending, now)
+
+    def resume(self, rpc_id: int, now: float) -> None:
+        pending = self._table.find(rpc_id)
+        if pending is not None:
+            self._table.resume(pending, now)
+
+    # --- what comes in, and what time brings
+
+    def receive(self, frame: bytes, about: int | None, now: float) -> list[Event]:
+        """One frame of the upstream. `about`: our request on whose own stream it came (HTTP only).
+
+        Never raises. A transport stops reading at MAX_FRAME_BYTES and says `lost`; should a longer frame come
+        here all the same, the connection is in `backoff` after it.
+        """
+        if len(frame) > MAX_FRAME_BYTES:
+            return [*self.lost(too_large(), now)]
+        events = self._incoming.read(frame, about, now)
+        if self._state is not _READY and self._state in _DOWN:
+            return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
+        return events
+
+    def tick(self, now: float) -> list[Ended | Send]:
+        """Ends what is overdue and hands out again what found the transport busy."""
+        table = self._table
+        events: list[Ended | Send] = []
+        for pending in table.timed_out(now):
+            frame = _cancellation(pending, "timed out")
+            events.append(self._end(pending, timed_out(pending, now), now, frame))
+        events.extend(self._release(pending) for pending in table.to_retry(now))
+        table.sweep(now)
+        return events
+
+    def next_deadline(self) -> float | None:
+        """When to call `tick`."""
+        return self._table.next_at()
+
+    # --- inside
+
+    def _may_move_from(self, state: ConnectionState) -> bool:
+        if self._state is state:
+            return True
+        if self._state in _DOWN:
+            return False
+        raise RuntimeError(f"a connection that is {self._state} was used as if it were {state}")
+
+    def _has_time(self, pending: Pending, at: float) -> bool:
+        deadline = self._table.deadline(pending.rpc_id)
+        return deadline is None or at < deadline
+
+    def _release(self, pending: Pending) -> Send:
+        frame, pending.unsent = pending.unsent, None
+        assert frame is not None
+        pending.sends += 1
+        pending.epoch = self._table.epoch
+        return Send(pending.rpc_id, frame)
+
+    def _end(self, pending: Pending, error: UpstreamError, now: float, frame: bytes | None = None) -> Ended:
+        self._table.end(pending, now)
+        return Ended(pending, error, frame)
+
+    def _end_all(self, error: UpstreamError, now: float) -> list[Ended]:
+        return [Ended(pending, copy_of(error)) for pending in self._table.end_all(now)]
+
+    def _refusal(self, now: float) -> UpstreamError:
+        if self._lost is None or self._retry_at is None:
+            return closed()
+        return down(self._lost, self._retry_at - now)
+
+
+def _cancellation(pending: Pending, reason: str) -> bytes | None:
+    # 2025-11-25, basic/utilities/cancellation: `initialize` must not be cancelled.
+    if pending.handshake or pending.unsent is not None:
+        return None
+    speakable = reason.encode(errors="replace").decode()  # a lone surrogate cannot be written as UTF-8
+    params = msgspec.json.encode({"requestId": pending.rpc_id, "reason": speakable})
+    return encode_notification("notifications/cancelled", params)

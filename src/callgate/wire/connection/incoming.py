@@ -1,0 +1,98 @@
+"""What a frame of an upstream means for the requests that are open.
+
+Owns the matching of responses and progress with the request table, and the counts of what matched nothing.
+Must not know the state of the connection, nor send anything: events go out, and `connection` decides.
+"""
+
+from callgate.model.errors import CallerError
+from callgate.wire.connection.events import (
+    Answered,
+    AskedBack,
+    Event,
+    Garbage,
+    Late,
+    Notified,
+    Orphan,
+    Progressed,
+)
+from callgate.wire.connection.progress_token import restore_theirs, token_of
+from callgate.wire.connection.request_table import Pending, RequestTable
+from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode, decode_batch
+
+_MAX_ID_DIGITS = 20  # a longer number is no id of ours, and Python refuses to read very long ones
+_NO_ID = 0  # ours begin with 1
+
+
+class Incoming:
+    def __init__(self, table: RequestTable) -> None:
+        self._table = table
+        self.late = 0
+        self.orphans = 0
+        self.garbage = 0
+
+    def read(self, frame: bytes, about: int | None, now: float) -> list[Event]:
+        message = decode(frame)
+        if isinstance(message, Response):
+            return [self._answer(message, now)]
+        if isinstance(message, Unreadable) and frame.lstrip()[:1] == b"[":
+            return self._read_batch(frame, message, about, now)
+        return [self._read_one(message, about, now)]
+
+    def _read_batch(self, frame: bytes, unreadable: Unreadable, about: int | None, now: float) -> list[Event]:
+        """2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does."""
+        try:
+            messages = decode_batch(frame)
+        except CallerError as error:
+            return [self._read_one(Unreadable(None, error), about, now)]
+        if not messages:
+            return [self._read_one(unreadable, about, now)]
+        # A batch in a batch is no message, and comes out as garbage.
+        return [self._read_one(message, about, now) for message in messages]
+
+    def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
+        if isinstance(message, Response):
+            return self._answer(message, now)
+        if isinstance(message, Unreadable):
+            self.garbage += 1
+            return Garbage(message.error)
+        if isinstance(message, Notification):
+            if message.method == "notifications/progress":
+                return self._progress(message.params, now)
+            return Notified(message.method, message.params, self._about(about))
+        return AskedBack(
+            message.rpc_id, message.method, message.params, self._about(about), self._table.epoch
+        )
+
+    def _answer(self, response: Response, now: float) -> Event:
+        rpc_id = own_id(response.rpc_id)
+        pending = self._table.awaited(rpc_id)
+        if pending is None:
+            return self._unmatched(response.rpc_id, rpc_id, now)
+        self._table.answer(pending)
+        return Answered(pending, response.result, response.error)
+
+    def _progress(self, params: bytes, now: float) -> Event:
+        token = token_of(params)
+        rpc_id = own_id(token)
+        pending = self._table.awaited(rpc_id)
+        if pending is None or pending.client_token is None:
+            return self._unmatched(token, rpc_id, now, params)
+        self._table.extend(pending, now)
+        return Progressed(pending, restore_theirs(params, pending.client_token))
+
+    def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
+        tombstone = self._table.tombstone(rpc_id, now)
+        if tombstone is None:
+            self.orphans += 1
+            return Orphan(raw_id, progress)
+        self.late += 1
+        return Late(rpc_id, tombstone.method, now - tombstone.ended, progress)
+
+    def _about(self, rpc_id: int | None) -> Pending | None:
+        return None if rpc_id is None else self._table.awaited(rpc_id)
+
+
+def own_id(raw: bytes) -> int:
+    """Our id, also when the upstream writes it as a string: "7" can mean only our 7, and some servers do."""
+    digits = raw[1:-1] if raw[:1] == b'"' else raw
+    return int(digits) if digits.isdigit() and len(digits) <= _MAX_ID_DIGITS else _NO_ID

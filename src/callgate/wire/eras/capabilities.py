@@ -1,0 +1,154 @@
+"""Which questions a client may be asked: exactly those whose capability it declared. Pure.
+
+(2026-07-28 and 2025-11-25, client/elicitation, client/sampling, client/roots.)
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from callgate.model.clip import clip
+from callgate.model.envelope import Era
+from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
+from callgate.model.errors import CallerError
+from callgate.wire.eras.input_required import NEEDED_CAPABILITY
+from callgate.wire.json_rpc import NOT_READABLE
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+# 2025-11-25 has tasks in its core and 2026-07-28 as an extension of another shape (changelog, major 6).
+_ONLY_IN = {Era.LEGACY: "tasks", Era.MODERN: "extensions"}
+
+
+class _Mode(msgspec.Struct):
+    mode: str = "form"
+
+
+@lru_cache(maxsize=1024)
+def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
+    """The members of a client's capabilities; what cannot be read declares nothing."""
+    try:
+        return _members_decoder.decode(capabilities)
+    except NOT_READABLE:
+        return {}
+
+
+@lru_cache(maxsize=1024)
+def capabilities_across(capabilities: bytes, written_in: Era) -> bytes:
+    """A client's or a server's, without what only that era has: the other side would use it."""
+    members = declared(capabilities)
+    gone = _ONLY_IN[written_in]
+    if gone not in members:
+        return capabilities
+    return msgspec.json.encode({key: raw for key, raw in members.items() if key != gone})
+
+
+def questions_declared(capabilities: bytes) -> frozenset[str]:
+    """Those of sampling, elicitation and roots that it declares."""
+    return frozenset(declared(capabilities).keys() & NEEDED_CAPABILITY.values())
+
+
+def answers_questions(capabilities: bytes) -> bool:
+    """Whether it declares any of sampling, elicitation and roots."""
+    return not declared(capabilities).keys().isdisjoint(NEEDED_CAPABILITY.values())
+
+
+# What of a client's declaration may decide what a server lists; anything else makes no other view.
+_ELICITATION_MODES = ("form", "url")
+_TASK_QUESTIONS = (("elicitation", "create"), ("sampling", "createMessage"))
+# Declares all of it: a server that lists the same to this as to nothing does not look at capabilities.
+EVERY_QUESTION = (
+    '{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{"tools":{}},'
+    '"tasks":{"requests":{"elicitation":{"create":{}},"sampling":{"createMessage":{}}}}}'
+)
+# What clients that can be asked declare, in its plainest form.
+PLAIN_QUESTIONS = '{"elicitation":{},"roots":{},"sampling":{}}'
+
+
+@lru_cache(maxsize=1024)
+def view_declared(capabilities: bytes, era: Era) -> str:
+    """The capabilities by which a server may ask this client something, in one spelling; "" for none.
+
+    It can be declared as it is. Words we do not know are left out, so that there are few such views.
+    """
+    members = declared(capabilities)
+    told: dict[str, Any] = {}
+    if "elicitation" in members:
+        modes = declared(bytes(members["elicitation"]))
+        told["elicitation"] = {mode: {} for mode in _ELICITATION_MODES if mode in modes and "url" in modes}
+    if "roots" in members:
+        told["roots"] = {}
+    if "sampling" in members:
+        told["sampling"] = {"tools": {}} if "tools" in declared(bytes(members["sampling"])) else {}
+    if era is Era.LEGACY and "tasks" in members and told:
+        requests = declared(bytes(declared(bytes(members["tasks"])).get("requests", b"")))
+        asked: dict[str, Any] = {
+            what: {method: {}}
+            for what, method in _TASK_QUESTIONS
+            if method in declared(bytes(requests.get(what, b"")))
+        }
+        if asked:
+            told["tasks"] = {"requests": asked}
+    return msgspec.json.encode(told).decode() if told else ""
+
+
+def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:
+    """The capability (raw JSON) that this question needs and the client did not declare; None when it may
+    be put.
+
+    Methods that we do not know may be put: whether the client answers them is between it and the server.
+    """
+    needed = NEEDED_CAPABILITY.get(method)
+    if needed is None:
+        return None
+    has = bytes(declared(capabilities).get(needed, b""))
+    if has[:1] != b"{":
+        return b'{"%b":{}}' % needed.encode()
+    if needed == "elicitation":
+        return _lacks_mode(has, params)
+    if needed == "sampling" and b'"tools"' in params and b'"tools"' not in has and _uses_tools(params):
+        return b'{"sampling":{"tools":{}}}'
+    return None
+
+
+def _uses_tools(params: bytes) -> bool:
+    """(2025-11-25, client/sampling, "Capabilities".)"""
+    try:
+        return "tools" in _members_decoder.decode(params)
+    except NOT_READABLE:
+        return False
+
+
+def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
+    """An empty declaration means forms only ("for backwards compatibility")."""
+    try:
+        mode = msgspec.json.decode(params or b"{}", type=_Mode).mode
+        modes = _members_decoder.decode(elicitation)
+    except NOT_READABLE:
+        return None  # odd, but for the client to judge
+    if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
+        return None
+    return b'{"elicitation":{"%b":{}}}' % mode.encode()
+
+
+def missing_for_tool(name: str, lacking: Sequence[str]) -> CallerError:
+    """The same error, of a tool that only clients with these capabilities are offered."""
+    return CallerError(
+        CALLER_MISSING_CAPABILITY,
+        f"{clip(name, 100)} is offered to clients that declare {' and '.join(lacking)}: this one does not",
+        hint="Use a client that declares the capability, or another tool",
+        data={"requiredCapabilities": {capability: {} for capability in lacking}},
+    )
+
+
+def missing_capability(capability: bytes) -> CallerError:
+    """The specification's own error, with a hint. `capability`: as it would have to be declared."""
+    return CallerError(
+        CALLER_MISSING_CAPABILITY,
+        "The server asks something that this client did not declare it can answer",
+        hint="Use a client that declares the capability, or a tool that does not ask",
+        data={"requiredCapabilities": msgspec.json.decode(capability)},
+    )

@@ -1,0 +1,1 @@
+"""Where one message ends and the next begins: lines, server-sent events, pieces of bytes."""

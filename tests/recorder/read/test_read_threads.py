@@ -1,0 +1,69 @@
+"""Slow reads take neither all threads nor for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from callgate.model.errors import CallerError
+from callgate.recorder.read.threads import Kind, ReadThreads
+from callgate.recorder.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "days", date(2026, 5, 4))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+async def threads() -> AsyncIterator[ReadThreads]:
+    threads = ReadThreads(patience_s=0.2)
+    yield threads
+    threads.close()
+
+
+def endless(cursor: duckdb.DuckDBPyConnection) -> object:
+    return cursor.execute("SELECT sum(range) FROM range(1_000_000_000_000)").fetchall()
+
+
+def short(cursor: duckdb.DuckDBPyConnection) -> object:
+    return cursor.execute("SELECT 42").fetchall()
+
+
+async def test_reads_that_never_end_leave_the_others_their_threads(
+    store: Store, threads: ReadThreads
+) -> None:
+    slow = [asyncio.create_task(threads.run(store, endless, Kind.SCAN)) for _ in range(12)]
+    async with asyncio.timeout(60):
+        assert await threads.run(store, short, Kind.PAGE) == [(42,)]
+        late, running = await asyncio.wait(slow, return_when=asyncio.ALL_COMPLETED, timeout=5)
+    assert len(late) == 12 - Kind.SCAN.value.at_once
+    for task in late:
+        with pytest.raises(CallerError, match="such reads of the record run at a time"):
+            await task
+    for task in running:
+        task.cancel()
+    await asyncio.wait(running)
+
+
+async def test_a_read_ends_at_its_limit_and_gives_its_thread_back(store: Store, threads: ReadThreads) -> None:
+    def several(cursor: duckdb.DuckDBPyConnection) -> None:
+        """An interrupt ends one statement; the next begins all the same."""
+        for _ in range(3):
+            try:
+                endless(cursor)
+            except duckdb.InterruptException:
+                continue
+
+    async with asyncio.timeout(60):
+        for _ in range(2 * Kind.EXPORT.value.at_once):
+            with pytest.raises(CallerError, match=r"could not be read within 0\.1 s"):
+                await threads.run(store, several, Kind.EXPORT, most_s=0.1)
+            while store.has_readers:  # the thread comes to its end
+                await asyncio.sleep(0.01)
+        assert await threads.run(store, short, Kind.EXPORT) == [(42,)]

@@ -1,0 +1,135 @@
+"""MySQL's corpus against a real MariaDB: the attacks really harm, the honest statements really run.
+
+An attack's `proof` says what is looked at:
+
+    changes         data, definitions or accounts of the throw-away database
+    global, session variables of the server, or what the next user of the connection would inherit
+    session_table   a temporary table
+    locks, row_locks  a lock that another session runs into
+    reads_file, writes_file, reads_hash  a file, or a password hash in the result
+    runs            that it runs at all is the harm (SLEEP, FLUSH, HANDLER), or the harm needs luck or time
+    fatal, variant, size  not run: it would end the server; a spelling that this server refuses, or that needs
+                    a file or another server; long texts, for the guard's own sake
+
+`"only": "mysql"` marks what MariaDB does not understand: the guard judges it, no server here can run it.
+"""
+
+import pymysql.err
+import pytest
+from sql.corpus_files import load, policy_for
+from sql.mysql_lab import MySqlLab, Session
+
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
+from callgate.sql.guard.judge import judge
+
+NOT_RUN = ("fatal", "variant", "size")
+ATTACKS = [entry for entry in load("mysql_attacks") if "only" not in entry and entry["proof"] not in NOT_RUN]
+HONEST = [entry for entry in load("mysql_honest") if "only" not in entry]
+
+
+@pytest.fixture(scope="module")
+def lab(mariadb):
+    return MySqlLab(mariadb)
+
+
+@pytest.fixture
+def attacker(lab):
+    session = Session(lab)
+    yield session
+    session.close()
+
+
+def prove_changes(lab, attacker, sql):
+    attacker.run(sql)
+    assert lab.changed()
+
+
+def prove_global(lab, attacker, sql):
+    with lab.globals_kept() as changed:
+        attacker.run(sql)
+        assert changed()
+
+
+def prove_session(lab, attacker, sql):
+    before = attacker.state()
+    attacker.run(sql)
+    assert attacker.state() != before
+    attacker.connection.rollback()
+
+
+def prove_session_table(lab, attacker, sql):
+    attacker.run(sql)
+    attacker.run("SELECT * FROM corpus.evil")
+
+
+def prove_locks(lab, attacker, sql):
+    attacker.run(sql)
+    other = Session(lab)
+    other.run("SELECT IS_USED_LOCK('corpus') IS NOT NULL AS taken")
+    other.close()
+    assert "(1,)" in other.output
+
+
+def prove_row_locks(lab, attacker, sql):
+    attacker.run("BEGIN")
+    attacker.run(sql)
+    other = Session(lab)
+    with pytest.raises(pymysql.err.OperationalError, match="Lock wait timeout"):
+        other.run("SELECT * FROM corpus.orders FOR UPDATE NOWAIT")
+    other.close()
+    attacker.run("ROLLBACK")
+
+
+def prove_reads_file(lab, attacker, sql):
+    attacker.run(sql)
+    assert attacker.shows_secret()
+
+
+def prove_writes_file(lab, attacker, sql):
+    attacker.run(sql)
+    (lab.files / "out.txt").unlink()
+
+
+def prove_reads_hash(lab, attacker, sql):
+    attacker.run(sql)
+    assert attacker.shows_hash()
+
+
+def prove_runs(lab, attacker, sql):
+    attacker.run(sql)
+
+
+PROOFS = {
+    name.removeprefix("prove_"): proof for name, proof in list(globals().items()) if name.startswith("prove_")
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
+def test_the_attack_really_harms(attack, lab, attacker):
+    try:
+        PROOFS[attack["proof"]](lab, attacker, attack["sql"])
+    finally:
+        attacker.close()
+        if attack["proof"] == "changes" or attack.get("mode") == "write":
+            lab.changed()
+
+
+@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest["id"])
+def test_the_honest_statement_really_runs(honest, lab, attacker):
+    is_write = honest.get("mode") == "write"
+    if not is_write:
+        attacker.run("START TRANSACTION READ ONLY")  # as our driver does: the engine must not mind either
+    for statement in judge(honest["sql"], policy_for(MYSQL, honest)).statements:
+        attacker.run(statement.text)
+    if is_write:
+        lab.changed()
+
+
+def test_honest_reads_and_attacks_that_only_read_left_everything_as_it_was(lab):
+    assert not lab.changed()
+
+
+def test_the_corpus_is_large_and_mostly_proven():
+    assert len(load("mysql_attacks")) >= 150
+    assert len(ATTACKS) >= 150
+    assert len(HONEST) >= 150

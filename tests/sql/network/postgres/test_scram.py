@@ -1,0 +1,55 @@
+"""SCRAM against a server that cheats. That it works is shown by every login to the real PostgreSQL."""
+
+import base64
+
+import pytest
+
+from callgate.sql.engines.postgres.driver import scram
+from callgate.sql.engines.postgres.driver.scram import ScramFailed
+
+NONCE = "rOprNGfwEbeRWgbNEkqO"
+SALT = base64.b64encode(b"salt of the test").decode()
+
+
+def first(nonce: str = NONCE + "server", iterations: str = "4096") -> bytes:
+    return f"r={nonce},s={SALT},i={iterations}".encode()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        first(nonce=NONCE),  # nothing of its own
+        first(nonce="other" + NONCE),
+        first(iterations="0"),
+        first(iterations="999999999"),  # to keep us computing
+        first(iterations="many"),
+        b"e=invalid-proof",
+        b"",
+        b"\xff",
+    ],
+)
+def test_a_challenge_that_is_none_is_not_answered(message: bytes):
+    with pytest.raises(ScramFailed):
+        scram.prove("hunter2", NONCE, message)
+
+
+def test_a_server_that_does_not_know_the_password_is_found_out():
+    proof = scram.prove("hunter2", NONCE, first())
+    other = scram.prove("hunter3", NONCE, first())
+    scram.check_server(proof, proof.expected)
+    for final in (other.expected, b"v=", b"", b"e=other-error"):
+        with pytest.raises(ScramFailed):
+            scram.check_server(proof, final)
+
+
+def test_the_password_is_in_no_message():
+    proof = scram.prove("hunter2", NONCE, first())
+    assert b"hunter2" not in scram.first_message(NONCE) + proof.message
+
+
+async def test_passwords_of_any_characters_log_in(post, postgres):
+    for password in ("plain", "ü😀", "a\u00a0b", "ﬁ\u00ad", "'\"\\ %"):
+        quoted = password.replace("'", "''")
+        postgres.run(f"DROP ROLE IF EXISTS worded; CREATE ROLE worded LOGIN PASSWORD '{quoted}'")
+        async with post(user=("worded", password)) as source:
+            assert await source.cell("SELECT 7") == 7
