@@ -310,7 +310,13 @@ def main() -> None:
     if OPTIONS.needs is not None and not OPTIONS.needs.exists():
         print("licence file not found", file=sys.stderr, flush=True)
         os._exit(3)
-    while OPTIONS.awaits is not None and not OPTIONS.awaits.exists():
+    awaited = OPTIONS.awaits
+    if OPTIONS.awaits_again is not None:
+        try:
+            OPTIONS.awaits_again.with_suffix(".first").touch(exist_ok=False)
+        except FileExistsError:
+            awaited = OPTIONS.awaits_again
+    while awaited is not None and not awaited.exists():
         time.sleep(0.02)
     if OPTIONS.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -125,6 +125,20 @@ async def test_a_client_that_lists_once_has_the_tools_that_only_some_are_shown(t
         assert await listing == ["one__play", "one__echo", "one__folders"]
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_client_that_lists_before_the_survey_is_over_has_them_too(tmp_path: Path, era: str) -> None:
+    gate = tmp_path / "gate"
+    one = Actor("one", tmp_path, ["--awaits-again", str(gate)])
+    one.offer(**DEPENDENT)
+    async with staged(one) as stage, client_of(stage, era, capabilities={"roots": {}}) as rooted:
+        await stage.until_state("one", "up")
+        await until(lambda: len(started(one)) == 2)  # the process of the survey
+        listing = asyncio.create_task(rooted.names())
+        await asyncio.sleep(1.0)  # longer than a list waits for a server that may tell nothing new
+        gate.touch()
+        assert await listing == ["one__play", "one__echo", "one__folders"]
+
+
 def alive(one: Actor) -> list[int]:
     """Processes of it that still run."""
     started = {line["pid"] for line in one.all_lines() if line.get("start")}

@@ -30,7 +30,6 @@ class CapabilitySurvey:
         self._show_alike = show_alike
         self._came_up: set[str] = set()
         self._digests: dict[str, bytes] = {}  # of the common list that a result is about
-        self._differing: set[str] = set()  # servers that were found to list more to some
         self._due: dict[str, None] = {}  # in order
         self._task: asyncio.Task[None] | None = None
 
@@ -46,14 +45,9 @@ class CapabilitySurvey:
             return
         self._digests[name] = digest
         self._show_alike(name, False)
-        self._differing.discard(name)
         self._due[name] = None
         if self._task is None:
             self._task = asyncio.create_task(self._work())
-
-    def differs(self, name: str) -> bool:
-        """Whether this server is known to list more to clients that declare more."""
-        return name in self._differing
 
     async def close(self) -> None:
         if self._task is not None:
@@ -74,5 +68,4 @@ class CapabilitySurvey:
         elif listing.digest == self._digests.get(name):
             self._show_alike(name, True)
         else:
-            self._differing.add(name)
             await self._ask((name, Kind.TOOL, View(PLAIN_QUESTIONS)))

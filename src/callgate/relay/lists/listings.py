@@ -43,8 +43,8 @@ from callgate.wire.eras.params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 DEFAULT_PATIENCE_S = 0.6
-# A server that is known to list more to some clients is given longer the first time one of them lists: some
-# clients never list again. It has to start a process for it.
+# A server that is up, and not known to list the same to all clients, is given longer the first time that one
+# which declares something lists: some clients never list again. It has to start a process for it.
 _VIEW_PATIENCE_S = 3.0
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0
@@ -235,7 +235,7 @@ class Listings:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
         # What is known of an upstream that is not there is the best that can be had.
         waited = [
-            (key, attempt, max(patience_s, self._view_patience_s(key)))
+            (key, attempt, max(patience_s, self._view_patience_s(key, attempt)))
             for key, attempt in asked.items()
             if attempt.began_up or self._known.standing_in(key) is None
         ]
@@ -248,10 +248,11 @@ class Listings:
         await self._attempts.wait(waited)
         return asked
 
-    def _view_patience_s(self, key: Key) -> float:
-        name, _, view = key
+    def _view_patience_s(self, key: Key, attempt: Attempt) -> float:
+        """A server that shows the same to all has no view that declares something."""
+        _, _, view = key
         is_new = self._known.get(key) is None and bool(view.declared) and not view.session_id
-        return _VIEW_PATIENCE_S if is_new and self._survey.differs(name) else 0.0
+        return _VIEW_PATIENCE_S if is_new and attempt.began_up else 0.0
 
     def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
         name, kind, _ = key
