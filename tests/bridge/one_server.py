@@ -1,14 +1,14 @@
 """A gateway process with one upstream of the matrix behind it, for tests that speak to it by raw requests."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bridge.driver_process import DEADLINE_S, HERE
+from bridge.driver_process import HERE
 from bridge.upstream_servers import UPSTREAMS, configured
 from end_to_end.gateway_process import running_gateway
 from locked_packages import python_packages
+from waiting import until
 
 
 @asynccontextmanager
@@ -32,6 +32,4 @@ async def gateway(config: Path) -> AsyncIterator[int]:
 
 async def until_marked(folder: Path, mark: str) -> None:
     """The server has left that mark: a file, because a cancelled call has no answer to tell it in."""
-    async with asyncio.timeout(DEADLINE_S):
-        while not (folder / mark).exists():
-            await asyncio.sleep(0.02)
+    await until((folder / mark).exists)

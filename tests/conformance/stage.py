@@ -30,9 +30,15 @@ class Reference:
     name: str
     transport: str
     era: str = "both"
+    isolation: str = "auto"
 
 
-BOTH_ERAS = (Reference("ref", "HTTP"), Reference("refio", "stdio"))
+BOTH_ERAS = (
+    Reference("ref", "HTTP"),
+    Reference("refio", "stdio"),
+    # The suite gives a call 0.6 s for its first words; a process of the client's own may need longer.
+    Reference("refshared", "stdio", isolation="shared"),
+)
 ONE_ERA = (
     Reference("old", "HTTP", "legacy"),
     Reference("oldio", "stdio", "legacy"),
@@ -103,6 +109,7 @@ def _entry(upstream: Reference, urls: dict[str, str]) -> str:
     else:
         words = [str(REFSERVER), "stdio", "--era", upstream.era]
         how = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(words)}"
+        how += f"\nisolation = {json.dumps(upstream.isolation)}"
     return f"\n[mcpServers.{upstream.name}]\n{how}\n"
 
 

@@ -35,7 +35,7 @@ async def test_an_upstream_over_http_loses_no_check_of_the_legacy_era(stage: Sta
 
 
 async def test_an_upstream_over_stdio_loses_no_check_of_the_modern_era(stage: Stage) -> None:
-    comparison = await stage.compare(LEGS["020-2026"], "refio")
+    comparison = await stage.compare(LEGS["020-2026"], "refshared")
     assert comparison.is_whole, str(comparison)
 
 

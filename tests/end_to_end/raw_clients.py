@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META
+from waiting import until
 
 # Only against a hang; nothing is asserted about it.
 DEADLINE_S = 45.0
@@ -111,10 +112,13 @@ class _Client:
         return [entry[key] for entry in (await self.request(method))["result"][member]]
 
     async def until_names(self, is_so: Callable[[list[str]], bool]) -> list[str]:
-        async with asyncio.timeout(DEADLINE_S):
-            while not is_so(names := await self.names()):
-                await asyncio.sleep(0.05)
-            return names
+        async def shown() -> tuple[list[str]] | None:
+            names = await self.names()
+            return (names,) if is_so(names) else None  # an empty list may be what is waited for
+
+        found = await until(shown)
+        assert found is not None
+        return found[0]
 
     async def hang_up(self) -> None:
         for answering in self.open:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of, until
+from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of
+from waiting import until
 
 # Every spelling that a typed model or a JSON library would tidy up.
 ODD = (

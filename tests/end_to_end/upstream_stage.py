@@ -5,24 +5,17 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from end_to_end.gateway_process import CALLGATE, clean_environment, get_json
-from end_to_end.raw_clients import DEADLINE_S, LegacyClient, ModernClient
+from end_to_end.raw_clients import LegacyClient, ModernClient
+from waiting import until
 
 ACTOR = Path(__file__).with_name("servers") / "actor.py"
-
-
-async def until(is_so: Callable[[], Any]) -> Any:
-    """The first true value."""
-    async with asyncio.timeout(DEADLINE_S):
-        while not (value := is_so()):
-            await asyncio.sleep(0.02)
-        return value
 
 
 @dataclass
@@ -137,10 +130,13 @@ class Stage:
         return {entry["name"]: entry for entry in body["servers"]}
 
     async def until_state(self, name: str, state: str) -> dict[str, Any]:
-        async with asyncio.timeout(DEADLINE_S):
-            while (entry := (await self.health())[name])["state"] != state:
-                await asyncio.sleep(0.05)
-            return entry
+        async def in_that_state() -> dict[str, Any] | None:
+            entry = (await self.health())[name]
+            return entry if entry["state"] == state else None
+
+        entry = await until(in_that_state)
+        assert entry is not None
+        return entry
 
     def client(self, path: str = "/mcp", **more: Any) -> LegacyClient:
         return LegacyClient(self.port, path, **more)

@@ -1,6 +1,5 @@
 """What the SQL tests share: a demo shop of their own, and an asker that speaks as the relay would."""
 
-import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -103,13 +102,3 @@ def opened(shop: Path) -> Callable[..., Any]:
             await server.close()
 
     return open_it
-
-
-@pytest.fixture
-def until() -> Callable[..., Any]:
-    async def wait(is_so: Callable[[], bool]) -> None:
-        """Let the loop turn until it is so: no guess about how long that takes."""
-        while not is_so():
-            await asyncio.sleep(0)
-
-    return wait

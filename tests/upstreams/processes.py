@@ -1,12 +1,10 @@
 """Looking at other processes through /proc."""
 
-import asyncio
 import contextlib
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from upstreams.heard import DEADLINE_S
+from waiting import until_now
 
 
 def is_alive(pid: int) -> bool:
@@ -43,13 +41,4 @@ def open_pipes() -> int:
 
 
 def wait_gone(pids: Iterable[int]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while alive := [pid for pid in pids if is_alive(pid)]:
-        assert time.monotonic() < deadline, f"still alive: {alive}"
-        time.sleep(0.01)
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not is_so():
-            await asyncio.sleep(0.01)
+    until_now(lambda: not any(map(is_alive, pids)))

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from upstreams.heard import DEADLINE_S
-from upstreams.processes import until
+from waiting import until
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_STARTING

@@ -5,12 +5,15 @@ packages depend on is taken as it was on `AS_OF`, so that a later run installs t
 a package runs (npm's `--ignore-scripts`, wheels only); a failure leaves nothing behind but its words.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -46,9 +49,25 @@ def install(name: str, packages: Packages) -> Installed:
             raise InstallError(f"needs {tool}, which is not on this machine")
     folder = ZOO / "installed" / f"{name}-{_digest(packages)}"
     installed = Installed(folder, _bin(folder, packages))
+    with _alone(name):
+        _make(name, packages, folder)
+    return installed
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Tests in several processes may want the same package."""
+    lock = ZOO / "installed" / f"{name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make(name: str, packages: Packages, folder: Path) -> None:
     stamp, failed = folder / ".complete", folder.with_suffix(".failed")
     if stamp.exists():
-        return installed
+        return
     if failed.exists():
         raise InstallError(failed.read_text())
     if used() > DISK_LIMIT_BYTES:
@@ -64,7 +83,6 @@ def install(name: str, packages: Packages) -> Installed:
         raise
     stamp.touch()
     _forget_others(name, folder)
-    return installed
 
 
 def _forget_others(name: str, current: Path) -> None:

@@ -10,7 +10,7 @@ from callgate.config.specs.config import Config, SourceSpec, ToolSpec
 from callgate.model.errors import SetupError
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Upstream
-from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.engine import find_engine
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.server.arguments import Parameter
 from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
@@ -29,10 +29,10 @@ def tool_problems(config: Config) -> Iterator[Problem]:
     sources = {spec.id: spec for spec in config.sources}
     for at, tool in enumerate(config.tools):
         spec = sources[tool.source]
-        dialect = find_dialect(spec.dsn.engine.value)
-        if dialect is None:
+        engine = find_engine(spec.dsn.engine.value)
+        if engine is None:
             continue
-        outcome = prepare_tool(_tool(tool), policy_of(settings_of(spec, config), dialect))
+        outcome = prepare_tool(_tool(tool), policy_of(settings_of(spec, config), engine.dialect))
         if isinstance(outcome, ToolFault):
             yield Problem(f"tools[{at}].{outcome.key}", outcome.message, outcome.hint)
 

@@ -17,7 +17,7 @@ from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
 from callgate.model.verdict import Deny
-from callgate.sql.engines.dialects import ALIASES, NAMES, find_dialect
+from callgate.sql.engines.engine import ALIASES, ENGINES, find_engine
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
@@ -120,17 +120,17 @@ def _blocked(asked_id: Any, rule: str, reason: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _policy(dialect: str, mode: str, options: GuardOptions) -> Policy:
-    found = find_dialect(dialect)
+    found = find_engine(dialect)
     if not dialect:
         raise _bad("No dialect is named", _ONE_OF)
     if found is None:
-        hint = did_you_mean(dialect, (*NAMES, *ALIASES)) or _ONE_OF
+        hint = did_you_mean(dialect, (*ENGINES, *ALIASES)) or _ONE_OF
         raise _bad(f"There is no dialect {dialect[:40]!r}", hint)
     wanted = _MODES.get(mode.strip().lower())
     if wanted is None:
         raise _bad(f"There is no mode {mode[:40]!r}", "read_only or write.")
     return Policy(
-        found,
+        found.dialect,
         wanted,
         allow_ddl=options.allow_ddl,
         allow_functions=frozenset(name.lower() for name in options.allow_functions),

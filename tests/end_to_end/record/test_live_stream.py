@@ -95,7 +95,9 @@ async def call_over_stdio(process: asyncio.subprocess.Process, is_enough: Callab
         frame = {"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params}
         process.stdin.write(json.dumps(frame).encode() + b"\n")
         await process.stdin.drain()
-        assert "result" in json.loads(await process.stdout.readline())
+        while "id" not in (answer := json.loads(await process.stdout.readline())):
+            pass  # that a list changed
+        assert "result" in answer
         if rpc_id and is_enough():
             return rpc_id
     raise AssertionError("there is always another number")

@@ -10,7 +10,8 @@ import duckdb
 from edge.http_probe import JSON_HEADERS
 from end_to_end.gateway_process import run_callgate, running_gateway
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import Actor, announce, say, staged, text_of, until
+from end_to_end.upstream_stage import Actor, announce, say, staged, text_of
+from waiting import until
 
 FINE = {"answer": "fine"}
 

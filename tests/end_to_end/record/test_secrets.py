@@ -15,6 +15,7 @@ import pytest
 from end_to_end.gateway_process import running_gateway
 from end_to_end.raw_clients import LegacyClient
 from recorder.secret_samples import MAKERS
+from waiting import until
 
 PATIENCE_S = 60.0
 CLIENTS = 8
@@ -68,9 +69,7 @@ class Stream:
         self.heard = bytearray()
 
     async def until(self, text: bytes) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while text not in self.heard:
-                await asyncio.sleep(0.05)
+        await until(lambda: text in self.heard)
 
 
 @asynccontextmanager

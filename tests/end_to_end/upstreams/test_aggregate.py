@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.upstream_stage import Actor, announce, client_of, code_of, staged, text_of, until
+from end_to_end.upstream_stage import Actor, announce, client_of, code_of, staged, text_of
 from mcp import Client
+from waiting import until
 
 FINE = {"answer": "fine"}
 ERAS = ["legacy", "modern"]

@@ -9,16 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.upstream_stage import (
-    Actor,
-    Stage,
-    client_of,
-    code_of,
-    say,
-    staged,
-    text_of,
-    until,
-)
+from end_to_end.upstream_stage import Actor, Stage, client_of, code_of, say, staged, text_of
+from waiting import until
 
 Steps = list[dict[str, Any]]
 

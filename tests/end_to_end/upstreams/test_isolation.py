@@ -8,18 +8,10 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import stdio_server
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import (
-    Actor,
-    client_of,
-    code_of,
-    is_alive,
-    say,
-    staged,
-    text_of,
-    until,
-)
+from end_to_end.upstream_stage import Actor, client_of, code_of, is_alive, say, staged, text_of
 from mcp import Client
 from mcp_types import ElicitResult
+from waiting import until
 
 FINE = {"answer": "fine"}
 PROGRESS = (

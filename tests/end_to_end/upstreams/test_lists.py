@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import CALLGATE, clean_environment, stdio_server
 from end_to_end.raw_clients import Answering
-from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of, until
+from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of
 from mcp import Client
+from waiting import until
 
 FINE = {"answer": "fine"}
 QUESTIONS = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from end_to_end.raw_clients import Answering
-from end_to_end.upstream_stage import Actor, Stage, announce, staged, until
+from end_to_end.upstream_stage import Actor, Stage, announce, staged
+from waiting import until
 
 LIST_CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"
@@ -27,9 +28,11 @@ async def actor(folder: Path, transport: str) -> Actor:
 
 @asynccontextmanager
 async def ready(one: Actor) -> AsyncIterator[Stage]:
-    """The server is up before any client comes, so that none hears of that."""
+    """The server is up, and its list known, before any client comes: none hears of that."""
     async with staged(one) as stage:
         await stage.until_state("one", "up")
+        async with stage.client() as first:
+            await first.until_names(bool)
         yield stage
 
 

@@ -1,11 +1,11 @@
 """A `url` of the old HTTP+SSE transport without a `type`: found out once, used for every connection."""
 
-import asyncio
 from pathlib import Path
 
 from end_to_end.gateway_process import GatewayProcess, running_gateway
-from end_to_end.raw_clients import DEADLINE_S, LegacyClient, ModernClient
+from end_to_end.raw_clients import LegacyClient, ModernClient
 from upstreams.http_servers.sdk_server import sdk_server
+from waiting import until
 
 ADD = {"a": 2, "b": 3}
 DECLARED: list[dict[str, object]] = [
@@ -24,9 +24,10 @@ def port_of(gateway: GatewayProcess) -> int:
 
 
 async def until_state(gateway: GatewayProcess, state: str) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while (await gateway.get("/healthz"))["servers"][0]["state"] != state:
-            await asyncio.sleep(0.05)
+    async def is_so() -> bool:
+        return (await gateway.get("/healthz"))["servers"][0]["state"] == state
+
+    await until(is_so)
 
 
 async def test_it_works_whatever_the_client_declares(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import stdio_server
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of, until
+from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of
 from mcp import Client
+from waiting import until
 
 from callgate.app.setup_problems import setup_problems
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from waiting import until
 
 from callgate.model.errors import CallerError
 from callgate.recorder.read.threads import Kind, ReadThreads
@@ -49,6 +50,7 @@ async def test_reads_that_never_end_leave_the_others_their_threads(
     for task in running:
         task.cancel()
     await asyncio.wait(running)
+    await until(lambda: not store.has_readers)  # their threads come to their end
 
 
 async def test_a_read_ends_at_its_limit_and_gives_its_thread_back(store: Store, threads: ReadThreads) -> None:
@@ -64,6 +66,5 @@ async def test_a_read_ends_at_its_limit_and_gives_its_thread_back(store: Store, 
         for _ in range(2 * Kind.EXPORT.value.at_once):
             with pytest.raises(CallerError, match=r"could not be read within 0\.1 s"):
                 await threads.run(store, several, Kind.EXPORT, most_s=0.1)
-            while store.has_readers:  # the thread comes to its end
-                await asyncio.sleep(0.01)
+            await until(lambda: not store.has_readers)  # the thread comes to its end
         assert await threads.run(store, short, Kind.EXPORT) == [(42,)]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from waiting import until
 
 from callgate.sql.drivers.workers.job import Stopped
 from callgate.sql.drivers.workers.pool import Pool, PoolBusy
@@ -58,7 +59,7 @@ async def given_up(pool, doors, number: int) -> None:
         await pool.run(doors.stand_before(number))
 
 
-async def test_a_worker_that_does_not_come_back_is_replaced(pool, doors, until):
+async def test_a_worker_that_does_not_come_back_is_replaced(pool, doors):
     await given_up(pool, doors, 0)
     assert len(pool._abandoned) == 1
     assert await pool.run(lambda _connection, _job: "served") == "served"
@@ -88,7 +89,7 @@ async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_bu
 
 
 @pytest.mark.usefixtures("two_at_most")
-async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(pool, doors, until):
+async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(pool, doors):
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
     pool._timeout_s = 60.0  # the caller has all the time he needs: only a free place can serve him
@@ -99,7 +100,7 @@ async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_bac
     assert len(pool._abandoned) == 1
 
 
-async def test_a_given_up_worker_that_comes_back_after_closing_opens_no_other(pool, doors, until):
+async def test_a_given_up_worker_that_comes_back_after_closing_opens_no_other(pool, doors):
     await given_up(pool, doors, 0)
     await pool.close()
     doors.opened[0].set()

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from waiting import until
 
 from callgate.sql.settings import Mode
 
@@ -35,7 +36,7 @@ async def test_a_runaway_query_is_stopped_and_its_worker_is_free_again(opened):
         assert not pool_of(source)._abandoned
 
 
-async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened, until):
+async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened):
     async with opened(pool_size=1) as source:
         task = asyncio.create_task(source.query(RUNAWAY))
         await until(lambda: is_running(source))
@@ -102,7 +103,7 @@ async def test_a_transaction_that_is_stopped_is_rolled_back(opened):
         assert left.structured["rows"] == [[3097]]
 
 
-async def test_waiting_for_a_worker_has_its_limit_too(opened, until):
+async def test_waiting_for_a_worker_has_its_limit_too(opened):
     async with opened(pool_size=1, timeout_s=0.2) as source:
         tasks = [asyncio.create_task(source.query(RUNAWAY)) for _ in range(3)]
         answers = await asyncio.gather(*tasks)
@@ -135,7 +136,7 @@ async def test_closing_leaves_no_thread(opened):
     assert set(threading.enumerate()) == before
 
 
-async def test_closing_stops_what_runs_and_what_waits(opened, until):
+async def test_closing_stops_what_runs_and_what_waits(opened):
     before = set(threading.enumerate())
     async with opened(pool_size=1) as source:
         running = asyncio.create_task(source.query(RUNAWAY))

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import uvloop
 from databases.database import Database
+from waiting import until
 
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.driver import NetworkDriver
-from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.engine import find_engine
 from callgate.sql.engines.mysql.driver.driver import mysql_driver
 from callgate.sql.engines.postgres.driver.driver import postgres_driver
 from callgate.sql.guard.judgement import Bound, Statement
@@ -93,8 +94,10 @@ class Source:
         return int(self.server.run(_RUNNING[self.server.scheme].format(mark=mark)))
 
     async def until_running(self, mark: str, count: int) -> None:
-        while await asyncio.to_thread(self.running, mark) != count:
-            await asyncio.sleep(0)
+        async def is_so() -> bool:
+            return await asyncio.to_thread(self.running, mark) == count
+
+        await until(is_so)
 
     def table(self, name: str, columns: str = "id int PRIMARY KEY, name varchar(40)") -> str:
         """A table of the test's own, made anew."""
@@ -115,9 +118,9 @@ async def open_driver(
     user: tuple[str, str] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Source]:
-    dialect = find_dialect(server.scheme)
-    assert dialect is not None
-    policy = Policy(dialect, mode=mode, limits=Limits(**limits))
+    found = find_engine(server.scheme)
+    assert found is not None
+    policy = Policy(found.dialect, mode=mode, limits=Limits(**limits))
     where = address or address_of(server)
     if user is not None:
         where = replace(where, user=user[0], password=user[1])

@@ -15,7 +15,7 @@ from sql.network.mysql.test_mysql_login import CAPABILITIES, OK, SEED, greeting
 
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.network.tls import context_of
-from callgate.sql.engines.dialects import find_dialect
+from callgate.sql.engines.engine import find_engine
 from callgate.sql.engines.mysql.driver.driver import mysql_driver
 from callgate.sql.engines.mysql.driver.packets import SSL, framed
 from callgate.sql.engines.postgres.driver.driver import postgres_driver
@@ -113,11 +113,11 @@ def rogue(request: pytest.FixtureRequest, certificates: Certificates):
     make, engine, script = ROGUES[request.param]
 
     async def meet(tls: Tls) -> tuple[list[bytes], str]:
-        dialect = find_dialect(engine)
-        assert dialect is not None
+        found = find_engine(engine)
+        assert found is not None
         with rogue_listener(script, certificates) as (port, heard):
             address = ServerAddress("localhost", port, "me", PASSWORD, tls=tls)
-            driver = make("rogue", address, Policy(dialect), 1)
+            driver = make("rogue", address, Policy(found.dialect), 1)
             try:
                 with pytest.raises(SourceError):
                     await driver.posture()

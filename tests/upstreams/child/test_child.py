@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from upstreams.heard import DEADLINE_S, Heard
-from upstreams.processes import exists, is_alive, until, wait_gone
+from upstreams.processes import exists, is_alive, wait_gone
+from waiting import until
 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from upstreams.heard import DEADLINE_S, Heard
-from upstreams.processes import exists, open_pipes, until, wait_gone, with_argument
+from upstreams.processes import exists, open_pipes, wait_gone, with_argument
+from waiting import until
 
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand

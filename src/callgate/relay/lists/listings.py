@@ -46,6 +46,8 @@ DEFAULT_PATIENCE_S = 0.6
 # A server that is up, and not known to list the same to all clients, is given longer the first time that one
 # which declares something lists: some clients never list again. It has to start a process for it.
 _VIEW_PATIENCE_S = 3.0
+# Of more servers than these the processes do not start in that time (`listing_attempts`, rule 3).
+_MOST_NEW_VIEWS = 4
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0
 # An upstream that is up and has not answered for so long is shown with that.
@@ -233,9 +235,12 @@ class Listings:
 
     async def _ask(self, keys: list[Key], asker: Asker, patience_s: float) -> dict[Key, Attempt]:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
+        new_views = {key for key, attempt in asked.items() if self._is_new_view(key) and attempt.began_up}
+        if len(new_views) > _MOST_NEW_VIEWS:
+            new_views.clear()
         # What is known of an upstream that is not there is the best that can be had.
         waited = [
-            (key, attempt, max(patience_s, self._view_patience_s(key, attempt)))
+            (key, attempt, max(patience_s, _VIEW_PATIENCE_S) if key in new_views else patience_s)
             for key, attempt in asked.items()
             if attempt.began_up or self._known.standing_in(key) is None
         ]
@@ -248,11 +253,10 @@ class Listings:
         await self._attempts.wait(waited)
         return asked
 
-    def _view_patience_s(self, key: Key, attempt: Attempt) -> float:
+    def _is_new_view(self, key: Key) -> bool:
         """A server that shows the same to all has no view that declares something."""
-        _, _, view = key
-        is_new = self._known.get(key) is None and bool(view.declared) and not view.session_id
-        return _VIEW_PATIENCE_S if is_new and attempt.began_up else 0.0
+        view = key[2]
+        return bool(view.declared) and not view.session_id and self._known.get(key) is None
 
     def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
         name, kind, _ = key

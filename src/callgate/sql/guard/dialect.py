@@ -195,6 +195,12 @@ class Wording:
     foreign_verbs: Mapping[str, str]  # verbs of other engines -> what to write here instead
     catalogue: Callable[[str | None], str] = _catalogue_as_is  # where tables are listed, given the schema
     note_on: Callable[[Iterable[str], str | None], str] = _no_note  # what a reader of these should know
+    explain_prefix: str = "EXPLAIN"
+    qualified_name: str = "database.table"  # a table's name in full
+    smallest_of: str = "least"  # the function
+    # Of a source that is set up by the environment (`config.sources.environment_sources`).
+    write_variable: str | None = None
+    timeout_variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ MAX_STATEMENTS = 10  # a call is a question or a small script, not a dump to be 
 # sqlglot's recursive descent takes up to 22 Python frames a level and the interpreter stops at 1,000
 # (measured: 40 levels of parentheses pass, 50 do not, on an empty stack). 30 leaves a third to our callers.
 MAX_NESTING = 30
-# Engines whose source from the environment can be made writable there (config.sources.environment_sources).
-_WRITE_VARIABLES = {"mysql": "MYSQL_ALLOW_WRITE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +57,8 @@ class Policy:
     def write_advice(self) -> str:
         if self.is_fixed:
             return "It is only ever read."
-        if self.from_environment and self.dialect.name in _WRITE_VARIABLES:
-            return f"Set {_WRITE_VARIABLES[self.dialect.name]}=true to enable write operations."
+        if self.from_environment and (variable := self.dialect.wording.write_variable) is not None:
+            return f"Set {variable}=true to enable write operations."
         if self.from_environment:
             return 'Describe this source in callgate.toml with mode = "write" to enable write operations.'
         return 'Set mode = "write" for this source in callgate.toml to enable write operations.'

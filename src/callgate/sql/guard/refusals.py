@@ -88,12 +88,12 @@ def needle(name: str) -> Deny:
 
 
 def size(name: str, most: int, policy: Policy) -> Deny:
-    bounding = "min" if policy.dialect.name == "sqlite" else "least"
     return Deny(
         codes.REFUSED_FUNCTION,
         "size",
         f"how much {name}() makes must be a number up to {most:,} that is written out or bounded here.",
-        f"Write the number, or bound it: {bounding}(n, 100). A format is written out in 'single quotes'.",
+        f"Write the number, or bound it: {policy.dialect.wording.smallest_of}(n, 100). "
+        "A format is written out in 'single quotes'.",
     )
 
 

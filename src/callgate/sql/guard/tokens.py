@@ -82,7 +82,7 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 def fold(name: str) -> str:
     """Lower ASCII letters only: SQLite compares names so, and `str.lower` would fold K (Kelvin) into k."""
-    return name.translate(_ASCII_LOWER)
+    return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:

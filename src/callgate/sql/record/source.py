@@ -16,6 +16,7 @@ from callgate.model.view import COMMON, View
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
+from callgate.sql.engines.duckdb.schema import DUCKDB_QUERIES
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.record.driver import ExcerptDriver
 from callgate.sql.record.turns import Turns
@@ -79,5 +80,5 @@ class RecordSource:
         server = self._servers.get(principal)
         if server is None:
             driver = ExcerptDriver(self._excerpts, principal.name, self._policy, self._turns)
-            server = self._servers[principal] = SqlServer(_SETTINGS, self._policy, driver)
+            server = self._servers[principal] = SqlServer(_SETTINGS, self._policy, driver, DUCKDB_QUERIES)
         return server

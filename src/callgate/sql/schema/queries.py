@@ -1,4 +1,4 @@
-"""CatalogueQueries: the statements with which one engine answers the catalogue's questions.
+"""SchemaQueries: the statements with which one engine answers the catalogue's questions.
 
 Parameters are `:database`, `:table` and `:like` (a LIKE pattern with | as its escape); where all databases
 may be meant, an empty `:database` means them. Columns come in the order of the shape's fields. System
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogueQueries:
+class SchemaQueries:
     schemata: str  # name, character set, collation
     table_counts: str  # database, count
     table_names: str  # database, table; of :database

@@ -14,7 +14,7 @@ from callgate.sql.drivers.driver import Driver
 from callgate.sql.guard.judgement import Bound, Statement
 from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.named_parameters import read_templates
-from callgate.sql.schema.queries import CatalogueQueries
+from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.rows import (
     Row,
     column_entry,
@@ -50,7 +50,7 @@ _MAX_COUNTED = 100
 
 
 class Catalogue:
-    def __init__(self, driver: Driver, policy: Policy, queries: CatalogueQueries) -> None:
+    def __init__(self, driver: Driver, policy: Policy, queries: SchemaQueries) -> None:
         self._driver = driver
         self._dialect = policy.dialect
         self._queries = queries

@@ -18,16 +18,13 @@ from callgate.sql.server.arguments import RESPONSE_FORMAT, input_schema
 from callgate.sql.server.statement_runner import Request, StatementRunner
 from callgate.sql.server.tool import annotations, for_reads, output_schema, query_parameter
 
-_PREFIXES = {"sqlite": "EXPLAIN QUERY PLAN"}
-_DEFAULT_PREFIX = "EXPLAIN"
-
 
 class ExplainTool:
     name = "explain"
 
     def __init__(self, runner: StatementRunner) -> None:
         self._runner = runner
-        self._prefix = f"{_PREFIXES.get(runner.policy.dialect.name, _DEFAULT_PREFIX)} "
+        self._prefix = f"{runner.policy.dialect.wording.explain_prefix} "
         query = query_parameter(runner.policy, MAX_QUERY_CHARS - len(self._prefix))
         self.parameters = (
             replace(query, description="The SELECT query to explain. It is not run."),

@@ -23,9 +23,9 @@ from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.drivers.driver import Driver
 from callgate.sql.drivers.posture import Posture
-from callgate.sql.engines.catalogues import queries_for
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error
+from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.reader import Catalogue
 from callgate.sql.server.arguments import read_arguments, read_params
 from callgate.sql.server.completion import complete
@@ -43,12 +43,17 @@ from callgate.sql.settings import SourceSettings
 
 class SqlServer:
     def __init__(
-        self, settings: SourceSettings, policy: Policy, driver: Driver, tools: Sequence[PreparedTool] = ()
+        self,
+        settings: SourceSettings,
+        policy: Policy,
+        driver: Driver,
+        schema_queries: SchemaQueries,
+        tools: Sequence[PreparedTool] = (),
     ) -> None:
         self._source_id = settings.source_id
         self._policy = policy
         self._driver = driver
-        self._catalogue = catalogue = Catalogue(driver, policy, queries_for(policy))
+        self._catalogue = catalogue = Catalogue(driver, policy, schema_queries)
         self._runner = StatementRunner(settings.source_id, policy, driver, catalogue)
         offered: list[OfferedTool] = [
             QueryTool(self._runner),

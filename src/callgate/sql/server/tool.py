@@ -15,9 +15,6 @@ from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_sche
 from callgate.sql.server.statement_runner import Request, StatementRunner
 from callgate.sql.settings import Mode
 
-# A connection there is to one database, and a table's name is preceded by its schema.
-_WITH_SCHEMAS = frozenset({"postgres", "duckdb"})
-
 
 class QueryTool:
     name = "query"
@@ -61,7 +58,7 @@ def for_reads(policy: Policy) -> Policy:
 def query_parameter(policy: Policy, max_chars: int = MAX_QUERY_CHARS) -> Parameter:
     names = ""
     if policy.require_qualified:
-        names = f" Must use fully qualified table names ({_qualified(policy)})."
+        names = f" Must use fully qualified table names ({policy.dialect.wording.qualified_name})."
     return Parameter(
         "query",
         "string",
@@ -147,14 +144,10 @@ def _mode_lines(policy: Policy) -> list[str]:
 
 def _name_lines(policy: Policy) -> list[str]:
     if policy.require_qualified:
-        return [f"- Must use fully qualified table names: {_qualified(policy)}"]
+        return [f"- Must use fully qualified table names: {policy.dialect.wording.qualified_name}"]
     if policy.schema:
         return [f"- Tables may be written as table or {policy.schema}.table"]
     return []
-
-
-def _qualified(policy: Policy) -> str:
-    return "schema.table" if policy.dialect.name in _WITH_SCHEMAS else "database.table"
 
 
 def _example_lines(policy: Policy) -> list[str]:

@@ -7,6 +7,7 @@ import asyncpg
 from databases.database import Database
 from sql.fuzz.engines.engine import State, leak
 from sql.postgres_shop import EXTENSIONS, SHOP
+from sql.postgres_tree import found_in
 
 from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 
@@ -86,7 +87,7 @@ class PostgresEngine:
         return state
 
     def opinion(self, sql: str) -> str | None:
-        return self._leak
+        return self._leak or next(iter(found_in(sql)), None)
 
     def close(self) -> None:
         self._disconnect()

@@ -281,9 +281,10 @@ def read_only_error(policy: Policy) -> CallgateError:
 
 
 def timeout_error(timeout_s: float, policy: Policy) -> SourceError:
+    variable = policy.dialect.wording.timeout_variable if policy.from_environment else None
     raise_it = (
-        "Increase MYSQL_QUERY_TIMEOUT environment variable if needed"
-        if policy.from_environment and policy.dialect.name == "mysql"
+        f"Increase {variable} environment variable if needed"
+        if variable is not None
         else "The operator can raise timeout_s for this source"
     )
     return SourceError(

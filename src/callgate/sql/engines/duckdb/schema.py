@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608 - made of our own fragments only; values are bound
 
-from callgate.sql.schema.queries import CatalogueQueries
+from callgate.sql.schema.queries import SchemaQueries
 
 # Of the file that is open. Its schema `main` counts as internal, the tables in it do not.
 _HERE_ONLY = "t.database_name = current_database() AND NOT t.internal"
@@ -15,7 +15,7 @@ _RELATIONS = f"""(
 _OF_TABLE = "t.database_name = current_database() AND t.schema_name = :database AND t.table_name = :table"
 _REACH = "(:database = '' OR r.schema_name = :database)"
 
-DUCKDB_QUERIES = CatalogueQueries(
+DUCKDB_QUERIES = SchemaQueries(
     schemata="""
         SELECT t.schema_name, 'UTF-8', 'BINARY' FROM duckdb_schemas() AS t
         WHERE t.database_name = current_database()

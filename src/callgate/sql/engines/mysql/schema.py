@@ -6,7 +6,7 @@ The account's own rights decide what is listed there. A foreign key's rules are 
 
 # ruff: noqa: S608 - made of our own fragments only; values are bound
 
-from callgate.sql.schema.queries import CatalogueQueries
+from callgate.sql.schema.queries import SchemaQueries
 
 _SYSTEM = "('information_schema', 'performance_schema', 'mysql', 'sys')"
 # SYSTEM VERSIONED tables are tables, and SEQUENCEs can be read like them.
@@ -18,7 +18,7 @@ _COMMENT = "IF(t.TABLE_TYPE LIKE '%VIEW', '', t.TABLE_COMMENT)"
 _HERE = "t.TABLE_SCHEMA = :database AND t.TABLE_NAME = :table"
 _FOUND = f"t.TABLE_SCHEMA NOT IN {_SYSTEM} AND (:database = '' OR t.TABLE_SCHEMA = :database)"
 
-MYSQL_QUERIES = CatalogueQueries(
+MYSQL_QUERIES = SchemaQueries(
     schemata=f"""
         SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME
         FROM INFORMATION_SCHEMA.SCHEMATA WHERE SCHEMA_NAME NOT IN {_SYSTEM} ORDER BY SCHEMA_NAME""",

@@ -6,7 +6,7 @@ that the account may read but not change. Only what the account may use is liste
 
 # ruff: noqa: S608 - made of our own fragments only; values are bound
 
-from callgate.sql.schema.queries import CatalogueQueries
+from callgate.sql.schema.queries import SchemaQueries
 
 _OURS = """n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg|_%' ESCAPE '|'
     AND has_schema_privilege(n.oid, 'USAGE')"""
@@ -27,7 +27,7 @@ _TYPE = "format_type(a.atttypid, a.atttypmod)"
 _RULES = """CASE {column} WHEN 'a' THEN 'NO ACTION' WHEN 'r' THEN 'RESTRICT' WHEN 'c' THEN 'CASCADE'
     WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END"""
 
-POSTGRES_QUERIES = CatalogueQueries(
+POSTGRES_QUERIES = SchemaQueries(
     schemata=f"""
         SELECT n.nspname, pg_encoding_to_char(d.encoding), d.datcollate
         FROM pg_namespace AS n, pg_database AS d

@@ -7,7 +7,7 @@ rows are counted up to a bound; foreign keys have no names and get their number.
 # ruff: noqa: S608 - made of our own fragments and quoted names only; values are bound
 
 from callgate.sql.guard.policy import Policy
-from callgate.sql.schema.queries import CatalogueQueries
+from callgate.sql.schema.queries import SchemaQueries
 
 # Counting so many reads 40 MB at worst (a page each). Beyond, the highest rowid is the estimate.
 _COUNTED_ROWS = 10_000
@@ -22,12 +22,12 @@ _DATA_TYPE = """lower(trim(CASE instr(type, '(') WHEN 0 THEN type
 _EXTRA = "CASE hidden WHEN 2 THEN 'VIRTUAL GENERATED' WHEN 3 THEN 'STORED GENERATED' ELSE '' END"
 
 
-def sqlite_queries(policy: Policy) -> CatalogueQueries:
+def sqlite_queries(policy: Policy) -> SchemaQueries:
     schema = _quoted_text(policy.schema or "main")
     listed = _LISTED.replace(":database", schema)
     in_reach = f"{listed} AND :database IN ('', {schema})"
     found = f"{in_reach} AND name LIKE :like ESCAPE '|'"
-    return CatalogueQueries(
+    return SchemaQueries(
         schemata=f"SELECT {schema}, encoding, 'BINARY' FROM pragma_encoding",
         table_counts=f"SELECT {schema}, count(*) FROM pragma_table_list WHERE {listed}",
         table_names=f"SELECT {schema}, name FROM pragma_table_list WHERE {in_reach} ORDER BY name",

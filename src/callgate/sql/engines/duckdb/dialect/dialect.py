@@ -46,6 +46,7 @@ DUCKDB = Dialect(
         read_hint="Use SELECT, FROM, WITH … SELECT, VALUES, DESCRIBE, SUMMARIZE, SHOW TABLES or EXPLAIN.",
         explain_hint=forms.EXPLAIN_HINT,
         hidden_hint="Read ordinary tables and views; information_schema.tables lists them.",
+        qualified_name="schema.table",
         list_tables_sql="SHOW TABLES",
         describe_table_sql="DESCRIBE {table}",
         examples=(

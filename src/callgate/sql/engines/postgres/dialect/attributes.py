@@ -2,16 +2,18 @@
 
 Which it is, only the catalogue knows. Known here are the functions that must not be called
 (`refused_functions`), and what cannot have columns: there, f must be one of the allowed functions. In
-`FROM unnest(ARRAY['x']) t` t is a text, and t.f calls f('x'). Somebody's own function of a table's row
-(`orders.tax`) looks like a column and is left to the read-only transaction.
+`FROM unnest(ARRAY['x']) t` t is a text, and t.f calls f('x'). What looks like a column of a table and is none
+(`orders.tax`) is found by the driver, which knows the database's functions (`own_functions`).
 """
+
+from collections.abc import Iterator
 
 from callgate.sql.engines.postgres.dialect.from_values import GIVE_ROWS, names_of_values
 from callgate.sql.engines.postgres.dialect.functions import SEQUENCES
 from callgate.sql.engines.postgres.dialect.keywords import RESERVED
-from callgate.sql.engines.postgres.dialect.reading import Reading
+from callgate.sql.engines.postgres.dialect.reading import NAMES, Reading, word_at
 from callgate.sql.engines.postgres.dialect.refused_functions import REFUSED
-from callgate.sql.guard.dialect import Fault
+from callgate.sql.guard.dialect import Fault, Tokens
 from callgate.sql.guard.tokens import Kind
 
 _QUERIES = frozenset({"select", "with", "values", "table"})
@@ -21,10 +23,7 @@ _ELEMENTS = (Kind.STRING, Kind.NUMBER)
 def check_attributes(read: Reading, functions: frozenset[str]) -> Fault | None:
     """`functions`: what may be called."""
     values = names_of_values(read)
-    for at in range(len(read)):
-        # Only the last part of a name is an attribute, and with a parenthesis behind it it is a plain call.
-        if read.word(at) != "." or not read.is_name(at + 1) or read.word(at + 2) in ("(", "."):
-            continue
+    for at in attribute_dots(read.tokens):
         name = read.tokens[at + 1].name
         if name in REFUSED or name in SEQUENCES or name == "current_setting":
             return Fault(
@@ -39,11 +38,29 @@ def check_attributes(read: Reading, functions: frozenset[str]) -> Fault | None:
             return _not_a_row("(…)", name)
         if read.word(at - 1) == "]" and _is_of_values(read, at - 1):
             return _not_a_row("[…]", name)
-        if read.is_name(at - 1) and read.word(at - 2) != ".":
-            row = read.tokens[at - 1].name
+        if not read.is_name(at - 1):
+            continue
+        row = read.tokens[at - 1].name
+        if read.word(at - 2) != ".":
             if row in values and name not in values[row]:
                 return _not_a_row(row, name)
+        elif row in functions and row not in GIVE_ROWS:  # (x).lower.f: what lower() gives has no columns
+            return _not_a_row(row, name)
     return None
+
+
+def attribute_dots(tokens: Tokens) -> Iterator[int]:
+    """The dots before an attribute. Of a dotted name (`shop.orders.total`) that is its last part alone; what
+    hangs on a group (`(x).a.b`, `(x)[1].a`) is an attribute in every part, and each may be a call."""
+    of_groups: set[int] = set()
+    for at in range(1, len(tokens) - 1):
+        if not tokens[at].is_operator(".") or tokens[at + 1].kind not in NAMES:
+            continue
+        if at - 2 in of_groups or word_at(tokens, at - 1) in (")", "]"):
+            of_groups.add(at)
+        # With a parenthesis behind it, it is a plain call.
+        if word_at(tokens, at + 2) != "(" and (at in of_groups or word_at(tokens, at + 2) != "."):
+            yield at
 
 
 def _not_a_row(row: str, name: str) -> Fault:

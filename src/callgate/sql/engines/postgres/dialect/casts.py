@@ -18,9 +18,9 @@ from callgate.sql.guard.dialect import Fault
 from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import find_verb
 
-_LITERALS = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
-# What may make up a written-out value, beside literals.
-_CONSTANT_WORDS = frozenset({"null", "array", "row", "true", "false", "(", ")", "[", "]", ",", "-"})
+# What may make up a written-out value, beside texts. Numbers and true are of types that a CREATE CAST
+# may start from, alone and in an array; a text in quotes is read by the type itself.
+_CONSTANT_WORDS = frozenset({"null", "array", "(", ")", "[", "]", ","})
 # Take a value of an enum or of a row type for its type alone, or look one up among others.
 _TAKE_LABELS = frozenset(
     {
@@ -131,13 +131,15 @@ def _table_columns(read: Reading, at: int) -> Iterator[_Cast]:
 
 
 def _operand_before(read: Reading, at: int) -> tuple[int, int] | None:
-    """The text, NULL, ARRAY[…] or ROW(…) that ends right before `at`."""
+    """The text, NULL, ARRAY[…] or ROW(…) that ends right before `at`. Behind a dot it is a column."""
     last = at - 1
-    if last >= 0 and (read.tokens[last].kind is Kind.STRING or read.word(last) == "null"):
-        return last, at
-    opening = read.opening_of.get(last, 0)
-    wanted = "array" if read.word(last) == "]" else "row"
-    return (opening - 1, at) if opening > 0 and read.word(opening - 1) == wanted else None
+    begin = last
+    if read.word(last) in ("]", ")"):
+        begin = read.opening_of.get(last, 0) - 1
+        is_value = read.word(begin) == ("array" if read.word(last) == "]" else "row")
+    else:
+        is_value = last >= 0 and (read.tokens[last].kind is Kind.STRING or read.word(last) == "null")
+    return (begin, at) if is_value and read.word(begin - 1) != "." else None
 
 
 def _is_label(read: Reading, cast: _Cast, found: TypeName, *, is_write: bool) -> bool:
@@ -147,11 +149,12 @@ def _is_label(read: Reading, cast: _Cast, found: TypeName, *, is_write: bool) ->
 
 
 def _is_written_out(read: Reading, begin: int, end: int) -> bool:
-    """A text, NULL, or a list of such. A number is not: the function of a CREATE CAST would take it."""
-    if end - begin == 1 and read.tokens[begin].kind is not Kind.STRING and read.word(begin) != "null":
-        return False
+    """A text, NULL, or a list of such. A `row` without a parenthesis is a column."""
     return begin < end and all(
-        read.tokens[at].kind in _LITERALS or read.word(at) in _CONSTANT_WORDS for at in range(begin, end)
+        read.tokens[at].kind is Kind.STRING
+        or read.word(at) in _CONSTANT_WORDS
+        or (read.word(at) == "row" and read.word(at + 1) == "(")
+        for at in range(begin, end)
     )
 
 

@@ -62,6 +62,7 @@ POSTGRES = Dialect(
         explain_hint=EXPLAIN_HINT,
         hidden_hint="Read ordinary tables and views; information_schema.tables lists them. "
         "A setting is shown by SHOW name.",
+        qualified_name="schema.table",
         list_tables_sql=_TABLES,
         describe_table_sql=_COLUMNS,
         examples=(

@@ -27,7 +27,7 @@ class PostgresEngine:
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
-        self._learned = Learned({}, OwnFunctions(policy.allow_functions))
+        self._learned = Learned({}, OwnFunctions(policy.allow_functions, policy.dialect.vocabulary.functions))
 
     async def open(self) -> PostgresConnection:
         try:
