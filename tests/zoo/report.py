@@ -33,7 +33,7 @@ Each server is asked with its own tools, directly and behind a gateway. The step
 all schemas, calls, prompts, resources, progress, cancellation, questions, and a call after the server was
 killed. At the end no process may be left.
 
-By `stdio` the gateway starts with its client, and its first lists wait 3.5 s for the server. A server that
+By `stdio` the gateway starts with its client, and its first lists wait 4.5 s for the server. A server that
 starts slower is a difference here. Where that came from a busy machine, a run with complete lists is shown
 ([which servers](zoo.md#when-something-differs)).
 

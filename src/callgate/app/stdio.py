@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 64 * 1024
 # Servers start with the client, and many clients list once, at once; some give up after five seconds.
-_LIST_PATIENCE_S = 3.5
+_LIST_PATIENCE_S = 4.5
 
 
 def join(loaded: Loaded) -> socket.socket | None:
