@@ -10,6 +10,7 @@ import tomli_w
 
 from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
 from callgate.config.show import masked
+from callgate.config.sources.adopt_entry import adopt_entry
 from callgate.config.specs.field_types import is_entry_name
 from callgate.config.specs.mcp_server import McpServerSpec
 
@@ -448,3 +449,27 @@ def test_tools_of_a_server_may_be_left_out_and_have_limits_of_their_own(load_tex
 def test_a_wrong_word_about_tools_is_told(problems_of) -> None:
     (problem,) = problems_of("[mcpServers.a]\ncommand = 'x'\ntools = { leaveout = ['odd'] }")
     assert (problem.key_path, problem.hint) == ("mcpServers.a.tools.leaveout", 'Did you mean "leave_out"?')
+
+
+@pytest.mark.parametrize(
+    ("written", "only", "leave_out"),
+    [
+        ({"tools": []}, None, ["*"]),
+        ({"includeTools": []}, None, ["*"]),
+        ({"tools": ["*"]}, None, None),
+        ({"excludeTools": "delete_all"}, None, ["delete_all"]),
+        ({"excludeTools": ["a"], "disabledTools": ["b"]}, None, ["a", "b"]),
+        ({"includeTools": "read"}, ["read"], None),
+    ],
+    ids=str,
+)
+def test_what_a_client_left_out_stays_left_out(
+    written: dict[str, Any], only: list[str] | None, leave_out: list[str] | None
+) -> None:
+    tools = adopt_entry({"command": "server", **written}, is_foreign=True).table.get("tools", {})
+    assert (tools.get("only"), tools.get("leave_out")) == (only, leave_out)
+
+
+@pytest.mark.parametrize("no", [False, "false", "No", "0"])
+def test_a_server_that_is_switched_off_in_words_stays_off(no: object) -> None:
+    assert adopt_entry({"command": "server", "enabled": no}, is_foreign=True).table["disabled"] is True

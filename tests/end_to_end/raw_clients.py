@@ -133,8 +133,10 @@ class LegacyClient(_Client):
         capabilities: dict[str, Any] | None = None,
         info: dict[str, Any] | None = None,
         revision: str = "2025-11-25",
+        token: str | None = None,
     ) -> None:
         super().__init__(port, path)
+        self._token = token
         self._hello = INITIALIZE | {"capabilities": capabilities or {}, "protocolVersion": revision}
         if info is not None:
             self._hello["clientInfo"] = info
@@ -157,7 +159,8 @@ class LegacyClient(_Client):
     @property
     def headers(self) -> dict[str, str]:
         session = {"mcp-session-id": self.session} if self.session else {}
-        return JSON_HEADERS | session
+        token = {"authorization": f"Bearer {self._token}"} if self._token else {}
+        return JSON_HEADERS | session | token
 
     async def post(self, body: bytes) -> Answering:
         return await self.http("POST", self.headers, body)

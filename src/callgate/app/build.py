@@ -50,13 +50,13 @@ from callgate.sql.server.open_source import open_source
 from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child.command import ChildCommand
-from callgate.upstreams.child.slots import ChildSlots
+from callgate.upstreams.child.slots import DEFAULT_MAX_CHILDREN, ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
 from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
-from callgate.upstreams.link.own_lines import OwnPatience
+from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
@@ -77,6 +77,7 @@ class Outward:
     client: HttpClient
     redact: Callable[[str], str]  # what is told of their refusals
     slots: ChildSlots = field(default_factory=ChildSlots)
+    shares: Shares = field(default_factory=lambda: Shares(DEFAULT_MAX_CHILDREN))
 
     async def close(self) -> None:
         await self.client.close()
@@ -150,6 +151,8 @@ async def build_gateway(
         HttpClient(limits=_pool_limits(config, descriptors)),
         redact,
         ChildSlots(config.server.max_children),
+        # Without tokens there is one principal, and nobody else to leave something for.
+        Shares(max(1, config.server.max_children // (2 if config.server.tokens else 1))),
     )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
@@ -332,6 +335,7 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         title=spec.title,
         start_timeout_s=spec.start_limit_s,
         own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
+        shares=outward.shares,
     )
 
 

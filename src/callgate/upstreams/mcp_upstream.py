@@ -37,7 +37,7 @@ from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.link import LinkPlan
 from callgate.upstreams.link.listing_lines import ListingLines
 from callgate.upstreams.link.log_levels import MESSAGE, LogLevels
-from callgate.upstreams.link.own_lines import OwnLines, OwnPatience
+from callgate.upstreams.link.own_lines import OwnLines, OwnPatience, Shares
 from callgate.upstreams.transport import ClosableOpener, Opener
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
@@ -74,6 +74,7 @@ class McpUpstreamPlan:
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
     own_patience: OwnPatience | None = None
+    shares: Shares | None = None  # of processes that serve one client, over all servers
 
 
 class McpUpstream:
@@ -91,11 +92,13 @@ class McpUpstream:
             self._open_own,
             plan.own_patience,
             plan.own_opener.rest if plan.own_opener is not None else lambda: None,
+            plan.shares if plan.own_opener is not None else None,
         )
         self._listing = ListingLines(plan.name, self._open_listing)
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
         self._is_alike = False  # whatever clients declare, the lists are the same
+        self._principals: set[str] = set()  # who asked something of it
         self._first = self._open(None, None, None)
 
     @property
@@ -110,6 +113,7 @@ class McpUpstream:
         return frozenset()
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        self._principals.add(asker.session.principal.name)
         line = self._line_at_hand(hop.method, asker)
         if line is not None and (introduction := line.link.ready) is not None:
             return CallOnLine(line, introduction, self._levels).plain(hop, asker)
@@ -252,8 +256,11 @@ class McpUpstream:
         return Line(plan, on_heard, self._first_changed if is_first else lambda is_up: None)
 
     def _wanted_by(self, item: Unasked | Unpassed) -> tuple[str, ...]:
-        """Who set a level for this message of a shared line's log, and has no line of its own to hear."""
-        if not isinstance(item, Notice) or item.method != MESSAGE:
+        """Who set a level for this message of a shared line's log, and has no line of its own to hear.
+
+        Nobody, where several principals share it: it may be about another one's call.
+        """
+        if not isinstance(item, Notice) or item.method != MESSAGE or len(self._principals) > 1:
             return ()
         wanting = self._levels.wanting(item.params)
         return tuple(session_id for session_id in wanting if not self._own.of_session(session_id))

@@ -92,3 +92,26 @@ async def test_what_is_logged_while_two_clients_call_is_told_to_neither(tmp_path
         assert await heard(hears) == []
         gate.touch()
         await held.read_head()
+
+
+async def test_what_may_be_about_another_principals_call_reaches_nobody(tmp_path: Path) -> None:
+    one, gate = await actor(tmp_path, "stdio"), tmp_path / "gate"
+    tokens = {name: f"{name}-9f3c27d1a8e64b05" for name in ("alice", "bob")}
+    listed = ", ".join(f'{{ token = "{token}", principal = "{name}" }}' for name, token in tokens.items())
+    async with (
+        staged(one, server=f"tokens = [{listed}]") as stage,
+        stage.client(token=tokens["alice"]) as curious,
+        stage.client(token=tokens["bob"]) as caller,
+    ):
+        await curious.until_names(bool)
+        hearing = await curious.listen()
+        assert "result" in await curious.request("logging/setLevel", {"level": "debug"})
+        steps = [
+            {"answer": "done"},
+            {"wait_file": str(gate)},
+            log("error", "about bob"),
+            announce(LIST_CHANGED),
+        ]
+        assert "result" in await caller.play("one__play", *steps)
+        gate.touch()
+        assert await heard(hearing) == []

@@ -205,6 +205,33 @@ async def test_when_all_processes_are_busy_a_further_client_is_told_so(tmp_path:
         assert await pid_of(new) in one.pids()
 
 
+async def test_one_principal_leaves_processes_for_the_others(tmp_path: Path) -> None:
+    one, two, gate = Actor("one", tmp_path), Actor("two", tmp_path), tmp_path / "gate"
+    tokens = {name: f"{name}-9f3c27d1a8e64b05" for name in ("alice", "bob")}
+    listed = ", ".join(f'{{ token = "{token}", principal = "{name}" }}' for name, token in tokens.items())
+    # Two shared processes, and of all five each principal may have two.
+    async with (
+        staged(one, two, server=f"max_children = 5\ntokens = [{listed}]") as stage,
+        stage.client(token=tokens["alice"]) as first,
+        stage.client(token=tokens["alice"]) as second,
+        stage.client(token=tokens["alice"]) as third,
+        stage.client(token=tokens["bob"]) as other,
+    ):
+        hold = {"wait_file": str(gate)}, {"answer": "done"}
+        holding = [
+            asyncio.create_task(first.play("one__play", *hold)),
+            asyncio.create_task(second.play("two__play", *hold)),
+        ]
+        await until(lambda: one.heard("tools/call") and two.heard("tools/call"))
+        refused = await third.play("one__play", PID)
+        assert code_of(refused) == "upstream.busy"
+        assert "one principal" in refused["error"]["message"]
+        await pid_of(other)
+        gate.touch()
+        assert [text_of(await held) for held in holding] == ["done", "done"]
+        await pid_of(third)  # what is idle at another server makes room
+
+
 def test_more_servers_than_processes_is_a_problem_of_the_configuration() -> None:
     servers = {name: McpServerSpec(command="server") for name in ("one", "two")}
     server = ServerSpec(max_children=1)

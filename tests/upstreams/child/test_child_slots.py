@@ -1,6 +1,7 @@
 """How many processes there may be, and which one goes for another."""
 
 import asyncio
+import time
 from functools import partial
 
 import pytest
@@ -119,3 +120,16 @@ async def test_nothing_is_ended_for_a_spare_and_it_does_not_overtake() -> None:
     assert slots.take_free()
     assert not slots.take_free()
     assert processes.ended == []
+
+
+async def test_a_slot_that_comes_with_the_end_of_patience_is_not_lost() -> None:
+    slots = ChildSlots(1, patience_s=0.02)
+    await slots.take()
+    waiting = asyncio.create_task(slots.take())
+    await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    # Given back in the turn of the loop in which the patience ends, and before the waiting one runs again.
+    loop.call_later(0.02, slots.give_back)
+    time.sleep(0.05)
+    outcome = (await asyncio.gather(waiting, return_exceptions=True))[0]
+    assert slots.used == (0 if isinstance(outcome, UpstreamError) else 1)

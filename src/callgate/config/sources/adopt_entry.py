@@ -83,8 +83,8 @@ def _flattened(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_foreign(adopted: AdoptedEntry, key: str, value: Any, *, is_foreign: bool) -> None:
-    if key in ENABLED and isinstance(value, bool):
-        if not value:
+    if key in ENABLED and (isinstance(value, bool) or _is_no(value)):
+        if not value or _is_no(value):
             adopted.table["disabled"] = True
             adopted.written["disabled"] = key
     elif key in (*ONLY, *LEFT_OUT, *FORWARDED, "bearer_token_env_var", "env_http_headers"):
@@ -100,18 +100,30 @@ def _take_foreign(adopted: AdoptedEntry, key: str, value: Any, *, is_foreign: bo
 def _take_tools(adopted: AdoptedEntry, raw: Mapping[str, Any]) -> None:
     """`tools` is a table of ours, or a client's list of all that it was shown."""
     tools = raw.get("tools", {})
-    made: dict[str, Any] = {"only": raw["tools"]} if isinstance(tools, list) else dict(table_of(tools))
-    for ours, words in (("only", ONLY), ("leave_out", LEFT_OUT)):
-        for key in words:
-            if isinstance(raw.get(key), list) and ours not in made:
-                made[ours] = raw[key]
-                adopted.written["tools"] = key
-    if "*" in list_of(made.get("only")):
-        del made["only"]
+    made: dict[str, Any] = {} if isinstance(tools, list) else dict(table_of(tools))
+    allowed = list_of(raw["tools"]) if isinstance(tools, list) else None
+    for key in (key for key in ONLY if key in raw and allowed is None):
+        allowed = _named(raw[key])
+        adopted.written["tools"] = key
+    for key in (key for key in LEFT_OUT if key in raw):
+        made["leave_out"] = [*list_of(made.get("leave_out")), *_named(raw[key])]
+        adopted.written["tools"] = key
+    if allowed is not None and "*" not in allowed:
+        # A client that is shown nothing is not shown all of it.
+        made |= {"only": allowed} if allowed else {"leave_out": ["*"]}
     if not isinstance(tools, list | dict):
         adopted.table["tools"] = tools  # `parse` says so
     elif made:
         adopted.table["tools"] = made
+
+
+def _named(value: Any) -> list[Any]:
+    """One name may be written without a list; what is neither is for `parse` to refuse."""
+    return list_of(value) or ([] if value == [] else [value])
+
+
+def _is_no(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in {"false", "no", "off", "0"}
 
 
 def _take_type(adopted: AdoptedEntry) -> None:

@@ -3,8 +3,10 @@
 Rules
 1. A question does not end with the patience of those who wait for it: what it brings later is taken over.
 2. A server that is up and fails to list is asked again, each time later, until it tells. One that is down
-   is asked when it comes up.
-3. For a list that only some clients are shown a process may have to be started: few of those run at a time.
+   is asked when it comes up. What only some clients are shown is asked again when one of them lists: each
+   time may cost a process.
+3. A server that says it changed while it is asked is asked once more at once, and then ever later.
+4. For a list that only some clients are shown a process may have to be started: few of those run at a time.
 """
 
 import asyncio
@@ -19,7 +21,7 @@ from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.offers import Kind
-from callgate.model.view import View
+from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import new_hop
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
@@ -80,6 +82,7 @@ class Attempts:
         self._comes_back = comes_back
         self._running: dict[Key, Attempt] = {}
         self._troubles: dict[Key, Trouble] = {}
+        self._restless: dict[Key, Backoff] = {}  # said that they changed each time they were asked
         self._few = asyncio.Semaphore(_MAX_OF_SOME_CLIENTS)
         self._is_closed = False
 
@@ -126,6 +129,8 @@ class Attempts:
                 attempt.task.cancel()
         for key in [key for key in self._troubles if is_gone(key)]:
             self._end_trouble(key)
+        for key in [key for key in self._restless if is_gone(key)]:
+            del self._restless[key]
 
     async def close(self) -> None:
         self._is_closed = True
@@ -154,7 +159,9 @@ class Attempts:
             self._end_trouble(key)
             self._take(key, listing)
             if attempt.is_outdated:
-                self.start(key, asker, is_up=True)
+                self._ask_anew(key, asker)
+            else:
+                self._restless.pop(key, None)
 
     def _failed(self, key: Key, attempt: Attempt, error: CallgateError) -> None:
         # Whether it is down is told once, in the log of states (app/state_log).
@@ -167,10 +174,23 @@ class Attempts:
         trouble = Trouble(error, time.monotonic() - attempt.began_mono, backoff)
         self._troubles[key] = trouble
         if attempt.is_outdated:  # it came up, or said that it changed, while we asked
-            self.start(key, None, is_up=True)
-        elif not key[2].session_id and self._comes_back(key[0]):
+            self._ask_anew(key, None)
+        elif key[2] == COMMON and self._comes_back(key[0]):
             delay_s = backoff.next_delay_s()
             trouble.retry = asyncio.get_running_loop().call_later(delay_s, self._again, key)
+
+    def _ask_anew(self, key: Key, asker: Asker | None) -> None:
+        backoff = self._restless.get(key)
+        if backoff is None:
+            self._restless[key] = Backoff(random.random)
+            self.start(key, asker, is_up=True)
+            return
+
+        def start() -> None:
+            if not self._is_closed and key in self._restless:
+                self.start(key, asker, is_up=True)
+
+        asyncio.get_running_loop().call_later(backoff.next_delay_s(), start)
 
     def _again(self, key: Key) -> None:
         if not self._is_closed and key in self._troubles:

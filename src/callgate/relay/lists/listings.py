@@ -46,7 +46,7 @@ DEFAULT_PATIENCE_S = 0.6
 # A server that is up, and not known to list the same to all clients, is given longer the first time that one
 # which declares something lists: some clients never list again. It has to start a process for it.
 _VIEW_PATIENCE_S = 3.0
-# Of more servers than these the processes do not start in that time (`listing_attempts`, rule 3).
+# Of more servers than these the processes do not start in that time (`listing_attempts`, rule 4).
 _MOST_NEW_VIEWS = 4
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0

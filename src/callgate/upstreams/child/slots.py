@@ -82,6 +82,8 @@ class ChildSlots:
             async with asyncio.timeout(self._patience_s):
                 await turn
         except TimeoutError as problem:
+            if turn.done() and not turn.cancelled():
+                return  # it came in the last moment
             raise self._all_in_use() from problem
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():

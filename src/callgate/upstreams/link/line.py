@@ -59,11 +59,15 @@ class Line:
         return self.link.introduction.era if self.link.introduction is not None else None
 
     @property
+    def is_used(self) -> bool:
+        """Somebody waits for it, something is under way on it, or a modern client listens."""
+        is_asked = self.link.in_flight > int(self._listening.is_open)
+        return bool(is_asked or self.turn.locked() or self.users or self._listeners)
+
+    @property
     def is_busy(self) -> bool:
-        """It is starting for somebody, something is under way on it, or a modern client listens."""
-        link = self.link
-        is_asked = link.in_flight > int(self._listening.is_open)
-        return bool(is_asked or self.turn.locked() or self.users or self._listeners or link.starting_s)
+        """It is used, or starting: perhaps by itself, after its process died."""
+        return self.is_used or bool(self.link.starting_s)
 
     @property
     def is_idle(self) -> bool:

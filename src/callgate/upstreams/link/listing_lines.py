@@ -49,7 +49,7 @@ class ListingLines:
         return [
             Expendable(Need.SPARE, line.link.used_at, lambda line=line: self.end(line))
             for line in self.all()
-            if line.is_idle
+            if line.is_idle and line.link.is_ready  # else it holds no slot
         ]
 
     def end(self, line: Line) -> None:

@@ -10,13 +10,14 @@ Rules (protocol.md, "Isolation of legacy upstreams")
 4. A line ends with its session, or soon after its client has left: when the stream that it kept open closed
    and it did not come back, or, where it keeps none open, when nothing was heard of it for some minutes.
 5. There is a ceiling on all of them, and on those of one principal: past it the one that was idle longest
-   goes. Processes have one over all servers (`child.slots`).
+   goes. Processes have both over all servers too (`child.slots`, `Shares`).
 """
 
 import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from callgate.model.envelope import Envelope, Era
@@ -48,6 +49,26 @@ class OwnPatience:
     # A client that keeps no stream open says nothing while its model, or its user, thinks.
     idle_s: float = 300.0
     sweep_s: float = 1.0
+
+
+class Shares:
+    """How many own processes each principal has, over all servers: nobody may have them all."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._servers: list[OwnLines] = []
+
+    def join(self, server: "OwnLines") -> None:
+        self._servers.append(server)
+
+    def make_room(self, principal: str) -> bool:
+        """What was idle longest goes. False: all that it may have are in use."""
+        while sum(server.count(principal) for server in self._servers) >= self.limit:
+            idle = [entry for server in self._servers for entry in server.idle(principal)]
+            if not idle:
+                return False
+            min(idle, key=lambda entry: entry.used_at).end()
+        return True
 
 
 class _Key(NamedTuple):
@@ -131,11 +152,15 @@ class OwnLines:
         open_line: Callable[[Envelope, Session], Line],
         patience: OwnPatience | None = None,
         on_empty: Callable[[], None] = lambda: None,
+        shares: Shares | None = None,
     ) -> None:
-        """`on_empty`: the last of them ended."""
+        """`on_empty`: the last of them ended. `shares`: of processes, which all servers have together."""
         self._name = name
         self._patience = patience or OwnPatience()
         self._on_empty = on_empty
+        self._shares = shares
+        if shares is not None:
+            shares.join(self)
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
@@ -166,11 +191,12 @@ class OwnLines:
             Expendable(
                 Need.CLIENT_LEFT if self._has_left(session) else Need.IDLE,
                 line.link.used_at,
-                lambda key=key, line=line: self._end(key, line),
+                partial(self._end, key, line),
             )
             for key, session in self._sessions.items()
             for line in self._lines[key]
-            if line.is_idle or (self._has_left(session) and not line.is_busy)
+            # One whose process has died holds no slot until it starts again.
+            if line.link.is_ready and (line.is_idle or (self._has_left(session) and not line.is_busy))
         ]
 
     def get(self, client: Envelope, session: Session) -> Line:
@@ -250,29 +276,34 @@ class OwnLines:
 
     def _make_room(self, principal: str) -> None:
         """What was idle longest makes room. Raises UpstreamError when all are in use."""
-        while (count := len(self.all())) >= _MAX_LINES or self._count(principal) >= _MAX_LINES_OF_ONE:
-            is_mine = count < _MAX_LINES  # then somebody else's line is no help
-            idle = [
-                (line.link.used_at, key, line)
-                for key, lines in self._lines.items()
-                if not is_mine or key.principal == principal
-                for line in lines
-                if line.is_idle
-            ]
+        if self._shares is not None and not self._shares.make_room(principal):
+            raise self._busy(f"All {self._shares.limit} processes that one principal may have are in use")
+        while (count := len(self.all())) >= _MAX_LINES or self.count(principal) >= _MAX_LINES_OF_ONE:
+            # Where the principal has too many, somebody else's line is no help.
+            idle = self.idle(principal if count < _MAX_LINES else None)
             if not idle:
                 raise self._busy(f"{self._name} already serves {count} sessions with their own connection")
-            _, key, line = min(idle, key=lambda entry: entry[0])
-            self._end(key, line)
+            min(idle, key=lambda entry: entry.used_at).end()
 
-    def _count(self, principal: str) -> int:
+    def count(self, principal: str) -> int:
         return sum(len(lines) for key, lines in self._lines.items() if key.principal == principal)
+
+    def idle(self, principal: str | None) -> list[Expendable]:
+        """Lines of this principal, or of all, that nothing runs on."""
+        return [
+            Expendable(Need.IDLE, line.link.used_at, partial(self._end, key, line))
+            for key, lines in self._lines.items()
+            if principal in (None, key.principal)
+            for line in lines
+            if line.is_idle
+        ]
 
     def _reap(self) -> None:
         """Most clients never say goodbye, and each of them may hold a process."""
         loop = asyncio.get_running_loop()
         for key, session in list(self._sessions.items()):
             for line in list(self._lines[key]):
-                if line.is_busy:
+                if line.is_used:
                     line.link.used_at = loop.time()
                 elif self._is_over(session, line):
                     self._end(key, line)
