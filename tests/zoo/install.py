@@ -22,6 +22,7 @@ from zoo.manifest import HERE, Client, Packages
 ROOT = HERE.parents[1]
 ZOO = ROOT / ".cache" / "zoo"
 AS_OF = "2026-11-15T00:00:00Z"
+_DATED = "--uploaded-prior-to"  # pip's
 TIME_LIMIT_S = 600.0
 DISK_LIMIT_BYTES = 6 * 1024**3
 CLIENTS = HERE / "clients"
@@ -76,13 +77,24 @@ def _make(name: str, packages: Packages, folder: Path) -> None:
     folder.mkdir(parents=True)
     try:
         for command in _commands(folder, packages):
-            _run(command, folder)
+            _run_dated(command, folder)
     except InstallError as problem:
         shutil.rmtree(folder, ignore_errors=True)
         failed.write_text(str(problem))
         raise
     stamp.touch()
     _forget_others(name, folder)
+
+
+def _run_dated(command: list[str], folder: Path) -> None:
+    """As of that day where the index says when a package came; else as of today."""
+    try:
+        _run(command, folder)
+    except InstallError as problem:
+        if _DATED not in command or not any(words in str(problem) for words in ("upload-time", _DATED)):
+            raise
+        at = command.index(_DATED)
+        _run(command[:at] + command[at + 2 :], folder)
 
 
 def _forget_others(name: str, current: Path) -> None:
@@ -150,7 +162,7 @@ def _virtual_environment(folder: Path, packages: Packages) -> list[list[str]]:
     pip = [sys.executable, "-m", "pip", "--python", interpreter, "install", "--quiet", "--no-input"]
     return [
         [python, "-m", "venv", "--without-pip", str(folder)],
-        [*pip, "--disable-pip-version-check", *wheels, "--uploaded-prior-to", AS_OF,
+        [*pip, "--disable-pip-version-check", *wheels, _DATED, AS_OF,
          *packages.pypi],
     ]  # fmt: skip
 

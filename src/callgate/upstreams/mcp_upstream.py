@@ -173,7 +173,8 @@ class McpUpstream:
     def health(self) -> Health:
         lines, first = self._lines(), self._first.link
         shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self._plan.title)
-        up = next((line.link for line in lines if line.link.is_ready), None)
+        # A client's own connection may be up again before the one that the next client needs first.
+        up = next((line.link for line in self._shared() if line.link.is_ready), None)
         if up is not None:
             met = up.introduction
             return shown(

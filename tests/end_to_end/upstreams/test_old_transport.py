@@ -53,5 +53,6 @@ async def test_it_works_again_after_the_server_was_gone(tmp_path: Path) -> None:
                 await until_state(gateway, "up")
                 async with LegacyClient(port_of(gateway), "/mcp", {"roots": {}}) as client:
                     answer = await client.call("old__add", ADD)
+                    assert "result" in answer, answer
                     assert answer["result"]["content"][0]["text"] == "5"
             await until_state(gateway, "down")

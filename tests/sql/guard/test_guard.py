@@ -38,7 +38,8 @@ def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words_with_the_tomls_
 
 
 def test_a_source_from_the_environment_is_told_about_its_variable_where_there_is_one():
-    mysql = Policy(replace(SQLITE, name="mysql"), from_environment=True)
+    wording = replace(SQLITE.wording, write_variable="MYSQL_ALLOW_WRITE")
+    mysql = Policy(replace(SQLITE, wording=wording), from_environment=True)
     assert "MYSQL_ALLOW_WRITE=true" in refusal("DELETE FROM t", mysql).hint
     hint = refusal("DELETE FROM t", Policy(SQLITE, from_environment=True)).hint
     assert "ALLOW_WRITE" not in hint
