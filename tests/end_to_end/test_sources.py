@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from databases.database import Database
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
-from end_to_end.raw_clients import DEADLINE_S
 from mcp import Client
+from waiting import until
 
 from callgate.sql.demo.demo import make_demo_shop
 
@@ -102,9 +102,11 @@ async def test_every_engine_is_asked_alike(folder: Path, mariadb, postgres, mode
     ):
         schemes = ("mysql", "postgres", "sqlite", "duckdb")
         roots = {f"{scheme}://databases" for scheme in schemes}
-        async with asyncio.timeout(DEADLINE_S):  # a list does not wait for a database that is slow at first
-            while not roots <= {str(entry.uri) for entry in (await client.list_resources()).resources}:
-                await asyncio.sleep(0.1)
+
+        async def all_listed() -> bool:
+            return roots <= {str(entry.uri) for entry in (await client.list_resources()).resources}
+
+        await until(all_listed)  # a list does not wait for a database that is slow at first
         for name, scheme in zip(dsns, schemes, strict=True):
             listed = await client.read_resource(f"{scheme}://databases")
             assert json.loads(listed.contents[0].text)["totalCount"] >= 1

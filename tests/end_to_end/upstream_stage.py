@@ -183,6 +183,13 @@ async def staged(
         assert may_complain or "Traceback" not in said, said
 
 
+def tokens_for(*principals: str) -> tuple[dict[str, str], str]:
+    """A token for each, and the line of [server] that says so."""
+    tokens = {name: f"{name}-9f3c27d1a8e64b05" for name in principals}
+    entries = [f'{{ token = "{token}", principal = "{name}" }}' for name, token in tokens.items()]
+    return tokens, f"tokens = [{', '.join(entries)}]"
+
+
 def client_of(stage: Stage, era: str, path: str = "/mcp", **more: Any) -> Any:
     """`more`: what it declares."""
     return stage.client(path, **more) if era == "legacy" else stage.modern(path, **more)

@@ -15,6 +15,7 @@ from relay.stage import (
     result_of,
     tool,
 )
+from waiting import until
 
 from callgate.model.heard import Heard
 from callgate.model.reply import Notice
@@ -53,9 +54,11 @@ async def test_of_very_many_tools_as_many_are_taken_as_the_operator_allows_and_h
 async def test_of_very_long_definitions_sixteen_megabytes_are_taken() -> None:
     long = StagedUpstream("long", *({"name": f"t{n}", "description": "x" * 2**20} for n in range(20)))
     relay = relay_of(long)
-    async with asyncio.timeout(60):  # a list does not wait until so much is read
-        while not (listed := result_of(await reply_of(relay, arrival("tools/list")))["tools"]):
-            await asyncio.sleep(0.05)
+
+    async def tools() -> list[object]:
+        return result_of(await reply_of(relay, arrival("tools/list")))["tools"]
+
+    listed = await until(tools)  # a list does not wait until so much is read
     assert len(listed) == 15
     assert "lists 20 tools, of which 15 are offered" in relay.health()[0].notes[0]
 
@@ -100,7 +103,9 @@ async def test_others_have_their_turn_while_a_long_list_crosses_the_eras(count: 
 async def test_others_have_their_turn_while_many_tools_are_searched() -> None:
     relay = relay_of(StagedUpstream("many", *(tool(f"find_thing_{n}") for n in range(3_000))))
     await relay.tools()
-    assert await turns_of_others(relay.find_tools("thing 7", 5)) > 5
+    # A thread searches, and how often it lets others have the interpreter is the machine's affair.
+    # A search on the loop would leave them none.
+    assert await turns_of_others(relay.find_tools("thing 7", 5)) > 0
 
 
 async def test_a_list_that_is_the_same_again_is_not_read_again() -> None:

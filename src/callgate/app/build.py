@@ -50,7 +50,7 @@ from callgate.sql.server.open_source import open_source
 from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child.command import ChildCommand
-from callgate.upstreams.child.slots import DEFAULT_MAX_CHILDREN, ChildSlots
+from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
@@ -77,7 +77,7 @@ class Outward:
     client: HttpClient
     redact: Callable[[str], str]  # what is told of their refusals
     slots: ChildSlots = field(default_factory=ChildSlots)
-    shares: Shares = field(default_factory=lambda: Shares(DEFAULT_MAX_CHILDREN))
+    shares: Shares | None = None
 
     async def close(self) -> None:
         await self.client.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from end_to_end.raw_clients import Answering
-from end_to_end.upstream_stage import Actor, Stage, announce, staged
+from end_to_end.upstream_stage import Actor, Stage, announce, staged, tokens_for
 from waiting import until
 
 LIST_CHANGED = "notifications/tools/list_changed"
@@ -96,10 +96,9 @@ async def test_what_is_logged_while_two_clients_call_is_told_to_neither(tmp_path
 
 async def test_what_may_be_about_another_principals_call_reaches_nobody(tmp_path: Path) -> None:
     one, gate = await actor(tmp_path, "stdio"), tmp_path / "gate"
-    tokens = {name: f"{name}-9f3c27d1a8e64b05" for name in ("alice", "bob")}
-    listed = ", ".join(f'{{ token = "{token}", principal = "{name}" }}' for name, token in tokens.items())
+    tokens, setting = tokens_for("alice", "bob")
     async with (
-        staged(one, server=f"tokens = [{listed}]") as stage,
+        staged(one, server=setting) as stage,
         stage.client(token=tokens["alice"]) as curious,
         stage.client(token=tokens["bob"]) as caller,
     ):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import stdio_server
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of
+from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of, tokens_for
 from mcp import Client
 from waiting import until
 
@@ -207,11 +207,10 @@ async def test_when_all_processes_are_busy_a_further_client_is_told_so(tmp_path:
 
 async def test_one_principal_leaves_processes_for_the_others(tmp_path: Path) -> None:
     one, two, gate = Actor("one", tmp_path), Actor("two", tmp_path), tmp_path / "gate"
-    tokens = {name: f"{name}-9f3c27d1a8e64b05" for name in ("alice", "bob")}
-    listed = ", ".join(f'{{ token = "{token}", principal = "{name}" }}' for name, token in tokens.items())
+    tokens, setting = tokens_for("alice", "bob")
     # Two shared processes, and of all five each principal may have two.
     async with (
-        staged(one, two, server=f"max_children = 5\ntokens = [{listed}]") as stage,
+        staged(one, two, server=f"max_children = 5\n{setting}") as stage,
         stage.client(token=tokens["alice"]) as first,
         stage.client(token=tokens["alice"]) as second,
         stage.client(token=tokens["alice"]) as third,
