@@ -148,6 +148,18 @@ async def until_settled(gateway: Gateway, expected: int) -> int:
     return len(children(gateway.process.pid))
 
 
+async def until_listed(gateway: Gateway, options: argparse.Namespace) -> None:
+    """A process that has started need not have told its tools yet."""
+    client = Client(gateway, options.declared)
+    try:
+        await client.come()
+        async with asyncio.timeout(_PATIENCE_S):
+            while len(await client.list_tools()) < options.servers:
+                await asyncio.sleep(_LOOK_S)
+    finally:
+        client.leave()
+
+
 def judge(seen: Seen, options: argparse.Namespace) -> None:
     print(f"  {dict(seen.answers.most_common())}")
     expect(seen.answers["left"] >= options.clients, f"{seen.answers['left']} clients came and went")
@@ -176,6 +188,7 @@ async def trial(options: argparse.Namespace) -> None:
             pid = gateway.process.pid
             loop = asyncio.get_running_loop()
             expect(await until_settled(gateway, options.servers) == options.servers, "one process a server")
+            await until_listed(gateway, options)
             seen = Seen()
             # The first clients load code and fill caches: what they cost is no leak.
             async with asyncio.TaskGroup() as group:
