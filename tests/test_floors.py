@@ -49,8 +49,8 @@ def test_the_house_as_it_is_keeps_every_contract(copy: Path) -> None:
         ),
         ("sql/engines/postgres/dialect/keywords.py", "import callgate.sql.drivers.posture", "What we know"),
         ("sql/engines/sqlite/dialect/pragmas.py", "import sqlite3", "What we know"),
-        ("sql/engines/duckdb/dialect/setting_names.py", "import threading", "What we know"),
-        ("sql/guard/needles.py", "import callgate.sql.engines.mysql.dialect.charsets", "The guard knows"),
+        ("sql/engines/duckdb/dialect/forms.py", "import threading", "What we know"),
+        ("sql/guard/sizes.py", "import callgate.sql.engines.mysql.dialect.spelling", "The guard knows"),
     ],
 )
 def test_a_room_that_reaches_sideways_or_up_breaks_one(

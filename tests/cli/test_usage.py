@@ -10,8 +10,7 @@ import typer
 from cli.test_terminal_escapes import commands
 from end_to_end.gateway_process import CALLGATE, clean_environment
 
-from callgate.cli.main import app
-from callgate.cli.usage import command_of
+from callgate.cli.main import app, command_of
 
 
 @pytest.mark.parametrize("command", [(), *commands(typer.main.get_command(app))], ids=" ".join)

@@ -1,25 +1,39 @@
 """`callgate serve`: from a configuration to a listening gateway, until a signal ends it."""
 
 import asyncio
+import errno
 import gc
+import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from callgate.app.build import Gateway, build_gateway, redact_all
-from callgate.app.busy_port import explained
+from callgate.app.commands.api_client import ApiClient, HttpLine
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
-from callgate.app.state_log import StateLog
 from callgate.app.tool_cost import ToolCost
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress
-from callgate.model.errors import SetupError
-from callgate.model.health import Health
+from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
+from callgate.model.errors import CallgateError, SetupError
+from callgate.model.health import Health, State
+from callgate.model.terminal_text import one_safe_line
+from callgate.upstreams.http.client import HttpClient
 
 # Nobody asked for the default port: when it is busy, one of the next will do.
 _PORTS_TO_TRY = 20
+# A gateway on this machine answers in milliseconds; what does not answer at all must not hold up the error.
+_PATIENCE_S = 2.0
+_THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - asked about, not listened on
+_OTHER_PORT = "choose another port with --port (0 takes any free one)"
+_log = logging.getLogger(__name__)
+# A person who watches the log sees a change at once, and a look costs microseconds a server.
+_EVERY_S = 1.0
+_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +114,72 @@ async def _listen(gateway: Gateway, config: Config) -> int:
     try:
         return await gateway.listener.start(listen.host, ports[-1])
     except SetupError as error:
-        raise await explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
+        raise await _explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
+
+
+async def _explained(error: SetupError, listen: ListenAddress, state_folder: Path) -> SetupError:
+    """The error of a listener that could not start, with more to say when Callgate has the port."""
+    if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+        return error
+    running = await asyncio.to_thread(find_running, state_folder)
+    if running is not None and urlsplit(running.url).port == listen.port:
+        return SetupError(
+            SETUP_PORT,
+            f"Callgate already runs at {running.url} (pid {running.pid}, state folder {state_folder})",
+            hint=f"Use that one, stop it with: kill {running.pid}, or {_OTHER_PORT}",
+        )
+    url = f"http://{ListenAddress(_THIS_MACHINE.get(listen.host, listen.host), listen.port)}"
+    if await _is_callgate(url):
+        return SetupError(
+            SETUP_PORT,
+            f"Callgate already runs at {url}, on another state folder than {state_folder}",
+            hint=f"Use that one, stop it where it was started, or {_OTHER_PORT}",
+        )
+    return error
+
+
+async def _is_callgate(url: str) -> bool:
+    client = HttpClient()
+    try:
+        about = await asyncio.wait_for(ApiClient(HttpLine(client, url, None)).get("about"), _PATIENCE_S)
+    except CallgateError as error:
+        return error.code in (REFUSED_UNAUTHENTICATED, REFUSED_HOST)  # only a gate of ours answers so
+    except (TimeoutError, ValueError):  # it says nothing, or something that is not JSON
+        return False
+    finally:
+        await client.close()
+    return about.get("name") == "callgate"
+
+
+class StateLog:
+    """One line in the log for each change of state of a server or a database. The record has its own log.
+
+    A server that is down is started again and again: only whether it is up counts as a change.
+    """
+
+    def __init__(self, health: Callable[[], Sequence[Health]], redact: Callable[[str], str]) -> None:
+        self._health = health
+        self._redact = redact
+        self._states: dict[str, State] = {}
+
+    async def run(self) -> None:
+        """Until it is cancelled. The first look is a moment late: the databases are being tried."""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001 - the next look may go well
+                _log.exception("The state of the servers could not be told")
+
+    def look(self) -> None:
+        for entry in self._health():
+            if entry.state is State.STARTING or entry.state is self._states.get(entry.name):
+                continue
+            self._states[entry.name] = entry.state
+            last_words = f"; its last line on stderr: {entry.stderr_tail[-1]}" if entry.stderr_tail else ""
+            detail = one_safe_line(self._redact(entry.detail + last_words))
+            told = detail if len(detail) <= _MAX_CHARS else f"{detail[:_MAX_CHARS]}…"
+            if entry.state is State.UP:
+                _log.info("✓ %s is up: %s", entry.name, told)
+            else:
+                _log.warning("✗ %s is down: %s", entry.name, told)

@@ -1,22 +1,34 @@
 """From `[[sources]]` and `[[tools]]` to running sources: the operator's words as the SQL server's values."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
-from callgate.app.absent import AbsentUpstream
-from callgate.app.server_address import server_of
 from callgate.config.problem import Problem
 from callgate.config.specs.config import Config, SourceSpec, ToolSpec
-from callgate.model.errors import SetupError
+from callgate.config.specs.dsn import Dsn, Engine
+from callgate.config.specs.server_params import read_server_params
+from callgate.model.envelope import Era
+from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
+from callgate.model.errors import SetupError, UpstreamError
+from callgate.model.exchange import Hop
+from callgate.model.health import Health, State
+from callgate.model.heard import News
+from callgate.model.reply import Item
+from callgate.model.session import Session
+from callgate.model.view import COMMON, View
 from callgate.ports.status import SourceFacts
-from callgate.ports.upstream import Upstream
+from callgate.ports.upstream import Asker, Upstream
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.server.arguments import Parameter
 from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.resource_uris import ResourceUris
-from callgate.sql.settings import Mode, SourceSettings
+from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
+
+_PORTS = {Engine.MYSQL: 3306, Engine.POSTGRES: 5432}
+_USERS = {Engine.MYSQL: "root", Engine.POSTGRES: "postgres"}
+_CONNECT_TIMEOUT_S = 5.0  # a server on another continent answers within a second; beyond five, it is down
 
 
 def open_sources(config: Config) -> list[Upstream]:
@@ -102,7 +114,7 @@ def _open(spec: SourceSpec, config: Config) -> Upstream:
         return open_source(settings_of(spec, config), tools)
     except SetupError as error:
         schemes = ResourceUris(spec.dsn.engine.value, spec.id).schemes
-        return AbsentUpstream(spec.id, "sql", error.message, error.code, schemes)
+        return _AbsentUpstream(spec.id, "sql", error.message, error.code, schemes)
 
 
 def _tool(spec: ToolSpec) -> ToolSettings:
@@ -111,3 +123,79 @@ def _tool(spec: ToolSpec) -> ToolSettings:
         for name, param in spec.params.items()
     )
     return ToolSettings(spec.name, spec.sql, spec.description or "", parameters)
+
+
+class _AbsentUpstream:
+    """What stands in for a configured server or source that this version cannot reach: it says so, always."""
+
+    def __init__(
+        self, name: str, kind: str, reason: str, code: ErrorCode, schemes: frozenset[str] = frozenset()
+    ) -> None:
+        """`schemes`: they stay its own, so that nobody else answers in its place."""
+        self.name = name
+        self.schemes = schemes
+        self._health = Health(name, kind, State.DOWN, reason, code.code)
+
+    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+        raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.name} is down: {self._health.detail}")
+        yield  # an async generator, like every Upstream.ask
+
+    def bridges(self, era: Era) -> bool:
+        return False
+
+    def tell(self, method: str, params: bytes, session: Session) -> None:
+        pass
+
+    def hear(self, listener: Callable[[News], None]) -> None:
+        pass
+
+    def view_of(self, asker: Asker) -> View:
+        return COMMON
+
+    def show_alike(self, is_alike: bool) -> None:
+        """It never makes a difference."""
+
+    def forget(self, session: Session) -> None:
+        pass
+
+    def health(self) -> Health:
+        return self._health
+
+    async def close(self) -> None:
+        pass
+
+
+def server_of(dsn: Dsn) -> ServerAddress | None:
+    """The address, with the engine's own defaults. None when the DSN names a file.
+
+    Its parameters were checked when the configuration was read.
+    """
+    port = _PORTS.get(dsn.engine)
+    if port is None:
+        return None
+    params = read_server_params(dsn)
+    port = dsn.port or port
+    return ServerAddress(
+        host=dsn.host or "localhost",
+        port=port,
+        user=dsn.user or _USERS[dsn.engine],
+        password=dsn.password.get_secret_value() if dsn.password is not None else None,
+        database=dsn.database,
+        socket=_socket(dsn, params.socket, port),
+        tls=Tls(
+            TlsMode(params.tls_mode),
+            params.ca_file,
+            params.cert_file,
+            params.key_file,
+            params.key_password,
+        ),
+        connect_timeout_s=params.connect_timeout_s or _CONNECT_TIMEOUT_S,
+        application_name=params.application_name or "callgate",
+    )
+
+
+def _socket(dsn: Dsn, path: Path | None, port: int) -> Path | None:
+    """PostgreSQL's people name the folder that the socket is in."""
+    if path is None or dsn.engine is not Engine.POSTGRES or path.name.startswith(".s.PGSQL."):
+        return path
+    return path / f".s.PGSQL.{port}"

@@ -1,7 +1,8 @@
 """`callgate`: the commands. Bare `callgate` serves."""
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +23,8 @@ from callgate.cli.options import (
     StdioLogLevelOption,
 )
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
-from callgate.cli.usage import command_of, usage_error
+from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
+from callgate.model.errors import CallerError
 
 app = typer.Typer(
     name="callgate",
@@ -204,7 +206,7 @@ def main() -> None:
     try:
         sys.exit(command_of(app)(standalone_mode=False))  # what typer.Exit said, else None
     except typer.TyperException as problem:
-        if (error := usage_error(problem)) is not None:
+        if (error := _usage_error(problem)) is not None:
             report(error, as_json)
         sys.exit(Exit.USAGE)
     except CallgateError as error:
@@ -216,3 +218,33 @@ def main() -> None:
         sys.exit(Exit.ERROR)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+
+
+def command_of(app: typer.Typer) -> Any:
+    """The whole program, as typer runs it. Its help names a type only where a value is taken."""
+    program = typer.main.get_command(app)
+    for context in _contexts(program):
+        for option in context.command.get_params(context):
+            if getattr(option, "is_flag", False):
+                option.metavar = ""  # else: <bool>, as if `--json true` could be written
+    return program
+
+
+def _contexts(command: Any, parent: typer.Context | None = None) -> Iterator[typer.Context]:
+    context = typer.Context(command, parent=parent, **command.context_settings)
+    yield context
+    for below in getattr(command, "commands", {}).values():
+        yield from _contexts(below, context)
+
+
+def _usage_error(problem: typer.TyperException) -> CallerError | None:
+    """Wrong usage as an error of ours. None: nothing was asked, and the help was shown.
+
+    typer's own panel would show what was typed as it is, escape sequences too.
+    """
+    context = getattr(problem, "ctx", None)
+    message = problem.format_message()
+    if not message:
+        return None
+    hint = f"See: {context.command_path} --help" if context is not None else ""
+    return CallerError(CALLER_BAD_ARGUMENTS, message, hint=hint)

@@ -12,8 +12,7 @@ from pathlib import Path
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblems, Problem
-from callgate.config.problems.check_mcp_server import check_mcp_servers
-from callgate.config.problems.cross_check import OFFERED_RECORD, cross_check
+from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
 from callgate.config.sources.environment_sources import EnvironmentSources, sources_of

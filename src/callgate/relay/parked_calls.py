@@ -30,7 +30,6 @@ from callgate.model.exchange import Exchange, Hop
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.overheard import Overheard
-from callgate.relay.read_ahead import ReadAhead
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
 from callgate.wire.eras.faults import question_in, url_elicitations
@@ -56,6 +55,41 @@ _TOGETHER_S = 0.02
 _NO_QUESTION = Answer(error=b'{"code":-32601,"message":"A client of 2026-07-28 cannot be asked this"}')
 
 
+class _ReadAhead:
+    """An answer's items. A reader that stops waiting for the next one leaves it to the next reader.
+
+    One reader at a time, though not always the same task.
+    """
+
+    def __init__(self, items: AsyncGenerator[Item]) -> None:
+        self._items = items
+        self._coming: asyncio.Task[Item] | None = None
+
+    async def next(self, patience_s: float | None) -> Item | None:
+        """None when nothing came within the patience; it is still awaited, for the next reader."""
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._read())
+        try:
+            done, _ = await asyncio.wait([self._coming], timeout=patience_s)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if not done:
+            return None
+        coming, self._coming = self._coming, None
+        return coming.result()
+
+    async def _read(self) -> Item:
+        return await anext(self._items)
+
+    async def close(self) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+        await self._items.aclose()
+
+
 @dataclass(frozen=True, slots=True)
 class BridgeSettings:
     """How long a person may think, and what parked calls are sealed with."""
@@ -67,7 +101,7 @@ class BridgeSettings:
 @dataclass(slots=True)
 class _Parked:
     principal: str
-    items: ReadAhead | None  # suspended behind its questions; None: the call is to be made anew
+    items: _ReadAhead | None  # suspended behind its questions; None: the call is to be made anew
     hop: Hop  # the leg that was parked: what it knows of the server is true of the next leg too
     questions: dict[str, Asking] = field(default_factory=dict[str, Asking])
     answers: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -133,7 +167,7 @@ class ParkedCalls:
                 is_parked = True
                 yield reply
                 return
-            items = call.items = call.items or ReadAhead(upstream.ask(hop, asker))
+            items = call.items = call.items or _ReadAhead(upstream.ask(hop, asker))
             while not is_parked:
                 item = await items.next(_TOGETHER_S if call.questions else None)
                 if item is None:

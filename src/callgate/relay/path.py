@@ -7,26 +7,36 @@ from typing import Any
 import msgspec
 
 from callgate.model.envelope import Era
+from callgate.model.error_codes import REFUSED_DESTRUCTIVE
 from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Item, Reply
-from callgate.model.verdict import Deny
+from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.ears import Ears
 from callgate.relay.hops import new_hop, run_hop
-from callgate.relay.judge_call import judge_call
 from callgate.relay.lists.listings import Listings
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
 from callgate.wire.params import peek, text_of
 from callgate.wire.trace_context import with_trace, write_traceparent
 
 _NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
+_ALLOW = Allow()
+
+
+class _Hints(msgspec.Struct):
+    readOnlyHint: bool = False  # noqa: N815 - the protocol's own spelling
+    destructiveHint: bool = True  # noqa: N815 - the specification's default: what says nothing may destroy
+
+
+_hints_decoder = msgspec.json.Decoder(_Hints)
 
 
 class Path:
@@ -147,7 +157,7 @@ class Path:
             return ()
         arrival = exchange.arrival
         exchange.annotations = offer.annotations
-        verdict = judge_call(offer, self.denies)
+        verdict = _judge_call(offer, self.denies)
         if isinstance(verdict, Deny):
             raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
         declared = declared_headers(offer.definition) if offer.may_want_headers else ()
@@ -159,3 +169,24 @@ class Path:
         if arrival.headers is not None and arrival.envelope.era is Era.MODERN and exchange.via is None:
             check_headers(declared, arguments, arrival.headers)
         return make_headers(declared, arguments)
+
+
+def _judge_call(offer: Offer, deny_destructive: bool) -> Verdict:
+    if not deny_destructive or not _may_destroy(offer):
+        return _ALLOW
+    return Deny(
+        REFUSED_DESTRUCTIVE,
+        rule="policy.destructive",
+        reason=f"{offer.public_name} may change or destroy something, and the policy denies such tools",
+        hint='Use a read-only tool, or set destructive = "allow" under [policy]',
+    )
+
+
+def _may_destroy(offer: Offer) -> bool:
+    if offer.annotations is None:
+        return True
+    try:
+        hints = _hints_decoder.decode(offer.annotations)
+    except NOT_READABLE:
+        return True
+    return not hints.readOnlyHint and hints.destructiveHint

@@ -14,7 +14,7 @@ from sql.network.certificates import Certificates, make_certificates
 from sql.network.mysql.test_mysql_login import CAPABILITIES, OK, SEED, greeting
 
 from callgate.model.errors import SourceError
-from callgate.sql.drivers.network.tls import context_of
+from callgate.sql.drivers.network.stream import context_of
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.engines.mysql.driver.driver import mysql_driver
 from callgate.sql.engines.mysql.driver.packets import SSL, framed

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.upstreams.child.stderr_tail import MAX_LINE_CHARS, MAX_LINES, StderrTail
+from callgate.upstreams.child.child import MAX_LINE_CHARS, MAX_LINES, StderrTail
 
 
 def test_a_flood_does_not_grow_what_is_kept():

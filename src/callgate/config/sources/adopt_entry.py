@@ -1,7 +1,7 @@
 """One MCP server as any client writes it, in the words of `[mcpServers.<name>]`.
 
 Owns what other clients' words mean. Works on the raw table, before `${VAR}` is filled in. Must not judge
-values: what is wrong with them `parse` and `check_mcp_server` say, under the words that were written.
+values: what is wrong with them `parse` and `cross_check` say, under the words that were written.
 """
 
 from collections.abc import Mapping

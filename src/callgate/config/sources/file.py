@@ -4,17 +4,53 @@ Search order: --config, CALLGATE_CONFIG, ./callgate.toml, the user's config fold
 named must exist; one that was only looked for need not.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 from platformdirs import user_config_path
 
 from callgate.config.problem import Problem
 from callgate.config.sources.adopt_file import AdoptedFile, adopt_file
-from callgate.config.sources.json_text import JsonTextError, read_json_object
+
+# JSON as editors write their settings has comments and trailing commas. They are replaced by blanks, so that
+# an error's line and column are those of the file. A string is matched whole: nothing inside it is a comment.
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|(//[^\n]*|/\*.*?\*/)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|(,)(?=\s*[}}\]])", re.DOTALL)
+_NOT_LINE_BREAK = re.compile(r"[^\r\n]")
+
+
+class _JsonTextError(Exception):
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def _read_json_object(text: str) -> dict[str, Any]:
+    """Raises _JsonTextError, whose message repeats no value."""
+    plain = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+    try:
+        value = json.loads(plain)
+    except json.JSONDecodeError as error:
+        what = f"{error.msg[:1].lower()}{error.msg[1:]}"
+        raise _JsonTextError(f"line {error.lineno}, column {error.colno}: {what}") from None
+    except RecursionError:
+        raise _JsonTextError("this is nested too deeply") from None
+    except ValueError:  # a number with thousands of digits
+        raise _JsonTextError("this holds a number that is too long") from None
+    if not isinstance(value, dict):
+        raise _JsonTextError("a JSON object is expected")
+    return cast("dict[str, Any]", value)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else _NOT_LINE_BREAK.sub(" ", found[0])
+
 
 FILE_NAME = "callgate.toml"
 _JSON_SUFFIXES = frozenset({".json", ".jsonc", ".json5"})
@@ -79,11 +115,11 @@ def _read(path: Path) -> ConfigFile:
             hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
         else:
             is_json = path.suffix.lower() in _JSON_SUFFIXES or text.lstrip()[:1] == "{"
-            tables = read_json_object(text) if is_json else tomllib.loads(text)
+            tables = _read_json_object(text) if is_json else tomllib.loads(text)
             return ConfigFile(path, adopt_file(tables, is_json=is_json))
     except tomllib.TOMLDecodeError as error:
         message = _where_and_what(str(error))
-    except JsonTextError as error:
+    except _JsonTextError as error:
         message = error.message
     except UnicodeDecodeError:
         message = "the file is not UTF-8 text"

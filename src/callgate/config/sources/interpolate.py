@@ -17,7 +17,6 @@ from urllib.parse import quote
 from callgate.config.problem import Loc, Problem, key_path
 from callgate.config.secret import MASK
 from callgate.config.sources.adopt_file import Input
-from callgate.config.sources.secret_file import SecretFileError, read_secret_file
 
 # "$$", "${…}", or a "${" that nothing closes. Any other "$" is itself: regular expressions end with one.
 _MARK = re.compile(r"\$\$|\$\{([^}]*)\}|\$\{")
@@ -32,6 +31,8 @@ _MAX_ABOUT_CHARS = 100
 _INPUT_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _DEFAULT = re.compile(r"(\$\{[^}]*?:-)[^}]*\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+# A token, a password, a DSN: 64 KiB is far beyond any, and a log file named by mistake is not read whole.
+_MAX_SECRET_BYTES = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -73,8 +74,8 @@ class Interpolation:
         if loc in self.broken:
             return text
         try:
-            content = read_secret_file(self.folder / path)
-        except SecretFileError as error:
+            content = _read_secret_file(self.folder / path)
+        except _SecretFileError as error:
             reason = error.reason
         else:
             self.substituted[loc] = _unfilled(text)
@@ -225,3 +226,30 @@ def _escape_in_dsn(pieces: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
         )
         position += bool(piece) if filled else len(piece)
     return escaped
+
+
+class _SecretFileError(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _read_secret_file(path: Path) -> str:
+    """A secret in a file of its own, as Docker, Kubernetes and systemd hand them over.
+
+    Without its trailing newline. Raises _SecretFileError.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MAX_SECRET_BYTES + 1)
+        text = raw.decode("utf-8")
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+    except ValueError:  # not UTF-8, or a NUL in the path
+        reason = "it is not UTF-8 text"
+    else:
+        if len(raw) <= _MAX_SECRET_BYTES:
+            return text.removesuffix("\n").removesuffix("\r")
+        reason = f"it is larger than {_MAX_SECRET_BYTES // 1024} KiB"
+    # Raised outside the handler: an exception's context would carry the bytes that failed to decode.
+    raise _SecretFileError(reason)

@@ -1,6 +1,6 @@
 """`[mcpServers.<name>]`: an MCP server behind us, in the words other clients' files use.
 
-Either `url` or `command`: which keys go together is checked over the raw table by `check_mcp_server`, so
+Either `url` or `command`: which keys go together is checked over the raw table by `cross_check`, so
 that such a mistake is reported beside the others.
 """
 

@@ -17,7 +17,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from callgate.background import Background
 from callgate.recorder.journal.frames import HEAD, Frame, read_frame
+from callgate.recorder.trouble import Trouble, attempt, journal_unsynced
 
 _MAGIC = b"callgate-journal-3\n"
 _SUFFIX = ".journal"
@@ -26,6 +28,8 @@ SEGMENT_BYTES = 16 * 1024 * 1024
 # A length beyond this is taken for damage. Who writes must keep to it: a larger frame would end its segment.
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
+# What a machine that fails may cost; a process that fails costs nothing that was written.
+_EVERY_S = 0.25
 
 
 class JournalWriter:
@@ -157,3 +161,27 @@ def read_frames(path: Path, offset: int) -> Iterator[Frame]:
             except ValueError:
                 return
             yield found
+
+
+class JournalSync:
+    """A thread that has the journal reach the disk itself. fdatasync may take long: no reply waits for it."""
+
+    def __init__(self, journal: JournalWriter, background: Background) -> None:
+        self._journal = journal
+        self._stopped = threading.Event()
+        self.trouble = Trouble()
+        self._thread = background.thread("journal sync", self._run)
+
+    def close(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_EVERY_S):
+            attempt(self._sync, self.trouble)
+
+    def _sync(self) -> None:
+        try:
+            self._journal.sync()
+        except OSError as problem:
+            raise journal_unsynced(problem) from problem

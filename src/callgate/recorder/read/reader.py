@@ -5,6 +5,7 @@ cursor of its own, in a thread of its own (`threads`): a slow one stops neither 
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,10 +32,11 @@ from callgate.recorder.read import sessions as read_sessions
 from callgate.recorder.read import stats as read_stats
 from callgate.recorder.read import writes as read_writes
 from callgate.recorder.read.answered_rows import rows_of
-from callgate.recorder.read.export_events import export_events
+from callgate.recorder.read.events import where
 from callgate.recorder.read.threads import Kind, Read, ReadThreads
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.store.day_files import days_in, passing_file
+from callgate.recorder.store.day_files import days_in, passing_file, sql_text
+from callgate.recorder.store.schema import EVENT_COLUMNS
 from callgate.recorder.trouble import record_elsewhere, store_unreadable
 
 _Found = TypeVar("_Found")
@@ -51,6 +53,18 @@ SELECT (SELECT count(*) FROM rpc_events), (SELECT count(*) FROM sessions),
     count(*), coalesce(sum(count), 0)::BIGINT FROM gaps
 """
 _CHUNK_BYTES = 256 * 1024
+_OPTIONS = {
+    "jsonl": "FORMAT json",
+    "csv": "FORMAT csv, HEADER",
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+}
+# A spreadsheet runs a cell that begins with one of these; with a quote before it, it is a text there.
+_FORMULA_STARTS = "('=', '+', '-', '@', chr(9), chr(13))"
+_TEXTS = [name for name, kind in EVENT_COLUMNS.items() if kind.partition(" ")[0] == "VARCHAR"]
+_AS_TEXT = ", ".join(
+    f"CASE WHEN left({name}, 1) IN {_FORMULA_STARTS} THEN chr(39) || {name} ELSE {name} END AS {name}"
+    for name in _TEXTS
+)
 
 
 class Reader:
@@ -239,3 +253,17 @@ def _resolve(future: asyncio.Future[int], reached: int, error: SetupError | None
         future.set_result(reached)
     else:
         future.set_exception(error)
+
+
+def export_events(
+    cursor: duckdb.DuckDBPyConnection, path: Path, kind: ExportFormat, which: EventFilter
+) -> None:
+    """Whole rows of `rpc_events`, written by DuckDB. It may write beside the days and nowhere else."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # DuckDB would make it for everyone
+    found = where(which)
+    told = f", {_AS_TEXT}" if kind == "csv" else ""
+    cursor.execute(
+        f"COPY (SELECT * REPLACE (id::VARCHAR AS id{told}) FROM rpc_events WHERE {found.sql} ORDER BY ts, id)"  # noqa: S608
+        f" TO '{sql_text(path.resolve())}' ({_OPTIONS[kind]}, USE_TMP_FILE false)",
+        found.params,
+    )

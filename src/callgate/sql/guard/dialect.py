@@ -110,7 +110,7 @@ class Vocabulary:
     bare_tables: frozenset[str] = frozenset()  # need no schema before them even where all others do
     bare_prefixes: tuple[str, ...] = ()
     write_functions: frozenset[str] = frozenset()  # in write mode also these: they advance a sequence
-    # Their second argument must be short and written out: nothing stops them (`guard.needles`).
+    # Their second argument must be short and written out: nothing stops them (`guard.calls`).
     needle_functions: frozenset[str] = frozenset()
     # They make as much as a number tells them, which must be small (`guard.sizes`): by a count, by the widths
     # in a text, or from a number to a number when they stand for a value (as tables their rows are streamed).

@@ -5,14 +5,23 @@ from dataclasses import replace
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
 from callgate.sql.guard.calls import check_calls, hidden_in
-from callgate.sql.guard.defined import defined_table, inner_query
 from callgate.sql.guard.dialect import Fault, Tokens, VerbClass
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import Token
-from callgate.sql.guard.verbs import class_of, find_verb
+from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.verbs import class_of, find_verb, skip_group
 
 Verdict = tuple[Statement, Deny | None]
+_NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
+_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM"})
+# Behind the query, and no part of it.
+_TAILS = (
+    ("WITH", "CHECK", "OPTION"),
+    ("WITH", "CASCADED", "CHECK", "OPTION"),
+    ("WITH", "LOCAL", "CHECK", "OPTION"),
+    ("WITH", "DATA"),
+    ("WITH", "NO", "DATA"),
+)
 
 
 def judge_statement(tokens: Tokens, text: str, policy: Policy) -> Verdict:
@@ -144,7 +153,7 @@ def _transaction(tokens: Tokens, verb: Token, policy: Policy) -> Deny | None:
 
 
 def _definition(statement: Statement, tokens: Tokens, verb: Token, policy: Policy) -> Verdict:
-    target = defined_table(tokens)
+    target = _defined_table(tokens)
     statement = replace(statement, tables=(target,) if target else ())
     if not policy.may_define:
         return statement, refusals.definition(verb.word, policy)
@@ -153,7 +162,7 @@ def _definition(statement: Statement, tokens: Tokens, verb: Token, policy: Polic
         return statement, refusals.of_fault(fault)
     if (deny := check_calls(tokens, verb.word, policy)) is not None:
         return statement, deny
-    query = inner_query(tokens)
+    query = _inner_query(tokens)
     if not query:
         return statement, None
     query_verb = find_verb(query)
@@ -161,3 +170,41 @@ def _definition(statement: Statement, tokens: Tokens, verb: Token, policy: Polic
         shown = query_verb.text[:40].upper() if query_verb is not None else "this"
         return statement, refusals.hidden_statement(shown, verb.word, policy)
     return _read_or_write(statement, query, query_verb, policy)
+
+
+def _defined_table(tokens: Tokens) -> str | None:
+    """The table or view that is made, changed or indexed, as written."""
+    is_index = any(token.word == "INDEX" for token in tokens[1:3])
+    words = ("ON",) if is_index else ("TABLE", "VIEW")
+    at = next((at for at, token in enumerate(tokens) if token.word in words), len(tokens)) + 1
+    while at < len(tokens) and tokens[at].word in ("IF", "NOT", "EXISTS", "ONLY"):
+        at += 1
+    parts: list[str] = []
+    while at < len(tokens) and tokens[at].kind in _NAMES:
+        parts.append(tokens[at].spelled)
+        if at + 1 >= len(tokens) or not tokens[at + 1].is_operator("."):
+            break
+        at += 2
+    return ".".join(parts) or None
+
+
+def _inner_query(tokens: Tokens) -> Tokens:
+    """The query that fills a table or makes up a view; empty when there is none."""
+    at = 0
+    while at < len(tokens):
+        begins = at + 1
+        while tokens[at].word == "AS" and begins < len(tokens) and tokens[begins].is_operator("("):
+            begins += 1
+        if tokens[at].word == "AS" and begins < len(tokens) and tokens[begins].word in _BEGINNINGS:
+            return _without_tail(tokens[at + 1 :])
+        if tokens[at].word == "SELECT":  # MySQL needs no AS before it
+            return _without_tail(tokens[at:])
+        at = max(at + 1, skip_group(tokens, at))
+    return ()
+
+
+def _without_tail(tokens: Tokens) -> Tokens:
+    for tail in _TAILS:
+        if tuple(token.word for token in tokens[-len(tail) :]) == tail:
+            return tokens[: -len(tail)]
+    return tokens

@@ -1,4 +1,4 @@
-"""The parser's opinion: sqlglot on one statement, default deny. With `cte_names` all that knows sqlglot.
+"""The parser's opinion: sqlglot on one statement, default deny. All that knows sqlglot.
 
 Rules
 1. sqlglot is shown our lexer's tokens in the dialect's canonical spelling: comments, quotes and odd blanks
@@ -11,7 +11,7 @@ Importing this costs 95 ms: import it late.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -20,11 +20,10 @@ import sqlglot.dialects.dialect
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from callgate.sql.guard.cte_names import names_cte
 from callgate.sql.guard.dialect import Dialect, Fault, Tokens, VerbClass
-from callgate.sql.guard.long_lists import without_long_lists
 from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import Token
+from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.verbs import skip_group
 
 # Its warnings quote the caller's text; what it cannot read is refused with a reason of ours.
 logging.getLogger("sqlglot").disabled = True
@@ -44,6 +43,9 @@ _FORBIDDEN = (
     *(exp.Command, exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Into, exp.Lock, exp.LoadData),
     *(exp.Transaction, exp.Commit, exp.Rollback, exp.Use, exp.Kill, exp.Grant, exp.Analyze, exp.Describe),
 )
+_VALUES = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
+_WORDS = frozenset({"NULL", "DEFAULT", "TRUE", "FALSE"})
+_SIGNS = frozenset({",", "-", "+"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> Parsed | Par
     """Judge one read or write statement, given as significant tokens."""
     dialect = policy.dialect
     is_write = dialect.grammar.verbs.get(verb.word) is VerbClass.WRITE
-    tokens = without_long_lists(tokens)
+    tokens = _without_long_lists(tokens)
     if len(tokens) > _MOST_TOKENS:
         return ParseFault("parser_budget")
     try:
@@ -175,13 +177,13 @@ def _tables(tree: exp.Expr, dialect: Dialect) -> Iterator[str]:
             written = _written(table)
             if written.lower() in aliases and not table.alias:
                 continue
-            if len(table.parts) > 1 or not names_cte(table, table.this, fold_name):
+            if len(table.parts) > 1 or not _names_cte(table, table.this, fold_name):
                 yield written
     # `x IN t` reads a table that sqlglot takes for a column.
     for membership in tree.find_all(exp.In):
         field = cast("Any", membership).args.get("field")
         if isinstance(field, exp.Column) and not (
-            len(field.parts) == 1 and names_cte(field, field.this, fold_name)
+            len(field.parts) == 1 and _names_cte(field, field.this, fold_name)
         ):
             yield ".".join(part.name for part in field.parts)
 
@@ -193,3 +195,86 @@ def _written(table: exp.Table) -> str:
 def _near(error: ParseError | TokenError) -> str:
     details = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     return str(details.get("highlight") or "")[:60]
+
+
+# Whether a name in FROM is that of a CTE, and not of a table. Pure; imports sqlglot: import it late.
+#
+# A CTE is known inside the query that its WITH belongs to, and nowhere else. Within the WITH it is known to
+# those that follow, and to itself when the WITH is RECURSIVE. Where engines differ (SQLite knows them all,
+# PostgreSQL too when the WITH is RECURSIVE) a name counts as a table's: a table is looked at more closely.
+def _names_cte(node: exp.Expr, name: exp.Identifier, fold_name: Callable[..., str]) -> bool:
+    """`node`: where the name stands. `fold_name`: as the engine compares names."""
+    wanted = _folded(name, fold_name)
+    inner: exp.Expr = node
+    outer = node.parent
+    while outer is not None:
+        if any(_folded(cte_name, fold_name) == wanted for cte_name in _known_to(outer, inner)):
+            return True
+        inner, outer = outer, outer.parent
+    return False
+
+
+def _known_to(outer: exp.Expr, inner: exp.Expr) -> list[exp.Identifier]:
+    """The names of CTEs that `outer` itself adds for its part `inner`."""
+    arguments = cast("dict[str, Any]", cast("Any", outer).args)
+    if isinstance(outer, exp.With):
+        ctes = cast("list[exp.Expr]", outer.expressions)
+        at = next((at for at, cte in enumerate(ctes) if cte is inner), 0)
+        return _names(ctes[: at + 1] if arguments.get("recursive") else ctes[:at])
+    clause = arguments.get("with_")
+    if not isinstance(clause, exp.With) or clause is inner:
+        return []
+    return _names(cast("list[exp.Expr]", clause.expressions))
+
+
+def _names(ctes: list[exp.Expr]) -> list[exp.Identifier]:
+    aliases = [cast("Any", cte).args.get("alias") for cte in ctes]
+    return [alias.this for alias in aliases if alias is not None and isinstance(alias.this, exp.Identifier)]
+
+
+def _folded(name: exp.Identifier, fold_name: Callable[..., str]) -> str:
+    return fold_name(name.name, is_quoted=bool(cast("Any", name).args.get("quoted")))
+
+
+def _without_long_lists(tokens: Tokens) -> Tokens:
+    """Long lists of written-out values, shortened before the parser sees them. For analysis only. Pure.
+
+    `id IN (1, 2, … 900)` and `VALUES (1, 'a'), (2, 'b'), …` are the honest statements with thousands of
+    tokens, and the parser takes 20 µs for each. Which values they are changes no verdict: one of them stands
+    for all.
+    """
+    left_out: set[int] = set()
+    for at, token in enumerate(tokens):
+        if at in left_out or token.kind is not Kind.WORD or not _opens(tokens, at + 1):
+            continue
+        if token.word == "IN":
+            end = skip_group(tokens, at + 1) - 1
+            if end > at + 3 and _is_written_out(tokens[at + 2 : end]) and tokens[at + 2].kind in _VALUES:
+                left_out.update(range(at + 3, end))
+        elif token.word == "VALUES":
+            left_out.update(_further_rows(tokens, at + 1))
+    return tuple(token for at, token in enumerate(tokens) if at not in left_out) if left_out else tokens
+
+
+def _further_rows(tokens: Tokens, at: int) -> range:
+    """The rows behind the first one, as long as they hold values only."""
+    first = end = skip_group(tokens, at)
+    while end + 1 < len(tokens) and tokens[end].is_operator(",") and _opens(tokens, end + 1):
+        behind = skip_group(tokens, end + 1)
+        if not _is_written_out(tokens[end + 2 : behind - 1]):
+            break
+        end = behind
+    return range(first, end)
+
+
+def _opens(tokens: Tokens, at: int) -> bool:
+    return at < len(tokens) and tokens[at].is_operator("(")
+
+
+def _is_written_out(tokens: tuple[Token, ...]) -> bool:
+    return all(
+        token.kind in _VALUES
+        or token.word in _WORDS
+        or (token.kind is Kind.OPERATOR and token.text in _SIGNS)
+        for token in tokens
+    )

@@ -6,11 +6,13 @@ Sizes multiply where one such call feeds another, in the same expression or thro
 query can still double a text as often as it likes: that is left to the engine's own limits.
 """
 
+import re
+from dataclasses import dataclass
+
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
 from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
 from callgate.sql.guard.dialect import FormatStyle, Sized, Tokens
-from callgate.sql.guard.format_widths import Widths, brace_widths, printf_widths
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import Kind
 from callgate.sql.guard.verbs import skip_group
@@ -31,6 +33,15 @@ _MULTIPLYING = frozenset(
     {"replace", "regexp_replace", "array_to_string", "list_transform", "array_transform"}
     | {"list_apply", "array_apply", "apply", "translate"}
 )
+# Of the words for a size only those that are no conversion anywhere: SQLite has %q, %w and %z.
+_PRINTF = re.compile(
+    r"%(?P<position>\d+\$)?[-+ #0,!']*(?P<width>\*|\d+)?(?P<taken>\d*\$)?"
+    r"(?:\.(?P<precision>\*|\d+)?)?(?:hh|h|ll|l)?(?P<kind>.)?",
+    re.DOTALL,
+)
+_BRACES = re.compile(r"\{[^{}]*\}")
+_DIGITS = re.compile(r"\d+")
+_TAKES_NOTHING = "%n"  # SQLite's %n takes no argument
 
 
 class _TooMuch(Exception):  # noqa: N818 - ends the search
@@ -119,9 +130,9 @@ class _Search:
 
     def _format(self, name: str, style: FormatStyle, arguments: list[Tokens]) -> float:
         text = _written_text(arguments[0]) if arguments else ""
-        widths: Widths | None = None
+        widths: _Widths | None = None
         if text is not None:
-            widths = brace_widths(text) if style is FormatStyle.BRACES else printf_widths(text)
+            widths = _brace_widths(text) if style is FormatStyle.BRACES else _printf_widths(text)
         if widths is None or widths.written > MAX_COUNT:
             raise _TooMuch(name)
         largest = float(widths.written)
@@ -182,3 +193,50 @@ def _plain_text(text: str) -> str | None:
     """Of 'a text' without escapes; E'…' and a text in two parts, '2000' '000000', are none."""
     inside = text[1:-1].replace("''", "")
     return inside if text[0] == "'" and "'" not in inside else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Widths:
+    """_Widths and precisions in a format text: `%8.2f`, `%-*s`, `{:>20}`. Pure.
+
+    They say how much a call makes, as a count does: `printf('%.*c', 2147483647, 'x')` writes two gigabytes,
+    or counts that far. Written-out ones are read from the text; `*` takes the next argument, whose place is
+    told.
+    """
+
+    written: int = 0  # the largest in the text
+    arguments: tuple[int, ...] = ()  # which arguments are widths, from 0, the text itself not counted
+
+
+def _printf_widths(text: str) -> _Widths | None:
+    """None: it takes its arguments by number and a width from among them, which nobody does."""
+    largest = 0
+    taken: list[int] = []
+    next_argument = 0
+    has_positions = False
+    for match in _PRINTF.finditer(text):
+        has_positions = has_positions or match["position"] is not None or match["taken"] not in (None, "")
+        for number in (match["width"], match["precision"]):
+            if number == "*":
+                taken.append(next_argument)
+                next_argument += 1
+            elif number:
+                largest = max(largest, _number(number))
+        if match["kind"] and match["kind"] not in _TAKES_NOTHING:
+            next_argument += 1
+    return None if taken and has_positions else _Widths(largest, tuple(taken))
+
+
+def _brace_widths(text: str) -> _Widths | None:
+    """`{:>20}`, `{0:8.2f}`; None for `{:{}}`, whose width is an argument."""
+    plain = text.replace("{{", "").replace("}}", "")
+    left_over = _BRACES.sub("", plain)
+    if "{" in left_over or "}" in left_over:
+        return None
+    numbers = [_number(number) for found in _BRACES.findall(plain) for number in _DIGITS.findall(found)]
+    return _Widths(max(numbers, default=0))
+
+
+def _number(digits: str) -> int:
+    # Longer ones are large enough, and Python takes its time to read thousands of digits.
+    return int(digits) if len(digits) < 19 else 10**19

@@ -7,14 +7,17 @@ the end of the query's time. Each process runs one query at a time: to kill it h
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_MANY_READS, SETUP_STATE_FOLDER
 from callgate.model.errors import CallerError, CallgateError, SetupError
+from callgate.model.verdict import Deny
 from callgate.ports.record_queries import Query, RecordFiles, RecordSnapshots, Table
 from callgate.sql.drivers.workers.job import Job, Stopped, StopReason
 from callgate.sql.drivers.workers.pool import Pool
+from callgate.sql.engines.duckdb.dialect import functions
+from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
 from callgate.sql.engines.duckdb.driver.driver import DATA_BYTES
 from callgate.sql.engines.duckdb.driver.engine_process import EngineGone, EngineProcess, EngineRetired
@@ -30,7 +33,10 @@ from callgate.sql.engines.duckdb.frames import (
     Setup,
     StatementOrder,
 )
-from callgate.sql.record.judge_query import POLICY, allowed_statement
+from callgate.sql.guard.dialect import VerbClass
+from callgate.sql.guard.judgement import Judgement, Statement
+from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.tokens import word_set
 from callgate.sql.record.turns import Turns
 from callgate.sql.server.judge_thread import JudgeThread
 
@@ -46,6 +52,29 @@ _TYPES = frozenset({"SELECT", "MULTI"})  # MULTI is a PIVOT that must look for i
 _HINT = "Filter by ts, aggregate, or ask for fewer columns"
 
 _Job = Job[Lane, Report]
+TABLES = frozenset({"rpc_events", "sessions", "rpc_event_upstreams", "gaps"})
+# DuckDB's guard with shorter lists: the functions that a DuckDB source may call, without those that tell of
+# the schema, which in the process that runs the query is our own bookkeeping. FROM takes the record's four
+# tables, values and series.
+_POLICY = Policy(
+    replace(
+        DUCKDB,
+        name="record",
+        vocabulary=replace(
+            DUCKDB.vocabulary,
+            functions=DUCKDB.vocabulary.functions - functions.CATALOGUE,
+            table_functions=word_set("generate_series json_each json_tree range unnest"),
+        ),
+        wording=replace(
+            DUCKDB.wording,
+            read_hint="Write one SELECT over the record's tables.",
+            hidden_hint="Read the record's tables only.",
+        ),
+    ),
+    only_tables=TABLES,
+    is_fixed=True,
+)
+_SELECT_HINT = "Write one SELECT over the record's tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +91,7 @@ class Queries:
     def __init__(self, snapshots: RecordSnapshots, limits: QueryLimits | None = None) -> None:
         self._snapshots = snapshots
         self._limits = limits or QueryLimits()
-        self._judge = JudgeThread(POLICY)
+        self._judge = JudgeThread(_POLICY)
         self._turns = Turns(self._limits.at_once)
         self._processes: list[EngineProcess] = []
         self._processes_lock = threading.Lock()
@@ -85,7 +114,7 @@ class Queries:
             return sum(not process.is_gone for process in self._processes)
 
     async def query(self, query: Query) -> Table:
-        statement = allowed_statement(await self._judge.judged(query.sql))
+        statement = _allowed_statement(await self._judge.judged(query.sql))
         return await self.run(statement.text, query)
 
     async def run(self, text: str, query: Query) -> Table:
@@ -233,3 +262,19 @@ def _busy(limits: QueryLimits) -> CallerError:
         f"{limits.at_once} queries run at a time, and this one had no turn within {limits.patience_s:g} s",
         hint="Try again in a moment",
     )
+
+
+def _allowed_statement(judgement: Judgement) -> Statement:
+    """The one SELECT over the record's tables that it must be. Raises CallerError."""
+    verbs = _POLICY.dialect.grammar.verbs
+    kinds = [one.statement_type for one in judgement.statements]
+    if any(kind != "UNKNOWN" and verbs.get(kind) is not VerbClass.READ for kind in kinds):
+        raise CallerError(CALLER_BAD_PARAMS, "Only SELECT is allowed here", hint=_SELECT_HINT)
+    if isinstance(judgement.verdict, Deny):
+        reason = judgement.verdict.reason
+        raise CallerError(
+            CALLER_BAD_PARAMS, reason[:1].upper() + reason[1:].rstrip("."), hint=judgement.verdict.hint
+        )
+    if len(judgement.statements) != 1:
+        raise CallerError(CALLER_BAD_PARAMS, "One statement at a time", hint=_SELECT_HINT)
+    return judgement.statements[0]

@@ -21,7 +21,7 @@ from callgate.sql.server.statement_runner import Request, StatementRunner
 from callgate.sql.server.tool import annotations, for_reads, output_schema
 
 BUILT_IN_NAMES = frozenset({"query", "explain", "search_objects"})
-# The worst that a caller may send: a text longer than what the guard takes for short (guard.needles), with
+# The worst that a caller may send: a text longer than what the guard takes for short (guard.calls), with
 # widths in it (guard.sizes), that names a secret; a number larger than any count.
 _SAMPLE_TEXT = f"'%2147483647d{{:2147483647}} password {'x' * 300}'"
 _SAMPLES = {"string": _SAMPLE_TEXT, "integer": "2147483647", "number": "2147483647.5", "boolean": "TRUE"}

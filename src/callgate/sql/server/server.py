@@ -5,7 +5,8 @@ isError, its code and what to do instead; only what never reached a statement ra
 templates and completions come from the catalogue.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -23,15 +24,15 @@ from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.drivers.driver import Driver
 from callgate.sql.drivers.posture import Posture
+from callgate.sql.guard.judgement import Bound
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.reader import Catalogue
-from callgate.sql.server.arguments import read_arguments, read_params
+from callgate.sql.server.arguments import Parameter, read_arguments, read_params
 from callgate.sql.server.completion import complete
 from callgate.sql.server.custom_tools import CustomTool, PreparedTool
 from callgate.sql.server.explain_tool import ExplainTool
-from callgate.sql.server.offered_tool import OfferedTool
 from callgate.sql.server.resource_uris import ResourceUris
 from callgate.sql.server.resources import Resources
 from callgate.sql.server.schema_view import SchemaView
@@ -55,7 +56,7 @@ class SqlServer:
         self._driver = driver
         self._catalogue = catalogue = Catalogue(driver, policy, schema_queries)
         self._runner = StatementRunner(settings.source_id, policy, driver, catalogue)
-        offered: list[OfferedTool] = [
+        offered: list[_OfferedTool] = [
             QueryTool(self._runner),
             ExplainTool(self._runner),
             SearchTool(policy, catalogue),
@@ -166,3 +167,21 @@ class SqlServer:
             return await tool.call(arguments, hop)
         except SourceError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
+
+
+class _OfferedTool(Protocol):
+    """What the server needs of each of its tools."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+    def definition(self) -> dict[str, Any]:
+        """As `tools/list` shows it."""
+        ...
+
+    async def call(self, arguments: Mapping[str, Bound], hop: Hop) -> bytes:
+        """The raw result; `arguments` fit `parameters`, defaults filled in. Raises `CallgateError`."""
+        ...

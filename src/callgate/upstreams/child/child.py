@@ -7,7 +7,9 @@ which moves the bytes and ends the process.
 
 import asyncio
 import os
+import re
 import signal
+from collections import deque
 from typing import Final
 
 from callgate.model.error_codes import (
@@ -20,7 +22,6 @@ from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.child.command import ChildCommand, environment_of, start_failure
 from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
-from callgate.upstreams.child.stderr_tail import StderrTail
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Outgoing, Receiver
@@ -34,6 +35,12 @@ _JOINED_BYTES: Final = 256 * 1024
 # A few lines say what went wrong; the whole tail is in `stderr_tail`.
 _HINT_LINES: Final = 5
 _HINT_CHARS: Final = 600
+# A Python or Node traceback with its message fits; a page shows it without scrolling for ever.
+MAX_LINES: Final = 50
+# A sentence, not a dump: some servers write whole requests on one line.
+MAX_LINE_CHARS: Final = 500
+_UTF8_BYTES: Final = 4  # the longest character, so that cutting bytes early never costs a shown character
+_ANSI_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 
 
 class ChildTransport(OneStream):
@@ -222,3 +229,43 @@ def _signal_name(signum: int) -> str:
         return signal.Signals(signum).name
     except ValueError:  # a real-time signal
         return f"signal {signum}"
+
+
+class StderrTail:
+    """What is kept of a child's stderr: a child may flood it for weeks, and this stays the same size.
+
+    Work is done per chunk, and lines are decoded when somebody looks: a flood must not cost the loop.
+    """
+
+    def __init__(self, max_lines: int = MAX_LINES, max_line_chars: int = MAX_LINE_CHARS) -> None:
+        self._max_line_chars = max_line_chars
+        self._max_line_bytes = max_line_chars * _UTF8_BYTES
+        self._lines: deque[bytes] = deque(maxlen=max_lines)
+        self._max_lines = max_lines
+        self._unfinished = b""
+
+    def feed(self, data: bytes) -> None:
+        # From the right: of a long chunk only its last lines matter, and the head is dropped in one piece.
+        head, *lines = data.rsplit(b"\n", self._max_lines + 1)
+        if len(lines) <= self._max_lines:
+            self._unfinished += head[: self._max_line_bytes - len(self._unfinished)]
+            if not lines:
+                return
+            lines.insert(0, self._unfinished)
+        self._unfinished = lines.pop()[: self._max_line_bytes]
+        self._lines.extend(line[: self._max_line_bytes] for line in lines if line.strip())
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(map(len, self._lines)) + len(self._unfinished)
+
+    def lines(self) -> list[str]:
+        """Oldest first; an unfinished last line counts, since a crash often leaves one."""
+        shown = [line for raw in (*self._lines, self._unfinished) if (line := self._shown(raw))]
+        return shown[-self._max_lines :]
+
+    def _shown(self, raw: bytes) -> str:
+        """Safe on a terminal and on a page: no colour codes, no control or direction-changing characters."""
+        text = _ANSI_SEQUENCE.sub("", raw.decode(errors="replace"))
+        printable = (c if c.isprintable() else " " if c.isspace() else "" for c in text)
+        return "".join(printable).strip()[: self._max_line_chars]

@@ -10,12 +10,13 @@ One task reads at a time.
 
 import asyncio
 import socket
+import ssl
 import struct
 from contextlib import suppress
+from functools import lru_cache
 from typing import cast
 
-from callgate.sql.drivers.network.tls import context_of
-from callgate.sql.settings import ServerAddress
+from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 # Enough for a hundred ordinary rows at once; with a pool of 8, 2 MB in the worst case.
 HIGH_BYTES = 256 * 1024
@@ -158,3 +159,19 @@ def _keep_alive(transport: asyncio.Transport) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_IDLE_S)
+
+
+@lru_cache(maxsize=32)  # loading the system's authorities takes 10 ms, a pool asks for the same each time
+def context_of(tls: Tls) -> ssl.SSLContext:
+    """Verified unless the operator says otherwise.
+
+    Raises OSError or ssl.SSLError when a file cannot be used.
+    """
+    context = ssl.create_default_context(cafile=str(tls.ca_file) if tls.ca_file is not None else None)
+    if tls.mode is not TlsMode.VERIFY:
+        context.check_hostname = False
+    if tls.mode in (TlsMode.PREFER, TlsMode.UNVERIFIED):
+        context.verify_mode = ssl.CERT_NONE
+    if tls.cert_file is not None:
+        context.load_cert_chain(tls.cert_file, tls.key_file, tls.key_password or "")
+    return context

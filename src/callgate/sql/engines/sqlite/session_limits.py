@@ -2,7 +2,7 @@
 
 Three dangers, three answers. Memory and disk: a heap limit, and no temporary files. One long call into a
 built-in function, which no interrupt ends: short values. Many such calls in a row: a cap on the program's
-length, and `starve`. What no limit can reach, the guard refuses (`guard.needles`).
+length, and `starve`. What no limit can reach, the guard refuses (`guard.calls`).
 """
 
 import sqlite3

@@ -1,10 +1,59 @@
 """DuckDB's statements that the parser cannot judge, as small strict grammars. Pure."""
 
 from callgate.sql.engines.duckdb.dialect.file_names import check_names
-from callgate.sql.engines.duckdb.dialect.setting_names import SETTINGS
 from callgate.sql.guard.dialect import Fault, FormMatch, Tokens
 from callgate.sql.guard.phrases import match_phrase
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import Kind, word_set
+
+# The names of DuckDB's settings (`duckdb_settings()` of 2.0): `SHOW name` tells a setting's value, and with
+# any other name describes the table. Settings tell of folders, limits and credentials; only tables are shown.
+SETTINGS = word_set(
+    """
+    access_mode active_grammar_extensions allocator_background_threads
+    allocator_bulk_deallocation_flush_threshold allocator_flush_threshold allow_community_extensions
+    allow_extension_repositories allow_extensions_metadata_mismatch allow_parser_override_extension
+    allow_persistent_secrets allow_unredacted_secrets allow_unsigned_extensions allowed_configs
+    allowed_directories allowed_paths approximate_join_order_threshold arrow_large_buffer_size
+    arrow_lossless_conversion arrow_output_list_view arrow_output_version asof_loop_join_threshold
+    async_threads auto_checkpoint_skip_wal_threshold autoinstall_extension_repository
+    autoinstall_known_extensions autoload_known_extensions binary_as_string block_allocator_memory
+    cache_local_files calendar catalog_error_max_schemas checkpoint_on_detach checkpoint_threshold
+    current_dialect current_transaction_invalidation_policy custom_extension_repository custom_user_agent
+    debug_checkpoint_scan_sleep_ms default_block_size default_collation default_null_order default_order
+    default_secret_storage default_transaction_invalidation_policy delim_join_as_cte
+    dialect_compatibility_mode disable_database_invalidation disable_parquet_prefetching
+    disable_timestamptz_casts disabled_compression_methods disabled_filesystems disabled_log_types
+    disabled_optimizers duckdb_api dynamic_or_filter_threshold enable_external_access
+    enable_external_file_cache enable_fsst_vectors enable_geoparquet_conversion enable_http_metadata_cache
+    enable_logging enable_macro_dependencies enable_optimistic_write enable_optimizer enable_profiling
+    enable_progress_bar enable_progress_bar_print enable_view_dependencies enabled_log_types
+    error_on_division_by_zero errors_as_json experimental_metadata_reuse explain_output
+    extension_directories extension_repository_directory external_file_cache_local_max_block_size
+    external_file_cache_remote_max_block_size external_file_cache_remote_min_block_size
+    external_file_cache_request_sizing external_file_cache_spill external_threads file_search_path
+    force_column_metadata_reuse force_compression fsync_mode geometry_minimum_shredding_size
+    home_directory http_client_pool_capacity http_proxy http_proxy_password http_proxy_username
+    ieee_floating_point_ops ignore_unknown_crs immediate_transaction_mode index_scan_max_count
+    index_scan_percentage initial_column_segment_size integer_division json_geometry_format
+    late_materialization_max_rows legacy_disable_null_type lock_configuration log_query_path logging_level
+    logging_mode logging_storage max_execution_time max_expression_depth max_memory
+    max_streaming_buffer_size max_temp_directory_size max_vacuum_tasks memory_limit merge_join_threshold
+    nested_loop_join_threshold null_order operator_memory_limit order_by_non_integer_literal
+    ordered_aggregate_threshold pandas_analyze_sample parquet_metadata_cache parquet_prefetch_column_gap
+    partitioned_write_flush_threshold partitioned_write_max_open_files password perfect_ht_threshold
+    pin_threads pivot_filter_threshold pivot_limit prefer_range_joins prefetch_all_parquet_files
+    preserve_identifier_case preserve_insertion_order profile_output profiling_coverage profiling_output
+    profiling_renderer_settings progress_bar_time python_enable_replacements python_scan_all_frames
+    read_ahead_depth redact_http_logs regex_match_operator_semantics
+    scalar_subquery_error_on_multiple_rows scheduler_process_partial schema search_path secret_directory
+    show_behavior standard_vector_size storage_block_prefetch storage_compatibility_version
+    streaming_buffer_size table_function_identifier_conversion temp_directory temp_file_encryption threads
+    timezone tracked_metrics user username validate_external_file_cache variant_minimum_shredding_size
+    wal_autocheckpoint wal_autocheckpoint_entries warnings_as_errors worker_threads
+    write_buffer_row_group_count write_buffer_row_group_memory_limit zstd_min_string_length
+    """
+)
+
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN SELECT …, or EXPLAIN ANALYZE SELECT … to run it and see the times."
 _SHOW_HINT = "Use SHOW TABLES, SHOW ALL TABLES, SHOW SCHEMAS, SHOW DATABASES or DESCRIBE table_name."

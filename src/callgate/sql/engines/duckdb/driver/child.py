@@ -19,14 +19,13 @@ from contextlib import suppress
 
 import duckdb
 
-from callgate.sql.engines.duckdb.driver.attach_files import AttachedFiles
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
-from callgate.sql.engines.duckdb.driver.open_database import identity_of, open_database
 from callgate.sql.engines.duckdb.driver.statement_run import TypeRefused, run_statement
 from callgate.sql.engines.duckdb.frames import (
     OPENING,
     REFUSED,
     STOPPED,
+    Attached,
     Done,
     Failed,
     Report,
@@ -44,6 +43,24 @@ _IDLE_S = 5.0
 # An interrupt that comes before the statement has begun does nothing: it is repeated.
 _INTERRUPT_EVERY_S = 0.02
 _READ_BYTES = 65_536
+# What all queries of a source share for sorting, joining and grouping; the limit of the process
+# (`driver.DATA_BYTES`) leaves room for values, for Python and for DuckDB itself above it.
+MEMORY_LIMIT = "768MiB"
+# The gateway is a guest on its machine: one query must not take all cores of it.
+_THREADS = 2
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    # No spilling: a query that does not fit the memory says so instead of filling the disk.
+    "temp_directory": "",
+    "memory_limit": MEMORY_LIMIT,
+    "threads": _THREADS,
+    # SELECT * FROM name must never find a Python variable of that name.
+    "python_enable_replacements": False,
+    "python_scan_all_frames": False,
+}
 
 
 class _Job:
@@ -68,7 +85,7 @@ class _Child:
         self._lock = threading.Lock()  # over the database, the jobs and stdout
         self._database: duckdb.DuckDBPyConnection | None = None
         self._identity: tuple[int, int] | None = None
-        self._attached = AttachedFiles()
+        self._attached = _AttachedFiles()
         self._jobs: dict[int, _Job] = {}
 
     def obey(self, order: Run | Stop) -> None:
@@ -131,7 +148,7 @@ class _Child:
             if self._database is None:
                 self._identity = identity_of(self._setup.path)
                 setup = self._setup
-                self._database = open_database(setup.path, read_only=setup.read_only, folder=setup.folder)
+                self._database = _open_database(setup.path, read_only=setup.read_only, folder=setup.folder)
             if run.attached is not None:
                 self._attached.become(run.attached, self._database)
             return self._database.cursor()
@@ -175,6 +192,59 @@ def main() -> None:
                 child = _Child(order)
             elif child is not None:
                 child.obey(order)
+
+
+class _AttachedFiles:
+    """Several database files read as one, in the child process.
+
+    What stays attached from job to job stays loaded: DuckDB takes 250 ms to find its way around a million
+    rows that it sees for the first time. Only for a child that runs one job at a time: a file must not go
+    while another job reads it.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, str] = {}
+        self._views: tuple[str, ...] = ()
+
+    def become(self, wanted: Attached, database: duckdb.DuckDBPyConnection) -> None:
+        """Raises duckdb.Error; what could be attached until then stays so."""
+        for name in [name for name, path in self._files.items() if wanted.files.get(name) != path]:
+            database.execute(f"DETACH {name}")
+            del self._files[name]
+        for name, path in wanted.files.items():
+            if name not in self._files:
+                spelled = path.replace("'", "''")
+                database.execute(f"ATTACH '{spelled}' AS {name} (READ_ONLY)")
+                self._files[name] = path
+        if wanted.views != self._views:
+            self._views = ()
+            for statement in wanted.views:
+                database.execute(statement)
+            self._views = wanted.views
+
+
+# Opening a DuckDB file so that the session itself holds the policy. In the child process only.
+#
+# With `lock_configuration` nothing that a caller says can loosen what is set here.
+def _open_database(path: str, *, read_only: bool, folder: str = "") -> duckdb.DuckDBPyConnection:
+    """`folder`: whose files may be attached; no other."""
+    # DuckDB has no read-only database in memory: it would be empty for ever.
+    database = duckdb.connect(path, read_only=read_only and path != MEMORY_PATH, config=dict(_SETTINGS))
+    if folder:  # in this order: DuckDB takes it from an open database only, and before access is switched off
+        spelled = folder.replace("'", "''")
+        database.execute(f"SET allowed_directories = ['{spelled}/']")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET lock_configuration = true")
+    return database
+
+
+def identity_of(path: str) -> tuple[int, int] | None:
+    """Device and inode: a path may lead to another file tomorrow. None when there is none."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - ":memory:" is no path
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 if __name__ == "__main__":

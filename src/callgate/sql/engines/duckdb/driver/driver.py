@@ -1,7 +1,7 @@
 """DuckdbDriver: one file, one child process that holds it, a pool of workers that talk to the child.
 
 Implements `driver.Driver`. Talks; does not judge. The session in the child holds the policy by itself
-(`open_database`, `statement_run`). One child for all callers, because a file that is written to can be open
+(`child`, `statement_run`). One child for all callers, because a file that is written to can be open
 in one process only; when it must be killed, the others who wait for it are told to try again.
 """
 
@@ -47,7 +47,7 @@ from callgate.sql.guard.policy import Limits, Policy
 
 # Of everything the child allocates. `repeat('x', 2000000000)` wants 2 GiB in one piece and gets an error;
 # five million rows grouped by a text of 32 characters need 0.6 GiB, ten million more than DuckDB's own limit
-# (open_database.MEMORY_LIMIT) gives them.
+# (child.MEMORY_LIMIT) gives them.
 DATA_BYTES = 2 * 1024**3
 
 _READS = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})

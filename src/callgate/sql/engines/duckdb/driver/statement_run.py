@@ -11,15 +11,16 @@ Rules
 import re
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, cast
 
 import duckdb
 import msgspec
 from duckdb.sqltypes import DuckDBPyType
 
 from callgate.sql.drivers.driver import Cell
-from callgate.sql.engines.duckdb.driver.json_cells import JsonCell, json_cell
 from callgate.sql.engines.duckdb.frames import Rows, StatementOrder
-from callgate.sql.results.cells import to_cell
+from callgate.sql.results.cells import text_cell, to_cell
 
 _BATCH_ROWS = 64  # a batch of long texts is still a few MB
 
@@ -41,6 +42,8 @@ _PRAGMA = re.compile(
 _MAX_TYPE_CHARS = 120  # an ENUM names all its values
 
 Description = Sequence[tuple[str, DuckDBPyType, None, None, None, None, None]]
+_JsonCell = Cell | list[Any] | dict[str, Any]
+_MAX_JSON_INT = 2**53  # beyond it JavaScript rounds
 
 
 class TypeRefused(Exception):  # noqa: N818 - reaches the driver as a frame
@@ -126,12 +129,12 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ..
 
 def _limited(
     rows: Iterator[tuple[object, ...]], description: Description, order: StatementOrder
-) -> tuple[tuple[tuple[JsonCell, ...], ...], bool]:
+) -> tuple[tuple[tuple[_JsonCell, ...], ...], bool]:
     kinds = [kind.id for _, kind, *_ in description]
     make, cell_bytes = _cell, order.cell_bytes
     if order.as_json:  # whose cells may be so long that a row of many would pass any limit
-        make, cell_bytes = json_cell, min(cell_bytes, order.character_limit // max(len(kinds), 1))
-    shown: list[tuple[JsonCell, ...]] = []
+        make, cell_bytes = _json_cell, min(cell_bytes, order.character_limit // max(len(kinds), 1))
+    shown: list[tuple[_JsonCell, ...]] = []
     characters = 0
     for raw in rows:
         # More characters than the reply may have: the rest would only be thrown away.
@@ -143,7 +146,7 @@ def _limited(
     return tuple(shown), False
 
 
-def _characters(cell: JsonCell) -> int:
+def _characters(cell: _JsonCell) -> int:
     if isinstance(cell, str):
         return len(cell)
     return len(msgspec.json.encode(cell)) if isinstance(cell, list | dict) else 1
@@ -155,3 +158,30 @@ def _cell(value: object, kind: str, limit_bytes: int) -> Cell:
     if value is None or isinstance(value, int | float | str | bytes):
         return to_cell(value, limit_bytes)
     return to_cell(str(value), limit_bytes)
+
+
+def _json_cell(value: Any, kind: str, limit_bytes: int) -> _JsonCell:
+    """A DuckDB value as JSON has it, nothing rounded; what is too long is cut, and says so. Pure."""
+    cell = _json_value(value)
+    if isinstance(cell, str):
+        return text_cell(cell.encode("utf-8", "backslashreplace"), limit_bytes)
+    if isinstance(cell, list | dict):
+        text = msgspec.json.encode(cell)
+        return cell if len(text) <= limit_bytes else text_cell(text, limit_bytes)
+    return cell
+
+
+def _json_value(value: Any) -> _JsonCell:
+    if value is None or isinstance(value, bool | str | float):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _MAX_JSON_INT else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat() + ("Z" if value.tzinfo is None else "")
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return str(value)  # dates, times, intervals, decimals, UUIDs

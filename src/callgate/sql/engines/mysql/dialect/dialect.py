@@ -2,11 +2,62 @@
 
 from types import MappingProxyType
 
-from callgate.sql.engines.mysql.dialect import functions, show
-from callgate.sql.engines.mysql.dialect.grammar import GRAMMAR
+from callgate.sql.engines.mysql.dialect import checks, definitions, functions, show, spelling
 from callgate.sql.engines.mysql.dialect.lexer import lex
-from callgate.sql.guard.dialect import Dialect, Vocabulary, Wording
+from callgate.sql.guard.dialect import COMMON_VERBS, Dialect, Grammar, VerbClass, Vocabulary, Wording
+from callgate.sql.guard.phrases import TransactionPhrases
 from callgate.sql.guard.tokens import word_set
+
+# The statements of MySQL and MariaDB: verbs and transactions. Pure.
+#
+# Reads and writes: `checks` (tokens) and `spelling` (for the parser). SHOW, DESCRIBE, EXPLAIN: `show`. CREATE
+# and ALTER: `definitions`.
+_NEVER = word_set(
+    """
+    backup binlog cache change check checksum clone deallocate declare delimiter do execute get handler
+    import install kill optimize prepare purge rename repair reset resignal restart shutdown signal source
+    stop system uninstall unlock xa
+    """
+)
+
+_TRANSACTION = TransactionPhrases(
+    begin=(
+        "BEGIN [WORK]",
+        "START TRANSACTION [WITH CONSISTENT SNAPSHOT [, READ WRITE | , READ ONLY] | READ WRITE | READ ONLY]",
+    ),
+    end=("COMMIT [WORK] [AND NO CHAIN] [NO RELEASE]", "ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE]"),
+    inside=("SAVEPOINT name", "RELEASE SAVEPOINT name", "ROLLBACK [WORK] TO [SAVEPOINT] name"),
+)
+
+
+GRAMMAR = Grammar(
+    verbs=MappingProxyType(
+        {
+            **COMMON_VERBS,
+            **dict.fromkeys((word.upper() for word in _NEVER), VerbClass.NEVER),
+            "TABLE": VerbClass.READ,
+            "REPLACE": VerbClass.WRITE,
+            "START": VerbClass.TRANSACTION,
+        }
+    ),
+    forms=MappingProxyType(
+        {
+            "SHOW": show.show,
+            "DESCRIBE": show.describe,
+            "DESC": show.describe,
+            "EXPLAIN": show.describe,
+            "ANALYZE": show.analyze,
+        }
+    ),
+    canonical=spelling.canonical,
+    transaction=_TRANSACTION.step,
+    definition=definitions.definition,
+    check_tokens=checks.check_tokens,
+    called=checks.called,
+    names_columns=checks.names_columns,
+    locks_in_write_mode=True,
+)
+
 
 # Keywords of both servers: no stored function can be called by such a name without quotes or a dot.
 _TYPE_NAMES = word_set(
@@ -17,7 +68,7 @@ _TYPE_NAMES = word_set(
     varchar varying year zerofill
     """
 )
-# Those that MariaDB does not reserve stand in `keyword_places`.
+# Those that MariaDB does not reserve stand in `checks.calls_nothing`.
 _CALL_KEYWORDS = word_set(
     """
     all and any as between binary by case collate cross distinct distinctrow div else end

@@ -14,9 +14,8 @@ Pure. What the server accepts but we will not let through is marked ILLEGAL here
 
 import re
 
-from callgate.sql.engines.mysql.dialect.hints import fault_in_hints
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold
+from callgate.sql.guard.tokens import Kind, Token, fold, word_set
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*")
@@ -42,6 +41,20 @@ _NULL = re.compile(rf"\\N(?![{_NAME_CHARS}])")  # MariaDB, and MySQL until 5.7
 _PLACEHOLDER = re.compile(r"\?|:[A-Za-z_][A-Za-z0-9_]*")
 _SESSION = re.compile(rf"@@?(?:[{_NAME_CHARS}.]+|`(?:[^`]|``)+`(?:\.`?[{_NAME_CHARS}]+`?)*)")
 _SESSION_TEXT = re.compile(r"@(?=['\"])")
+# The default time limit of a source: a shorter one than the operator's is a courtesy, a longer one is not.
+_LONGEST_MS = 30_000
+_HARMLESS = word_set(
+    """
+    bka bnl derived_condition_pushdown derived_merge group_index hash_join icp index index_merge jobs
+    join_fixed_order join_index join_order join_prefix join_suffix merge mrr no_bka no_bnl
+    no_derived_condition_pushdown no_group_index no_hash_join no_icp no_index no_index_merge no_join_index
+    no_merge no_mrr no_order_index no_range_optimization no_semijoin no_skip_scan no_split_materialized
+    no_subquery order_index qb_name semijoin skip_scan split_materialized subquery
+    """
+)
+# Strategies that stand inside SEMIJOIN(…) and SUBQUERY(…), names of tables, indexes and query blocks.
+_INSIDE = re.compile(r"[A-Za-z0-9_$@`.,\s\x80-\U0010FFFF]*")
+_HINT = re.compile(r"\s*,?\s*([A-Za-z_]+)\s*(?:\(([^()]*)\))?\s*")
 
 
 def lex(text: str) -> tuple[Token, ...]:
@@ -139,7 +152,7 @@ def _block_comment(text: str, at: int) -> Token:
     elif end < 0:
         fault = "a comment opened with /* is never closed"
     else:
-        fault = fault_in_comment(whole) or (fault_in_hints(whole[3:-2]) if whole.startswith("/*+") else "")
+        fault = fault_in_comment(whole) or (_fault_in_hints(whole[3:-2]) if whole.startswith("/*+") else "")
     return _checked(Kind.COMMENT, whole, at, fault)
 
 
@@ -153,3 +166,27 @@ def _text(text: str, at: int, *, prefix: int = 0) -> Token:
     kind = Kind.QUOTED if opening == "`" else Kind.STRING
     inner = whole[prefix + 1 : -1].replace(opening * 2, opening)
     return _checked(kind, whole, at, fault_in_quotes(whole), fold(inner))
+
+
+# Optimizer hints, `SELECT /*+ … */`: a comment that MySQL obeys. Pure.
+#
+# Those that choose indexes, join orders and algorithms are harmless. SET_VAR sets any session variable for
+# the statement, RESOURCE_GROUP moves it to other threads, MAX_EXECUTION_TIME lifts the server's own time
+# limit.
+def _fault_in_hints(text: str) -> str:
+    """Why the text of a hint comment is refused, or the empty string."""
+    at = 0
+    while at < len(text) and not text[at:].isspace():
+        match = _HINT.match(text, at)
+        if match is None:
+            return "an optimizer hint /*+ … */ could not be understood"
+        name, inside = match.group(1).lower(), match.group(2) or ""
+        if name == "max_execution_time":
+            if not (inside.strip().isdecimal() and 1 <= int(inside) <= _LONGEST_MS):
+                return f"the hint MAX_EXECUTION_TIME must be from 1 to {_LONGEST_MS:,} ms"
+        elif name not in _HARMLESS:
+            return f"the optimizer hint {name.upper()[:40]} is not allowed"
+        elif _INSIDE.fullmatch(inside) is None:
+            return "an optimizer hint /*+ … */ could not be understood"
+        at = match.end()
+    return ""

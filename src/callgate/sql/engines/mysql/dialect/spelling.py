@@ -6,11 +6,23 @@ passes on, and the parser then refuses what it cannot read. No rule leaves out a
 """
 
 from callgate.sql.engines.mysql.dialect import spelling_writes
-from callgate.sql.engines.mysql.dialect.charsets import INTRODUCERS
 from callgate.sql.engines.mysql.dialect.speller import NAMES, SET_OPERATIONS, Rule, Speller
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Kind, Token, word_set
 from callgate.sql.guard.verbs import skip_group
+
+# Character sets that may introduce a text: `_utf8mb4'…'`. From SHOW CHARACTER SET of both servers. Pure.
+_INTRODUCERS = frozenset(
+    f"_{name}"
+    for name in word_set(
+        """
+        armscii8 ascii big5 binary cp1250 cp1251 cp1256 cp1257 cp850 cp852 cp866 cp932 dec8 eucjpms euckr
+        gb18030 gb2312 gbk geostd8 greek hebrew hp8 keybcs2 koi8r koi8u latin1 latin2 latin5 latin7 macce
+        macroman sjis swe7 tis620 ucs2 ujis utf16 utf16le utf32 utf8 utf8mb3 utf8mb4
+        """
+    )
+)
+
 
 _SELECT_MODIFIERS = frozenset(
     {"ALL", "HIGH_PRIORITY", "STRAIGHT_JOIN", "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT"}
@@ -233,5 +245,5 @@ _RULES: dict[str, Rule] = {
     ),
     "{": _brace,
     "}": _closing_brace,
-    **{name.upper(): _introducer for name in INTRODUCERS},
+    **{name.upper(): _introducer for name in _INTRODUCERS},
 }

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from callgate.sql.drivers.driver import Cell
-from callgate.sql.drivers.network.cut_rows import int32_rows
+from callgate.sql.drivers.network.cut_rows import Decode, int32_rows
 from callgate.sql.drivers.network.keeper import RowKeeper
 from callgate.sql.drivers.network.server import ServerFault
 from callgate.sql.drivers.network.stream import HIGH_BYTES, ConnectionLost
 from callgate.sql.engines.postgres.driver import messages
-from callgate.sql.engines.postgres.driver.columns import FieldDecoder, cut
 from callgate.sql.engines.postgres.driver.messages import Field
 from callgate.sql.engines.postgres.driver.wire import ERROR, READY, PostgresWire
 from callgate.sql.guard.policy import Limits
+from callgate.sql.results.cells import float_cell, text_cell
 
 _PARSED, _BOUND, _NO_DATA, _FIELDS, _ROW = ord("1"), ord("2"), ord("n"), ord("T"), ord("D")
 _COMPLETE, _SUSPENDED, _EMPTY = ord("C"), ord("s"), ord("I")
@@ -22,6 +22,10 @@ _EXPECTED = (_PARSED, _BOUND, _NO_DATA, _ROW, _SUSPENDED, _EMPTY, _COPY_OUT, _CO
 # Reading on is cheaper than a cancel and a new connection (about 10 ms), up to about here.
 _SKIPPED_BYTES = 1024 * 1024
 _length = struct.Struct("!i").unpack_from
+# Object ids that PostgreSQL has promised never to change (pg_type.dat).
+_BOOL, _BYTEA = 16, 17
+_INTEGERS = frozenset({20, 21, 23, 26})  # int8, int2, int4, oid
+_FLOATS = frozenset({700, 701})
 
 
 @dataclass(slots=True)
@@ -120,7 +124,7 @@ class _RowReader:
     def __init__(self, fields: tuple[Field, ...], limit_bytes: int) -> None:
         self.fields = fields
         self._limit_bytes = limit_bytes
-        self._decoders = [FieldDecoder(field.type_oid, limit_bytes) for field in fields]
+        self._decoders = [_FieldDecoder(field.type_oid, limit_bytes) for field in fields]
 
     def read_buffered(self, buffer: bytes, keep: RowKeeper) -> int:
         """Keep the rows that lie whole in the buffer, nearly all of them; returns how many bytes they took.
@@ -166,3 +170,41 @@ class _RowReader:
                 await stream.skip(size - kept)
                 row.append(cut(field_.type_oid, beginning, size, self._limit_bytes))
         return tuple(row)
+
+
+# How a PostgreSQL column's values become faithful cells. Pure.
+#
+# The server sends text. Integers, floats and booleans become JSON's own; bytea becomes 0x…; all else stays
+# the server's words: numeric with its NaN and its scale, dates with BC and infinity, json as it was written,
+# arrays, ranges, rows and types that nobody here has heard of.
+class _FieldDecoder:
+    """Implements `cut_rows.CellDecoder`."""
+
+    def __init__(self, type_oid: int, limit_bytes: int) -> None:
+        self.decode = _decoder(type_oid, limit_bytes)
+        self.is_text = type_oid not in (_BOOL, _BYTEA, *_INTEGERS, *_FLOATS)
+
+
+def _decoder(type_oid: int, limit_bytes: int) -> Decode:
+    if type_oid in _INTEGERS:
+        return int
+    if type_oid in _FLOATS:
+        return lambda raw: float_cell(float(raw))
+    if type_oid == _BOOL:
+        return lambda raw: raw == b"t"
+    if type_oid == _BYTEA:
+        return lambda raw: cut(type_oid, raw, len(raw), limit_bytes)
+    return lambda raw: (
+        str(raw, "utf-8", "backslashreplace") if len(raw) <= limit_bytes else text_cell(raw, limit_bytes)
+    )
+
+
+def cut(type_oid: int, beginning: bytes, size_bytes: int, limit_bytes: int) -> Cell:
+    """Of a value of which perhaps only the beginning was kept."""
+    if type_oid != _BYTEA or not beginning.startswith(b"\\x"):
+        return text_cell(beginning, limit_bytes, size_bytes)
+    # Already in hexadecimal, after "\x": two digits a byte.
+    count = (size_bytes - 2) // 2
+    shown = min(count, limit_bytes // 2)
+    digits = beginning[2 : 2 + 2 * shown].decode("ascii", "replace")
+    return f"0x{digits}" if shown == count else f"0x{digits}… [cut: {shown:,} of {count:,} bytes shown]"
