@@ -153,9 +153,11 @@ async def until_listed(gateway: Gateway, options: argparse.Namespace) -> None:
     client = Client(gateway, options.declared)
     try:
         await client.come()
-        async with asyncio.timeout(_PATIENCE_S):
-            while len(await client.list_tools()) < options.servers:
-                await asyncio.sleep(_LOOK_S)
+        for _ in range(int(_PATIENCE_S / _LOOK_S)):
+            if len(await client.list_tools()) == options.servers:
+                return
+            await asyncio.sleep(_LOOK_S)
+        raise TrialError("not every server told its tools")
     finally:
         client.leave()
 

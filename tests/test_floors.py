@@ -43,7 +43,7 @@ def test_the_house_as_it_is_keeps_every_contract(copy: Path) -> None:
         ("wire/framing/lines.py", "import asyncio", "The protocol and"),
         ("model/envelope.py", "import callgate.model.exchange", "No import cycle"),
         (
-            "sql/engines/mysql/dialect/charsets.py",
+            "sql/engines/mysql/dialect/speller.py",
             "import callgate.sql.engines.mysql.driver.login",
             "What we know",
         ),

@@ -81,9 +81,11 @@ class Wire:
         status = int(first.split()[1])
         body = b""
         if headers.get("transfer-encoding") == "chunked":
+            pieces: list[bytes] = []
             while size := int((await self.reader.readline()).strip() or b"0", 16):
-                body += (await self.reader.readexactly(size + 2))[:-2]
+                pieces.append((await self.reader.readexactly(size + 2))[:-2])
             await self.reader.readexactly(2)
+            body = b"".join(pieces)
         elif status >= 200:
             body = await self.reader.readexactly(int(headers.get("content-length", "0")))
         return Answer(status, headers, body)

@@ -197,6 +197,7 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
 @given(password=PASSWORDS, dsn=DSNS, place=PLACES)
 @example(password="QZ7/QZ7", dsn="mysql://root:1/{}@h/d", place="[[sources]]\nid = 'a'\ndsn = {}")
+@example(password="QZ7@QZ7", dsn="https://root:{}@h/mcp?key={}", place="[mcpServers.a]\nurl = {}")
 def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: str, place: str):
     # Without "://" this is a path like any other.
     assume("://" in dsn or ("path" not in place and "state_dir" not in place))

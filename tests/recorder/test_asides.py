@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from recorder.happenings import NOW_S, Open, Record, a_session, opened, settled
 
-from callgate.model.events import Aside
+from callgate.model.events import Aside, NoticePassed
 from callgate.model.exchange import EndedBy, Outcome, Settlement
 from callgate.model.identity import new_exchange_id
 from callgate.ports.record_queries import Query
 from callgate.ports.record_reader import EventFilter
-from callgate.recorder.asides import AT_THE_DOOR, OF_A_SERVER, Asides
+from callgate.recorder.asides import AT_THE_DOOR, DURING_CALLS, OF_A_SERVER, Asides
 
 CODE = "refused.unauthenticated"
 
@@ -100,6 +100,29 @@ async def test_the_number_is_written_at_the_end_too(open_recorder: Open) -> None
     again = open_recorder(True)
     ((total,),) = await ask(again, "SELECT (SELECT count(*) FROM rpc_events) + (SELECT sum(count) FROM gaps)")
     assert int(total) == AT_THE_DOOR.burst + 50
+
+
+def told_during_a_call(sender: str = "server") -> NoticePassed:
+    exchange = settled(a_session(), method="notifications/message", params=b'{"data":"line"}').exchange
+    exchange.sender, exchange.server_name = sender, "mail"
+    return NoticePassed(exchange)
+
+
+async def test_a_flood_of_log_lines_during_calls_is_rows_first_and_then_a_number(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    record.emit(opened(a_session()))
+    for _ in range(DURING_CALLS.burst + 500):
+        record.emit(told_during_a_call())
+    record.emit(told_during_a_call("client"))
+    ((server, client),) = await ask(
+        record,
+        "SELECT count(*) FILTER (sender = 'server'), count(*) FILTER (sender = 'client') FROM rpc_events",
+    )
+    ((counted, reason),) = await ask(record, "SELECT count, reason FROM gaps")
+    assert DURING_CALLS.burst <= int(server) < DURING_CALLS.burst + 500
+    assert int(server) + int(counted) == DURING_CALLS.burst + 500
+    assert "said during calls by mail" in reason
+    assert int(client) == 1
 
 
 @dataclass

@@ -90,7 +90,7 @@ def test_open_calls_of_many_bytes_are_written_a_part_at_a_time_and_all(
 )
 def test_a_rule_of_one_server_holds_wherever_it_may_have_spoken(server: str | None, is_masked: bool) -> None:
     builder = RowBuilder(Redactor(), 1000, {"a": Redactor(["pin"])})
-    exchange = settled(a_session(), params=b'{"pin":"1234"}').exchange
+    exchange = settled(a_session(), params=b'{"pin":"a pin"}').exchange
     exchange.server_name = server
     ((row,), _) = builder.event_rows([exchange])
-    assert ("1234" not in repr(row)) == is_masked
+    assert ("a pin" not in repr(row)) == is_masked

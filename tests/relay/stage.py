@@ -7,7 +7,7 @@ from typing import Any
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
-from callgate.model.events import Aside, Event, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import News
@@ -47,7 +47,7 @@ class RememberingSink:
 
     @property
     def all_settled(self) -> list[Exchange]:
-        return [event.exchange for event in self.events if isinstance(event, ExchangeSettled)]
+        return [event.exchange for event in self.events if isinstance(event, (ExchangeSettled, NoticePassed))]
 
 
 class StagedUpstream:

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from callgate.model.errors import CallgateError
-from callgate.model.events import Aside, Event, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Outcome
 from callgate.model.health import State
 from callgate.ports.event_sink import EventSink
@@ -53,7 +53,7 @@ class CallMeter:
         self._inner.emit(event)
         if isinstance(event, Aside):
             self._count(event.server_name, event.method, event.settlement.outcome)
-        elif isinstance(event, ExchangeSettled):
+        elif isinstance(event, (ExchangeSettled, NoticePassed)):
             exchange = event.exchange
             settlement, duration_ms = exchange.settlement, exchange.duration_ms
             if settlement is not None and duration_ms is not None:

@@ -31,6 +31,7 @@ _HEADER = re.compile(r"[\"']?[A-Za-z0-9-]+\s*[:=]\s*")
 _FLAG = re.compile(r"-\w|--[a-z][\w-]*(?:=.*)?", re.IGNORECASE | re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _USER = re.compile(r"://.*@", re.DOTALL)
+_LATE_AT = re.compile(r"([^?#]*?://)[^?#]*[?#].*@", re.DOTALL)
 _LOOSE_USER = re.compile(r":.*@", re.DOTALL)
 _PARAM = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
@@ -53,8 +54,9 @@ def mask_named(name: str, value: str) -> str:
 
 def mask_url(url: str) -> str:
     """Without user part, query values and fragment: each of them is where people put keys."""
-    # Up to the last "@", wherever it stands: a password may hold "/", "?" and "#" unescaped.
-    address = _USER.sub(f"://{MASK}@", url)
+    if (found := _LATE_AT.match(url)) is not None:
+        return f"{found[1]}{MASK}"  # of a password with "?" or "#" in it, or of a value: nobody can tell
+    address = _USER.sub(f"://{MASK}@", url)  # up to the last "@": a password may hold "/" unescaped
     address, hash_sign, _ = address.partition("#")
     address, question, query = address.partition("?")
     if question:

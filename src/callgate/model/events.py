@@ -24,6 +24,15 @@ class ExchangeSettled(msgspec.Struct, frozen=True):
     exchange: Exchange
 
 
+class NoticePassed(msgspec.Struct, frozen=True):
+    """A notification that passed, as an exchange that is settled already.
+
+    There may be any number of these during one call: a sink may count the many instead of keeping them.
+    """
+
+    exchange: Exchange
+
+
 class Aside(msgspec.Struct, frozen=True, kw_only=True):
     """A message that became no exchange: it was refused at the door, or a server said it out of turn.
 
@@ -46,4 +55,4 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     principal: str | None = None  # None: nobody we know
 
 
-Event = SessionOpened | SessionClosed | ExchangeOpened | ExchangeSettled | Aside
+Event = SessionOpened | SessionClosed | ExchangeOpened | ExchangeSettled | NoticePassed | Aside

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.sampling import Sampler
 from opentelemetry.trace import SpanKind
 
 from callgate.background import Background
-from callgate.model.events import Event, ExchangeSettled
+from callgate.model.events import Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival
 from callgate.model.identity import new_span_id, new_trace_id
 from callgate.model.trace import Trace
@@ -43,7 +43,7 @@ class ExportingSink:
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)
-        if isinstance(event, ExchangeSettled) and event.exchange.trace is not None:
+        if isinstance(event, (ExchangeSettled, NoticePassed)) and event.exchange.trace is not None:
             try:
                 for told in operations_of(event.exchange):
                     self._waiting.put_nowait(told)

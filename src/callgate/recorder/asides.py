@@ -1,14 +1,16 @@
-"""Which asides become rows, and which are only counted: nobody may fill the record from outside of it.
+"""Which asides and notifications become rows, and which are only counted: nobody may fill the record.
 
 A request that is refused at the door costs its sender nothing, so a flood of them must cost the record as
 little: of each kind the first are rows, then a few, and all others together are one row of `gaps` with their
-exact number. The same goes for what a server says out of turn, only that a server is the operator's own.
+exact number. The same goes for what a server says out of turn or during a call, only that a server is the
+operator's own.
 """
 
 import threading
 from dataclasses import dataclass
 
 from callgate.model.events import Aside
+from callgate.model.exchange import Exchange
 from callgate.recorder.losses import Loss
 from callgate.recorder.rows import GapRow
 
@@ -27,6 +29,8 @@ class Rate:
 AT_THE_DOOR = Rate(100, 1 / 5)
 # A server that tells of changed resources all day is busy, not hostile.
 OF_A_SERVER = Rate(1000, 20.0)
+# Progress and log lines of calls: what somebody asked for, so a talkative server keeps all of them.
+DURING_CALLS = Rate(5000, 100.0)
 
 
 class _Kind:
@@ -54,24 +58,34 @@ class Asides:
     """`admit` on the loop's thread, `take_counted` on the recorder's."""
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[str, str], _Kind] = {}  # by sender, and error code or server: few
+        self._kinds: dict[tuple[Rate, str], _Kind] = {}  # by what they are called: error codes, servers
         self._lock = threading.Lock()
         self._told_mono = 0.0
         self._is_over = False
 
     def admit(self, aside: Aside, now_mono: float) -> bool:
         """Whether it becomes a row; if not, it was counted."""
-        is_servers = aside.sender == "server"
-        label = (aside.server_name if is_servers else aside.settlement.error_code) or "notifications"
-        key = (aside.sender, label)
+        if aside.sender == "server":
+            label = aside.server_name or "notifications"
+            return self._admit(OF_A_SERVER, f"said by {label}", aside.at_s, now_mono)
+        label = aside.settlement.error_code or "notifications"
+        return self._admit(AT_THE_DOOR, label, aside.at_s, now_mono)
+
+    def admit_notice(self, notice: Exchange, now_mono: float) -> bool:
+        """Likewise. A client's own are all kept: each is a request of its own."""
+        if notice.sender != "server":
+            return True
+        label = f"said during calls by {notice.server_name}"
+        return self._admit(DURING_CALLS, label, notice.opened_at, now_mono)
+
+    def _admit(self, rate: Rate, label: str, at_s: float, now_mono: float) -> bool:
         with self._lock:
-            kind = self._kinds.get(key)
+            kind = self._kinds.get((rate, label))
             if kind is None:
-                rate = OF_A_SERVER if is_servers else AT_THE_DOOR
-                kind = self._kinds[key] = _Kind(rate, now_mono)
+                kind = self._kinds[rate, label] = _Kind(rate, now_mono)
             if kind.take(now_mono):
                 return True
-            kind.over.add(aside.at_s, f"said by {label}" if is_servers else label)
+            kind.over.add(at_s, label)
             self._is_over = True
             return False
 

@@ -11,7 +11,7 @@ from collections import deque
 
 import msgspec
 
-from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
+from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Exchange
 from callgate.recorder.losses import Losses
 
@@ -30,7 +30,8 @@ class Bodiless(msgspec.Struct, frozen=True):
     response_bytes: int
 
 
-Taken = Event | Bodiless
+Kept = SessionOpened | SessionClosed | ExchangeOpened | ExchangeSettled | Aside
+Taken = Kept | Bodiless
 
 
 class Intake:
@@ -56,7 +57,7 @@ class Intake:
     def size_bytes(self) -> int:
         return self._put_bytes - self._taken_bytes
 
-    def put(self, event: Event) -> None:
+    def put(self, event: Kept) -> None:
         size = OBJECT_BYTES
         if isinstance(event, ExchangeSettled):
             exchange = event.exchange
@@ -91,7 +92,7 @@ class Intake:
             taken, self._losses = self._losses, Losses()
         return taken
 
-    def _squeeze_in(self, event: Event) -> None:
+    def _squeeze_in(self, event: Kept) -> None:
         if isinstance(event, ExchangeOpened):
             return  # its end will tell
         is_exchange = isinstance(event, ExchangeSettled)
@@ -107,7 +108,7 @@ class Intake:
         self._queue.append((_without_bodies(event), OBJECT_BYTES))
 
 
-def _without_bodies(event: Event) -> Taken:
+def _without_bodies(event: Kept) -> Taken:
     if isinstance(event, ExchangeSettled):
         return _bodiless(event.exchange)
     if isinstance(event, Aside):

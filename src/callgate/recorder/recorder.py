@@ -16,7 +16,7 @@ from pathlib import Path
 from callgate.background import Background
 from callgate.model.error_codes import REFUSED_UNRECORDED
 from callgate.model.errors import RefusedError, SetupError
-from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled
+from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled, NoticePassed
 from callgate.ports.record_reader import Backlog
 from callgate.recorder.asides import Asides
 from callgate.recorder.build_rows import RowBuilder
@@ -131,6 +131,10 @@ class Recorder:
             self._in_flight += 1
             self._intake.put(event)
             return
+        elif isinstance(event, NoticePassed):
+            if not self._asides.admit_notice(event.exchange, time.monotonic()):
+                return
+            event = ExchangeSettled(event.exchange)
         elif isinstance(event, Aside) and not self._asides.admit(event, time.monotonic()):
             return
         self._intake.put(event)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled
+from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.heard import Heard
 from callgate.model.identity import new_exchange_id
@@ -144,8 +144,8 @@ class Overheard:
         return asking
 
     def _tell(self, notification: Exchange) -> None:
-        self._sink.emit(ExchangeOpened(notification))
-        self._settle(notification, _PASSED_ON)
+        notification.settle(_PASSED_ON, time.monotonic())
+        self._sink.emit(NoticePassed(notification))
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         exchange.settle(settlement, time.monotonic())

@@ -28,7 +28,7 @@ from typing import IO, Protocol, cast
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.exit_watch import watch_exit
 from callgate.upstreams.child.warden import Warden, signal_group
-from callgate.upstreams.fair_reading import BULK_BYTES, FairReading
+from callgate.upstreams.fair_reading import FairReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +244,17 @@ class ChildProcess:
             self._stdin.close()
 
 
+def _nothing(data: bytes) -> None:
+    """Of the pipe that is only written to."""
+
+
 class _Pipe(asyncio.Protocol):
     """Our end of one pipe."""
 
-    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] = _nothing) -> None:
         self._lost = lost
-        self._data = data
         self._transport: asyncio.BaseTransport | None = None
-        self.reading = FairReading()
+        self.reading = FairReading(data)
         self.is_full = False
 
     @property
@@ -275,13 +278,11 @@ class _Pipe(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if len(data) >= BULK_BYTES:
-            self.reading.let_others_go_first()
-        if self._data is not None:
-            self._data(data)
+        self.reading.received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self.reading.flush()
         self.reading.end()
         self._lost()
 

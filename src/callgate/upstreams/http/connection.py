@@ -21,7 +21,7 @@ import httptools
 
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.fair_reading import BULK_BYTES, FairReading
+from callgate.upstreams.fair_reading import FairReading
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders, header_of
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.
@@ -50,7 +50,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: HttpExchange | None = None
         self._headers: RawHeaders = []
-        self._reading = FairReading()
+        self._reading = FairReading(self._received)
         self._has_served = False  # an answer came on it before: the peer may close it at any time
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
@@ -81,14 +81,15 @@ class HttpConnection(asyncio.Protocol):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEP_ALIVE_PROBES)
 
     def data_received(self, data: bytes) -> None:
+        self._reading.received(data)
+
+    def _received(self, data: bytes) -> None:
         if self._exchange is None:
             self.abort()  # an answer that nobody asked for
             return
         self._answer_bytes += len(data)
         if self._head_done:
             self._quiet_bytes += len(data)
-        if len(data) >= BULK_BYTES:
-            self._reading.let_others_go_first()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as problem:
@@ -102,6 +103,7 @@ class HttpConnection(asyncio.Protocol):
                 return
             self._has_surplus = True
         if self._complete:
+            self._has_surplus = self._has_surplus or self._reading.has_rest
             self._finish()
         elif not self._head_done and self._answer_bytes > MAX_HEAD_BYTES:
             self._fail(self._head_too_large())
@@ -110,12 +112,14 @@ class HttpConnection(asyncio.Protocol):
             self._fail(self._framing_too_large())
 
     def eof_received(self) -> None:
+        self._reading.flush()
         # Not waiting for our own unsent bytes, as the transport would: the peer will not answer any more.
         self._end(None)
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._reading.flush()
         self._reading.end()
         self._end(exc)
         self._owner.gone(self)
@@ -137,6 +141,7 @@ class HttpConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Without a farewell: for TLS that would mean waiting for the peer."""
         self._is_lost = True
+        self._reading.end()
         if self._transport is not None:
             self._transport.abort()
 

@@ -3,7 +3,8 @@
 Rules
 1. Reading stops when more than HIGH_BYTES lie unread: the server waits then, our memory does not grow.
 2. Parsers look at `buffer` from `at` on and move `at`; only `fill` and `skip` wait.
-3. Once the socket is gone every wait raises `ConnectionLost`, and goes on raising it.
+3. Whoever parsed for milliseconds without a wait pauses before the next one (`model.turns`).
+4. Once the socket is gone every wait raises `ConnectionLost`, and goes on raising it.
 
 One task reads at a time.
 """
@@ -14,12 +15,17 @@ import ssl
 import struct
 from contextlib import suppress
 from functools import lru_cache
+from time import perf_counter
 from typing import cast
 
+from callgate.model.turns import PAUSE_S, TURN_S
 from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 # Enough for a hundred ordinary rows at once; with a pool of 8, 2 MB in the worst case.
 HIGH_BYTES = 256 * 1024
+# Rows are cut from a copy of so much. Cutting stops at a row that is unlike the others and begins again
+# behind it with a new copy, so a server that sends nothing but odd rows has one copy made for each.
+_AHEAD_BYTES = 32 * 1024
 # Idle connections through firewalls: probe after a minute, before most of them forget it (5 min and more).
 _KEEP_ALIVE_IDLE_S = 60
 
@@ -39,6 +45,7 @@ class ByteStream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._wanted = 0
+        self._busy_since = perf_counter()
         self._paused = False
         self._is_lost = False
 
@@ -50,9 +57,14 @@ class ByteStream(asyncio.Protocol):
     def available(self) -> int:
         return len(self.buffer) - self.at
 
+    def ahead(self) -> bytes:
+        """A copy of what comes next, in part when it is long: bytes are sliced twice as quickly."""
+        return bytes(memoryview(self.buffer)[self.at : self.at + _AHEAD_BYTES])
+
     def write(self, data: bytes | bytearray) -> None:
         if self._is_lost or self._transport is None:
             raise ConnectionLost
+        self._busy_since = perf_counter()
         self._transport.write(data)
 
     async def fill(self, count: int) -> None:
@@ -61,6 +73,10 @@ class ByteStream(asyncio.Protocol):
             if self._is_lost:
                 raise ConnectionLost
             self._make_room()
+            if perf_counter() - self._busy_since >= TURN_S:
+                self._busy_since = perf_counter() + PAUSE_S
+                await asyncio.sleep(PAUSE_S)
+                continue
             self._wanted = count
             if self._paused and self._transport is not None:
                 self._paused = False
@@ -71,6 +87,7 @@ class ByteStream(asyncio.Protocol):
             finally:
                 self._waiter = None
                 self._wanted = 0
+                self._busy_since = perf_counter()
 
     async def skip(self, count: int) -> None:
         """Pass over bytes without keeping them."""

@@ -52,8 +52,7 @@ async def read_rows(wire: MySqlWire, columns: Columns, limits: Limits, *, is_bin
     reader = _BinaryReader(columns) if is_binary else _TextReader(columns)
     stream = wire.stream
     while True:
-        # The loop takes bytes: their slices are twice as quick to make as those of the bytearray.
-        stream.at += reader.read_buffered(bytes(memoryview(stream.buffer)[stream.at :]), keep)
+        stream.at += reader.read_buffered(stream.ahead(), keep)
         if wire.at_end():
             return result
         size = await wire.header()

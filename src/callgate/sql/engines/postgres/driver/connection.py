@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from callgate.sql.drivers.driver import Cell, Column, StatementResult
 from callgate.sql.drivers.network.server import ServerFault, StatementFailed
+from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.postgres.driver import messages
 from callgate.sql.engines.postgres.driver.result import Rows, read_result, skip_to_ready
 from callgate.sql.engines.postgres.driver.session import (
@@ -167,7 +168,9 @@ class PostgresConnection:
     async def _ask(self, sql: str, *values: str) -> list[tuple[Cell, ...]]:
         """Outside of any transaction of a caller's."""
         self._wire.send(messages.question(sql, values) + messages.SYNC)
-        rows = await read_result(self._wire, _OWN_LIMITS, must_end=True)
+        rows = await read_result(self._wire, _OWN_LIMITS, must_end=False)
+        if not rows.is_at_end:
+            raise ConnectionLost  # no server answers these questions with so much
         if rows.fault is not None:
             raise ServerError(rows.fault)
         return rows.keeper.rows
