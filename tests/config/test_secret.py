@@ -1,6 +1,6 @@
 import pytest
 
-from callgate.config.secret import mask_args, mask_named, mask_url
+from callgate.config.secret import mask_args, mask_named, mask_url, secrets_among
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "Cookie", "PASSWORD", "client_secret"])
@@ -96,3 +96,11 @@ def test_arguments_without_secrets_are_shown_as_they_are():
         "a:b",
     ]
     assert mask_args(args) == args
+
+
+def test_the_secrets_of_an_entry_are_found_by_name_and_by_look():
+    env = {"API_KEY": "hunter2-of-env", "MODE": "production", "AUTH": "Bearer hunter2-of-auth"}
+    args = ["--token=hunter2-of-arg", "--folder=/srv/data", "--password", "hunter2-behind", "plain"]
+    found = set(secrets_among(env, args))
+    assert {"hunter2-of-env", "Bearer hunter2-of-auth", "hunter2-of-arg", "hunter2-behind"} <= found
+    assert not found & {"production", "plain", "/srv/data", "--folder=/srv/data"}

@@ -21,6 +21,7 @@ from callgate.app.telemetry import ExportingSink, exporting
 from callgate.background import Background
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.problem import ConfigProblems
+from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec, SourceSpec
 from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
 from callgate.edge.listener import Listener, ListenerLimits
@@ -52,6 +53,7 @@ from callgate.sql.settings import SourceSettings
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.hide_secrets import hider
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
 from callgate.upstreams.http.settings import HttpSettings
@@ -314,7 +316,8 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
     own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd)
+        hide = hider(secrets_among(env, spec.args), outward.redact)
+        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
         outward.slots.reserve()
         opener = child_opener(command, outward.warden)
         own_opener = OwnChildOpener(command, outward.warden, outward.slots)

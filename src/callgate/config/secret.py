@@ -5,7 +5,7 @@ written carelessly. The record's redaction is another matter and lives in `recor
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import PlainSerializer, SecretStr, WithJsonSchema
@@ -50,6 +50,17 @@ def is_secret_name(name: str) -> bool:
 def mask_named(name: str, value: str) -> str:
     """The value, unless its name or its own look says that it is a secret."""
     return MASK if is_secret_name(name) or _SECRET_VALUE.search(value) else value
+
+
+def secrets_among(env: Mapping[str, str], args: Sequence[str]) -> Iterator[str]:
+    """The values that look like secrets, by themselves or by their names."""
+    for name, value in env.items():
+        if mask_named(name, value) == MASK:
+            yield value
+    for arg, shown in zip(args, mask_args(args), strict=True):
+        if arg != shown:
+            yield arg
+            yield arg.partition("=")[2]
 
 
 def mask_url(url: str) -> str:

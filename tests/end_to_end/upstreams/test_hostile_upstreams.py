@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -418,3 +419,23 @@ async def test_no_params_of_a_client_are_a_bug_of_ours(
         answer = json.loads((await answering.all())[-1])
         assert answer.get("code") != "bug.internal"
         assert "error" not in answer or answer["error"]["data"].get("code") != "bug.internal"
+
+
+async def test_a_key_that_a_server_prints_before_it_dies_reaches_nobody(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; sys.exit('cannot log in with ' + os.environ['SHOP_API_KEY'] + ' ' + sys.argv[1])"
+    )
+    entry = (
+        f"[mcpServers.shop]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = {json.dumps(['-c', script, '--token=k-51c9f0e2'])}\n"
+        'env = { SHOP_API_KEY = "quiet words of ours" }\n'
+    )
+    async with staged(extra=entry) as stage:
+        health = await stage.until_state("shop", "down")
+        with pytest.raises(AssertionError, match="exited with code 1") as refused:
+            async with stage.client("/servers/shop/mcp"):
+                pass
+        told = f"{health} {refused.value} {stage.stderr.read_text()}"
+    assert "cannot log in with ***" in told
+    for secret in ("quiet words", "k-51c9f0e2"):
+        assert secret not in told

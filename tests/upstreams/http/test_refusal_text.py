@@ -3,7 +3,7 @@
 import pytest
 
 from callgate.upstreams.http.faults import answer_fault
-from callgate.upstreams.http.refusal_text import MAX_SHOWN_CHARS, hider, refusal_text
+from callgate.upstreams.http.refusal_text import MAX_SHOWN_CHARS, hider_of, refusal_text
 from callgate.upstreams.http.settings import HttpSettings
 
 PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]
@@ -15,7 +15,7 @@ SETTINGS = HttpSettings(
     (("Authorization", "Bearer hidden-token"), ("X-Team", "blue")),
     redact=lambda text: text.replace("sk-anybody", "***"),
 )
-HIDE = hider(SETTINGS)
+HIDE = hider_of(SETTINGS)
 
 
 @pytest.mark.parametrize(

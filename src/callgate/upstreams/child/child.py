@@ -143,7 +143,7 @@ class ChildTransport(OneStream):
 
     @property
     def stderr_tail(self) -> list[str]:
-        return self._stderr.lines()
+        return [self._command.hide(line) for line in self._stderr.lines()]
 
     async def until_exit(self) -> None:
         """The process has ended; what it said last may still be on its way."""
@@ -220,7 +220,7 @@ class ChildTransport(OneStream):
             self._unsent_bytes = 0
 
     def _last_words(self) -> str:
-        text = "\n".join(self._stderr.lines()[-_HINT_LINES:])
+        text = "\n".join(self.stderr_tail[-_HINT_LINES:])
         return text if len(text) <= _HINT_CHARS else f"…{text[-_HINT_CHARS:]}"
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
+from callgate.upstreams.hide_secrets import Hide, as_it_is
 
 # What a program needs to find its interpreter, its user's files and its language, and nothing else: our own
 # environment holds tokens and database passwords (CALLGATE_TOKEN, DSNs), and a server gets only the secrets
@@ -34,6 +35,7 @@ class ChildCommand:
     args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None
+    hide: Hide = field(default=as_it_is, repr=False)  # of what the program says on its stderr
 
 
 def environment_of(command: ChildCommand, ours: Mapping[str, str]) -> dict[str, str]:
@@ -52,7 +54,7 @@ def start_failure(command: ChildCommand, failure: OSError | ValueError, path: st
     # A shortage of the machine may pass; a wrong command ends the same way however often it is tried.
     code = UPSTREAM_UNAVAILABLE if getattr(failure, "errno", None) in _SHORTAGES else UPSTREAM_EXITED
     why, hint = _why(command, failure, path)
-    return UpstreamError(code, f"{command.name} could not be started: {why}", hint=hint)
+    return UpstreamError(code, f"{command.name} could not be started: {command.hide(why)}", hint=hint)
 
 
 def _why(command: ChildCommand, failure: OSError | ValueError, path: str | None) -> tuple[str, str]:

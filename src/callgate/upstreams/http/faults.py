@@ -17,8 +17,9 @@ from callgate.model.error_codes import (
     UPSTREAM_UNAVAILABLE,
 )
 from callgate.model.errors import UpstreamError
+from callgate.upstreams.hide_secrets import Hide
 from callgate.upstreams.http.exchange import RawHeaders, header_of, media_type_of
-from callgate.upstreams.http.refusal_text import Hide, refusal_text
+from callgate.upstreams.http.refusal_text import refusal_text
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import NOT_READABLE
 

@@ -23,7 +23,7 @@ from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
-from callgate.upstreams.http.refusal_text import hider
+from callgate.upstreams.http.refusal_text import hider_of
 from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
@@ -47,7 +47,7 @@ class LegacySseTransport(OneStream):
         self._pool = client.pool_for(self._address.origin)
         self._receiver = receiver
         self._shown = f"{settings.name} ({self._address.shown})"
-        self.hide = hider(settings)
+        self.hide = hider_of(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._version_line = b""
         self._endpoint: HttpAddress | None = None

@@ -1,18 +1,17 @@
 """What an HTTP refusal says in its body, as one short line that may be shown.
 
-A server may answer with whatever we sent it, so what the operator's entry holds in secret is taken out, and
-then what looks like any secret. Pure.
+A server may answer with whatever we sent it: see `hide_secrets`. Pure.
 """
 
 import html
 import re
-from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 import msgspec
 
 from callgate.model.clip import clip
+from callgate.upstreams.hide_secrets import Hide, hider
 from callgate.upstreams.http.exchange import RawHeaders, media_type_of
 from callgate.upstreams.http.settings import HttpSettings
 from callgate.wire.json_rpc import NOT_READABLE
@@ -25,37 +24,16 @@ _UNSEEN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.I
 _TAG = re.compile(r"<[^<>]*>")
 # The members in which services say what is wrong, the most telling first.
 _MEMBERS = ("error_description", "message", "detail", "error", "title")
-# A shorter one would be found inside ordinary words.
-_MIN_SECRET_CHARS = 6
-_MASK = "***"
-
-Hide = Callable[[str], str]
 
 
-def hider(settings: HttpSettings) -> Hide:
-    """Takes out of a text what this entry holds in secret, and then what `settings.redact` knows."""
-    secrets = sorted(_secrets(settings), key=len, reverse=True)
-
-    def hide(text: str) -> str:
-        for secret in secrets:
-            text = text.replace(secret, _MASK)
-        return settings.redact(text)
-
-    return hide
-
-
-def _secrets(settings: HttpSettings) -> set[str]:
+def hider_of(settings: HttpSettings) -> Hide:
     parts = urlsplit(settings.url)
     held = [parts.username or "", parts.password or "", parts.query]
     held += [pair.partition("=")[2] for pair in parts.query.split("&")]
     for _, value in settings.headers:
         held += [value, value.rpartition(" ")[2]]  # `Bearer x` is also told as `x`
-    return {
-        text
-        for one in held
-        for text in (one, unquote(one), unquote_plus(one))
-        if len(text) >= _MIN_SECRET_CHARS
-    }
+    spelled = (text for one in held for text in (one, unquote(one), unquote_plus(one)))
+    return hider(spelled, settings.redact)
 
 
 def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:

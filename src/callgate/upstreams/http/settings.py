@@ -1,11 +1,8 @@
 """What the operator wrote about one HTTP upstream. Holds secrets: none of it is in its `repr`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-
-def _as_it_is(text: str) -> str:
-    return text
+from callgate.upstreams.hide_secrets import Hide, as_it_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,4 +10,4 @@ class HttpSettings:
     name: str
     url: str = field(repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    redact: Callable[[str], str] = _as_it_is  # takes out what looks like a secret of anybody's
+    redact: Hide = as_it_is  # takes out what looks like a secret of anybody's

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
+from callgate.upstreams.hide_secrets import Hide
 from callgate.upstreams.http.pool import HttpPool
-from callgate.upstreams.http.refusal_text import Hide
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder, SseEvent
 

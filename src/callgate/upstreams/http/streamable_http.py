@@ -9,13 +9,14 @@ import re
 
 from callgate.model.envelope import Era
 from callgate.model.errors import SetupError, UpstreamError
+from callgate.upstreams.hide_secrets import Hide
 from callgate.upstreams.http.address import header_lines, operator_headers, parse_address, request_line
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
 from callgate.upstreams.http.message_post import MessagePost
 from callgate.upstreams.http.pool import HttpPool
-from callgate.upstreams.http.refusal_text import Hide, hider
+from callgate.upstreams.http.refusal_text import hider_of
 from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.stream_owner import EventCursor, UnderWay
 from callgate.upstreams.transport import Outgoing, Receiver
@@ -41,7 +42,7 @@ class StreamableHttpTransport:
         self._receiver = receiver
         self._is_modern = era is Era.MODERN
         self._shown = f"{settings.name} ({self._address.shown})"
-        self._hide = hider(settings)
+        self._hide = hider_of(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._revision = MODERN_REVISIONS[0] if self._is_modern else None
         self._session_id: bytes | None = None
