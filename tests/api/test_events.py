@@ -185,13 +185,13 @@ async def test_a_slow_reader_is_told_how_much_it_missed_where_the_record_cannot_
     assert missed["count"] > 0
 
 
-async def test_a_server_that_goes_down_and_a_changed_catalogue_are_told(stage: Stage) -> None:
+async def test_a_server_that_goes_down_and_a_changed_catalog_are_told(stage: Stage) -> None:
     async with listening(stage) as listener:
         stage.server.state = State.DOWN
         stage.server.catalog_version += 1
-        servers, catalogue = await listener.types("servers.changed", "catalog.changed")
+        servers, catalog = await listener.types("servers.changed", "catalog.changed")
     assert [(one["name"], one["state"]) for one in servers["servers"]] == [("demo", "down")]
-    assert catalogue == {"version": 1}
+    assert catalog == {"version": 1}
 
 
 async def test_streams_end_when_the_gateway_is_about_to_stop(stage: Stage) -> None:

@@ -6,7 +6,7 @@ Rules
 2. A reader that is too slow gets what it missed from the record; nobody else notices (see `RowFeed`). Only
    where the record cannot be read is it told how many rows it missed. One that comes back reads the record
    first and listens when it is nearly there: what is live meanwhile waits for it.
-3. Sums of sessions, health and the catalogue are levels, not edges: they are looked at each second, and told
+3. Sums of sessions, health and the catalog are levels, not edges: they are looked at each second, and told
    when they differ from what this reader knows.
 """
 
@@ -25,7 +25,7 @@ from starlette.responses import Response, StreamingResponse
 
 from callgate.api.operation import Asked, Operation, bad_params
 from callgate.api.record.queries import given
-from callgate.api.record.told_rows import exchange_of, session_of
+from callgate.api.record.row_views import exchange_of, session_of
 from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
