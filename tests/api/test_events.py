@@ -16,6 +16,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import SessionClosed
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
+from callgate.recorder import feed
 from callgate.wire.framing.sse import KEEP_ALIVE, SseDecoder, SseEvent
 
 PATIENCE_S = 120.0  # only against a hang
@@ -166,6 +167,21 @@ async def test_a_slow_reader_gets_what_it_missed_from_the_record_and_nobody_else
     assert not any(one.event == "events.missed" for one in slow.events)
 
 
+@pytest.mark.parametrize("room", [1, 2, 3, 4])  # one of them ends behind the call's start
+async def test_a_reader_that_missed_the_end_of_a_call_whose_start_it_was_told_gets_that_end(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(feed, "_MAX_WAITING", room)
+    session = a_session("s-2")
+    async with listening(stage, is_slow=True) as slow:
+        stage.emit(opened(session))
+        stage.emit(settled(session))
+        await stage.get("/api/v1/tool-calls?limit=1")
+        slow.is_reading.set()
+        (ended,) = await slow.types("tool_calls.settled")
+    assert ended["session_id"] == "s-2"
+
+
 async def test_a_slow_reader_is_told_how_much_it_missed_where_the_record_cannot_be_read(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,13 +201,13 @@ async def test_a_slow_reader_is_told_how_much_it_missed_where_the_record_cannot_
     assert missed["count"] > 0
 
 
-async def test_a_server_that_goes_down_and_a_changed_catalog_are_told(stage: Stage) -> None:
+async def test_a_server_that_goes_down_and_a_changed_catalogue_are_told(stage: Stage) -> None:
     async with listening(stage) as listener:
         stage.server.state = State.DOWN
         stage.server.catalog_version += 1
-        servers, catalog = await listener.types("servers.changed", "catalog.changed")
+        servers, catalogue = await listener.types("servers.changed", "catalog.changed")
     assert [(one["name"], one["state"]) for one in servers["servers"]] == [("demo", "down")]
-    assert catalog == {"version": 1}
+    assert catalogue == {"version": 1}
 
 
 async def test_streams_end_when_the_gateway_is_about_to_stop(stage: Stage) -> None:

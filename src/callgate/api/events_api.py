@@ -164,7 +164,7 @@ class _Stream:
         self._status = status
         self._redact = redact
         self._after = after  # what the record told, or the reader knew when it came
-        self._heard: int | None = None  # the last number that the feed told
+        self._heard: int | None = None  # up to which number the feed has told everything
         self._touched: dict[str, str] = {}  # session: what to say of it
         self._ticked = self._spoke = time.monotonic()
         self._health = _short(status)
@@ -192,7 +192,8 @@ class _Stream:
             async for frame in self._missed(item):
                 yield frame
         else:
-            self._heard = item.seq
+            # A call's start has the number of its end, which may still be missed.
+            self._heard = item.seq - 1 if item.happening == "exchange_started" else item.seq
             for frame in self._of_row(item):
                 yield frame
 
