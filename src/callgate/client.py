@@ -22,7 +22,17 @@ import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind
-from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Unasked, Unpassed, Withdrawn
+from callgate.model.reply import (
+    Answer,
+    Asking,
+    Item,
+    Notice,
+    Reply,
+    RpcFault,
+    Unasked,
+    Undelivered,
+    Withdrawn,
+)
 from callgate.relay.rounds import ask_in_rounds
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
@@ -204,7 +214,7 @@ async def connect(
     client = Envelope(Era.LEGACY, LEGACY_REVISIONS[0], client_name, callgate.__version__, info, declared)
     http, warden = HttpClient(), Warden()
 
-    def heard(item: Unasked | Unpassed) -> None:
+    def heard(item: Unasked | Undelivered) -> None:
         _hear(item, on_request, on_notice)
 
     plan = LinkPlan("the server", _opener(target, headers or {}, http, warden), None, client, timeout_s)
@@ -241,8 +251,8 @@ def _opener(target: str | socket.socket, headers: dict[str, str], http: HttpClie
             raise ValueError("A target is stdio:<command>, http(s)://…, sse:http(s)://… or unix:<path>")
 
 
-def _hear(item: Unasked | Unpassed, on_request: OnRequest | None, on_notice: OnNotice | None) -> None:
-    if isinstance(item, (Withdrawn, Unpassed)):
+def _hear(item: Unasked | Undelivered, on_request: OnRequest | None, on_notice: OnNotice | None) -> None:
+    if isinstance(item, (Withdrawn, Undelivered)):
         return  # it was answered on the spot
     params = cast(Json, msgspec.json.decode(item.params or b"{}"))
     if isinstance(item, Notice):

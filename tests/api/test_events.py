@@ -16,6 +16,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import SessionClosed
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
+from callgate.recorder import feed
 from callgate.wire.framing.sse import KEEP_ALIVE, SseDecoder, SseEvent
 
 PATIENCE_S = 120.0  # only against a hang
@@ -164,6 +165,21 @@ async def test_a_slow_reader_gets_what_it_missed_from_the_record_and_nobody_else
     assert len(ids) == len(set(ids)) == 3_002
     assert ids == sorted(ids, key=int)
     assert not any(one.event == "events.missed" for one in slow.events)
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 4])  # one of them ends behind the call's start
+async def test_a_reader_that_missed_the_end_of_a_call_whose_start_it_was_told_gets_that_end(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(feed, "_MAX_WAITING", room)
+    session = a_session("s-2")
+    async with listening(stage, is_slow=True) as slow:
+        stage.emit(opened(session))
+        stage.emit(settled(session))
+        await stage.get("/api/v1/tool-calls?limit=1")
+        slow.is_reading.set()
+        (ended,) = await slow.types("tool_calls.settled")
+    assert ended["session_id"] == "s-2"
 
 
 async def test_a_slow_reader_is_told_how_much_it_missed_where_the_record_cannot_be_read(

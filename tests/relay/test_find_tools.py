@@ -1,4 +1,4 @@
-"""Tools found by words: for the API, and for agents whose context the catalogue would fill."""
+"""Tools found by words: for the API, and for agents whose context the catalog would fill."""
 
 import json
 
@@ -14,7 +14,7 @@ def offer(name: str, **definition: object) -> Offer:
     return Offer(Kind.TOOL, name, Route("s", name), json.dumps({"name": name, **definition}).encode())
 
 
-CATALOGUE = ToolIndex(
+SYSTEM_CATALOG = ToolIndex(
     [
         offer("mail__send", description="Send an e-mail message to somebody"),
         offer("github__list_pull_requests", description="Open pull requests of a repository"),
@@ -41,16 +41,16 @@ CATALOGUE = ToolIndex(
     ],
 )
 def test_the_tool_that_fits_best_comes_first(words: str, best: str) -> None:
-    assert CATALOGUE.find(words, 10)[0].public_name == best
+    assert SYSTEM_CATALOG.find(words, 10)[0].public_name == best
 
 
 @pytest.mark.parametrize("words", ['"', "* OR NEAR(", "name:x AND", "", "  ", "zebra", "'; DROP TABLE tools"])
 def test_no_question_breaks_the_search(words: str) -> None:
-    assert isinstance(CATALOGUE.find(words, 10), list)
+    assert isinstance(SYSTEM_CATALOG.find(words, 10), list)
 
 
 def test_no_more_than_the_limit_is_found() -> None:
-    assert len(CATALOGUE.find("send open report current", 2)) == 2
+    assert len(SYSTEM_CATALOG.find("send open report current", 2)) == 2
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from callgate.model.error_codes import REFUSED_UNRECORDED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
 from callgate.model.heard import Heard
-from callgate.model.reply import Answer, Asking, Notice, Reply, Unpassed
+from callgate.model.reply import Answer, Asking, Notice, Reply, Undelivered
 from callgate.model.session import Session
 from callgate.relay.relay import Relay
 
@@ -567,9 +567,9 @@ async def test_what_was_answered_for_the_client_is_recorded_and_never_put_to_it(
     session, outlet = await session_of(relay), RememberingOutlet()
     relay.attach(session, outlet, lambda: None)
     for item in (
-        Unpassed("ping", b"", Answer(result=b"{}")),
-        Unpassed("sampling/createMessage", b"{}", Answer(error=b'{"code":-32601}')),
-        Unpassed("notifications/progress", b'{"progressToken":9}'),
+        Undelivered("ping", b"", Answer(result=b"{}")),
+        Undelivered("sampling/createMessage", b"{}", Answer(error=b'{"code":-32601}')),
+        Undelivered("notifications/progress", b'{"progressToken":9}'),
     ):
         shop.say(Heard("shop", session.session_id, item))
     told = [(one.method, one.is_notification, one.settlement.outcome.value) for one in sink.asides]

@@ -197,7 +197,7 @@ async def test_no_more_than_a_hundred_completions_are_sent(opened, tmp_path):
         completion = await complete(source, "table", "t", database="main")
         structured, _ = await source.read("sqlite://main")
     assert (len(completion["values"]), completion["total"], completion["hasMore"]) == (100, 120, True)
-    assert structured["tableCount"] == 120, "the limits of results are not those of the catalogue"
+    assert structured["tableCount"] == 120, "the limits of results are not those of the schema"
 
 
 def test_several_sources_of_a_kind_have_schemes_of_their_own():

@@ -1,7 +1,7 @@
 """What the page's schema browser shows, the same on every engine."""
 
 import pytest
-from sql.test_catalogue_engines import PRIMARY, settings  # noqa: F401 - a fixture
+from sql.test_schema_engines import PRIMARY, settings  # noqa: F401 - a fixture
 
 from callgate.model.errors import CallerError, SourceError
 from callgate.sql.server.open_source import open_source

@@ -100,11 +100,11 @@ async def test_a_schema_name_leads_to_the_same_tables(opened):
     async with opened(schema="shop") as source:
         plain = await source.query("SELECT count(*) FROM orders")
         qualified = await source.query("SELECT count(*) FROM shop.orders")
-        catalogue = await source.query("SELECT name FROM sqlite_master")
+        tables = await source.query("SELECT name FROM sqlite_master")
         attached = await source.query("SELECT 1; ATTACH ':memory:' AS x")
     assert plain.structured["rows"] == qualified.structured["rows"] == [[1450]]
     assert qualified.facts.tables == ("shop.orders",)
-    assert "shop.sqlite_master" in catalogue.text
+    assert "shop.sqlite_master" in tables.text
     assert attached.code == "refused.forbidden"
 
 

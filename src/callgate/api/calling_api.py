@@ -8,8 +8,8 @@ from msgspec import UNSET, Meta, UnsetType
 import callgate
 from callgate.api.operation import Asked, Operation
 from callgate.api.record.replay import offered
+from callgate.api.record.row_views import recorded_arguments
 from callgate.api.record.short_ids import find_call
-from callgate.api.record.told_rows import recorded_arguments
 from callgate.api.shapes import CallAnswer, Json
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
 from callgate.model.errors import CallerError

@@ -6,7 +6,7 @@ Rules
 2. A reader that is too slow gets what it missed from the record; nobody else notices (see `RowFeed`). Only
    where the record cannot be read is it told how many rows it missed. One that comes back reads the record
    first and listens when it is nearly there: what is live meanwhile waits for it.
-3. Sums of sessions, health and the catalogue are levels, not edges: they are looked at each second, and told
+3. Sums of sessions, health and the catalog are levels, not edges: they are looked at each second, and told
    when they differ from what this reader knows.
 """
 
@@ -25,7 +25,7 @@ from starlette.responses import Response, StreamingResponse
 
 from callgate.api.operation import Asked, Operation, bad_params
 from callgate.api.record.queries import given
-from callgate.api.record.told_rows import exchange_of, session_of
+from callgate.api.record.row_views import exchange_of, session_of
 from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
@@ -164,7 +164,7 @@ class _Stream:
         self._status = status
         self._redact = redact
         self._after = after  # what the record told, or the reader knew when it came
-        self._heard: int | None = None  # the last number that the feed told
+        self._heard: int | None = None  # up to which number the feed has told everything
         self._touched: dict[str, str] = {}  # session: what to say of it
         self._ticked = self._spoke = time.monotonic()
         self._health = _short(status)
@@ -192,7 +192,8 @@ class _Stream:
             async for frame in self._missed(item):
                 yield frame
         else:
-            self._heard = item.seq
+            # A call's start has the number of its end, which may still be missed.
+            self._heard = item.seq - 1 if item.happening == "exchange_started" else item.seq
             for frame in self._of_row(item):
                 yield frame
 

@@ -28,7 +28,7 @@ from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
-from callgate.api.told_tools import ToolTeller
+from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State
@@ -77,7 +77,7 @@ class HttpApi:
         servers = ServersApi(
             ServersParts(
                 parts.status,
-                ToolTeller(parts.count_tokens, parts.redact_document),
+                ToolViews(parts.count_tokens, parts.redact_document),
                 parts.record,
                 parts.sources,
                 parts.setup.tool_search,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from callgate.api.shapes import RecentCalls, SeenToWrite
-from callgate.api.told_tools import SeenWrites
+from callgate.api.tool_views import SeenWrites
 from callgate.model.errors import CallgateError
 from callgate.ports.record_reader import TOOL_CALLS, RecordReader
 

@@ -10,7 +10,7 @@ from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.schema_api import unknown_server
 from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
-from callgate.api.told_tools import ToolTeller
+from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.health import Health
 from callgate.ports.record_reader import RecordReader
@@ -20,7 +20,7 @@ from callgate.ports.status import SourceFacts, Status
 @dataclass(frozen=True, slots=True)
 class ServersParts:
     status: Status
-    teller: ToolTeller
+    teller: ToolViews
     record: RecordReader | None
     sources: Sequence[SourceFacts]
     tool_search: bool

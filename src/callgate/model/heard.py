@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from callgate.model.reply import Unasked, Unpassed
+from callgate.model.reply import Unasked, Undelivered
 from callgate.model.view import View
 
 
@@ -12,7 +12,7 @@ class Heard:
 
     upstream: str
     session_id: str | None  # the one session that this connection serves; None on a shared one
-    item: Unasked | Unpassed
+    item: Unasked | Undelivered
     wanted_by: tuple[str, ...] = ()  # on a shared one: sessions that asked for this message of the log
 
 

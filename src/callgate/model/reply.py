@@ -63,7 +63,7 @@ class Reply(msgspec.Struct, frozen=True):
     opened: Session | None = None  # a handshake opened this session: the edge must hand out its id
 
 
-class Unpassed(msgspec.Struct, frozen=True):
+class Undelivered(msgspec.Struct, frozen=True):
     """What a server said that goes no further, for the record only: a question that was answered for the
     client, or the progress of nothing we know."""
 

@@ -27,9 +27,9 @@ from callgate.recorder.group_rows import Grouper
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalSync, JournalWriter
 from callgate.recorder.rows import Group
+from callgate.recorder.store.foreign_rows import ForeignRows
 from callgate.recorder.store.keeper import Flushed, Keeper
 from callgate.recorder.store.retention import Retention
-from callgate.recorder.store.strangers import Strangers
 from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
 _log = logging.getLogger(__name__)
@@ -117,8 +117,10 @@ class Recorder:
         self._loop = asyncio.get_running_loop()
         self._grouper = Grouper(builder, self._journal.writer_id)
         self.sequence = builder.sequence
-        strangers = Strangers(self._journal.writer_id, self.sequence, self.feed, self._loop)
-        self.keeper = Keeper(settings.folder, settings.keeps_store, settings.retention, background, strangers)
+        foreign_rows = ForeignRows(self._journal.writer_id, self.sequence, self.feed, self._loop)
+        self.keeper = Keeper(
+            settings.folder, settings.keeps_store, settings.retention, background, foreign_rows
+        )
         self._sync = JournalSync(self._journal, background)
         self._thread = background.thread("recorder", self._run)
 

@@ -85,7 +85,7 @@ class AggregatePath:
     async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
         exchange.server_name = AGGREGATE
         listings = self._path.listings
-        with self._path.ears.listing(exchange.session, kind, lambda: listings.version):
+        with self._path.subscribers.listing(exchange.session, kind, lambda: listings.version):
             catalog, ttl_ms, is_public = await listings.all(kind, asker, exchange.hops)
         if self._search is not None and kind is Kind.TOOL:
             catalog, is_public = self._search.listed(catalog, exchange.session), False

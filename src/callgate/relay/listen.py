@@ -1,8 +1,8 @@
 """`subscriptions/listen` on the aggregate: we watch the lists, the owners watch their resources.
 
-Lists are watched by the gateway itself (`ears`), so one subscription hears of every server. A resource is
-watched by the server that owns it: it gets a subscription of its own, and what it says is passed on under the
-client's. (2026-07-28, basic/patterns/subscriptions.)
+Lists are watched by the gateway itself (`subscribers`), so one subscription hears of every server. A resource
+is watched by the server that owns it: it gets a subscription of its own, and what it says is passed on under
+the client's. (2026-07-28, basic/patterns/subscriptions.)
 """
 
 import asyncio
@@ -57,7 +57,7 @@ async def listen(path: Path, exchange: Exchange, asker: Asker) -> AsyncGenerator
         for name, watch in watches.items()
     ]
     try:
-        lists = path.ears.listen(asker, wanted, await _granted(watches))
+        lists = path.subscribers.listen(asker, wanted, await _granted(watches))
         # First of all, whatever the watches have heard meanwhile ("Acknowledgment").
         acknowledged = await anext(lists)
         yield Notice(acknowledged.method, with_subscription(acknowledged.params, arrival.rpc_id))

@@ -12,7 +12,7 @@ from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, Notice
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.heard import Heard
 from callgate.model.identity import new_exchange_id
-from callgate.model.reply import Answer, Asking, Item, Notice, Unpassed, Withdrawn
+from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
 
@@ -152,8 +152,8 @@ class Overheard:
         self._sink.emit(ExchangeSettled(exchange))
 
 
-def _kept_back(item: Notice | Asking | Unpassed) -> Settlement:
-    answer = item.answer if isinstance(item, Unpassed) else None
+def _kept_back(item: Notice | Asking | Undelivered) -> Settlement:
+    answer = item.answer if isinstance(item, Undelivered) else None
     if answer is None:
         return _KEPT_BACK
     if answer.result is not None:

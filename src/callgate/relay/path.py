@@ -15,12 +15,12 @@ from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Item, Reply
 from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.ears import Ears
 from callgate.relay.hops import new_hop, run_hop
 from callgate.relay.lists.listings import Listings
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
+from callgate.relay.subscribers import Subscribers
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
@@ -50,7 +50,7 @@ class Path:
     ) -> None:
         self.upstreams = upstreams
         self.listings = listings
-        self.ears = Ears()
+        self.subscribers = Subscribers()
         self.denies = deny_destructive
         self.parked = ParkedCalls(bridge, overheard)
         self._answer_timeout_s = bridge.answer_timeout_s
@@ -127,13 +127,13 @@ class Path:
     ) -> AsyncGenerator[Item]:
         """`resources/subscribe` or `resources/unsubscribe` of a legacy client.
 
-        The ear is there before the upstream is asked: what changes meanwhile is heard.
+        The subscriber is there before the upstream is asked: what changes meanwhile is heard.
         """
         session = exchange.session
-        was_subscribed = self.ears.is_subscribed(session, route)
+        was_subscribed = self.subscribers.is_subscribed(session, route)
         is_subscribed = exchange.arrival.method == "resources/subscribe"
         if is_subscribed:
-            self.ears.subscribe(session, route, public_uri)
+            self.subscribers.subscribe(session, route, public_uri)
         try:
             async with aclosing(self.ask(exchange, route.upstream, params, asker)) as items:
                 async for item in items:
@@ -145,7 +145,7 @@ class Path:
             raise
         finally:
             if not is_subscribed:
-                self.ears.unsubscribe(session, route)
+                self.subscribers.unsubscribe(session, route)
 
     def admit(self, exchange: Exchange, offer: Offer) -> tuple[tuple[str, str], ...]:
         """The verdict on a call of this offer, and the snapshot of its annotations.

@@ -16,7 +16,7 @@ from callgate.model.health import Health
 from callgate.model.heard import News, StateChanged, ViewChanged
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
-from callgate.model.reply import Item, Notice, Reply, Unpassed
+from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
@@ -91,12 +91,12 @@ class Relay:
             on_change=lambda key: self._news.changed(key),
         )
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
-        self._news = ListNews(self._path.ears, listings)
+        self._news = ListNews(self._path.subscribers, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
         self._search = (
-            ToolSearch(self._path.listings, self._offered, self._path.ears) if tool_search else None
+            ToolSearch(self._path.listings, self._offered, self._path.subscribers) if tool_search else None
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
@@ -136,7 +136,7 @@ class Relay:
         return name in self._upstreams
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
-        self._path.ears.attach(session, outlet, on_end, self.catalog_version)
+        self._path.subscribers.attach(session, outlet, on_end, self.catalog_version)
 
     def notice(self, arrival: Arrival) -> None:
         session = self._sessions.of(arrival, time.time())
@@ -190,7 +190,7 @@ class Relay:
     def retire(self) -> None:
         """We are about to stop: modern listeners are told that their subscription ends."""
         self._is_retired = True
-        self._path.ears.close()
+        self._path.subscribers.close()
 
     async def close(self) -> None:
         self._sessions.end_all(time.time())
@@ -218,16 +218,16 @@ class Relay:
         if isinstance(news.item, Notice):
             for kind in _CHANGED_KINDS.get(news.item.method, ()):
                 self._path.listings.changed(news.upstream, kind, news.session_id)
-        session = self._path.ears.session_of(news)
-        was_for_somebody = self._path.ears.hear(self._overheard.ask_out_of_turn(news, session))
-        if isinstance(news.item, (Notice, Unpassed)) or session is None:
+        session = self._path.subscribers.session_of(news)
+        was_for_somebody = self._path.subscribers.publish(self._overheard.ask_out_of_turn(news, session))
+        if isinstance(news.item, (Notice, Undelivered)) or session is None:
             self._overheard.heard(news, was_for_somebody, session)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         self._sink.emit(event)
         if isinstance(event, SessionClosed):
             self._overheard.end(event.session)
-            self._path.ears.end(event.session)
+            self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
             if self._search is not None:
                 self._search.forget(event.session)

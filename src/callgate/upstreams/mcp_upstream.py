@@ -25,7 +25,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.heard import Heard, News, StateChanged, ViewChanged
-from callgate.model.reply import Answer, Asking, Item, Notice, Unasked, Unpassed
+from callgate.model.reply import Answer, Asking, Item, Notice, Unasked, Undelivered
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
@@ -250,13 +250,13 @@ class McpUpstream:
             self._plan.start_timeout_s,
         )
 
-        def on_heard(item: Unasked | Unpassed) -> None:
+        def on_heard(item: Unasked | Undelivered) -> None:
             wanted_by = self._wanted_by(item) if session_id is None else ()
             self._listener(Heard(self.name, session_id, item, wanted_by))
 
         return Line(plan, on_heard, self._first_changed if is_first else lambda is_up: None)
 
-    def _wanted_by(self, item: Unasked | Unpassed) -> tuple[str, ...]:
+    def _wanted_by(self, item: Unasked | Undelivered) -> tuple[str, ...]:
         """Who set a level for this message of a shared line's log, and has no line of its own to hear.
 
         Nobody, where several principals share it: it may be about another one's call.
@@ -277,7 +277,7 @@ class McpUpstream:
             start_timeout_s=self._plan.start_timeout_s,
         )
 
-        def on_heard(item: Unasked | Unpassed) -> None:
+        def on_heard(item: Unasked | Undelivered) -> None:
             if isinstance(item, Asking):
                 item.respond(_NOBODY)
             elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():

@@ -342,7 +342,7 @@ def test_every_example_of_the_description_is_allowed():
     wording = MYSQL.wording
     examples = [example.partition(": ")[2] for example in wording.examples]
     for sql in (wording.list_tables_sql, wording.describe_table_sql.format(table="shop.orders"), *examples):
-        assert judge(sql.format(master=READ_ONLY.catalogue), READ_ONLY).allowed, sql
+        assert judge(sql.format(master=READ_ONLY.table_list), READ_ONLY).allowed, sql
     for example in wording.write_examples:
         assert judge(example.partition(": ")[2], WRITE).allowed
 

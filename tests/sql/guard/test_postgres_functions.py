@@ -1,4 +1,4 @@
-"""The lists of functions, operators and types against the catalogue of the engine at hand."""
+"""The lists of functions, operators and types against the system catalog of the engine at hand."""
 
 from callgate.sql.engines.postgres.dialect import functions, keywords, operators
 from callgate.sql.engines.postgres.dialect.refused_functions import FORBIDDEN, REFUSED

@@ -208,7 +208,7 @@ def test_calls_that_look_like_special_syntax_are_read(call):
     assert judge(f"SELECT {call} FROM t", READ_ONLY).allowed
 
 
-def test_unqualified_names_are_refused_only_where_wanted_and_never_for_the_catalogue():
+def test_unqualified_names_are_refused_only_where_wanted_and_never_for_the_system_catalog():
     policy = Policy(POSTGRES, require_qualified=True, schema="shop")
     assert refusal("SELECT * FROM orders", policy).rule == "unqualified_table"
     assert judge("WITH a AS (SELECT 1) SELECT * FROM shop.orders, a, pg_class", policy).allowed

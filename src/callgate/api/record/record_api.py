@@ -13,8 +13,8 @@ from callgate.api.record.queries import (
 )
 from callgate.api.record.replay import replay_of
 from callgate.api.record.required_record import required
+from callgate.api.record.row_views import exchange_of, lane_event_of, session_of, whole_exchange_of
 from callgate.api.record.short_ids import find_call, find_exchange, find_filter, find_session
-from callgate.api.record.told_rows import exchange_of, lane_event_of, session_of, whole_exchange_of
 from callgate.api.shapes import (
     ExchangeList,
     SessionList,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from callgate.api.json_object import object_in
-from callgate.api.record.told_rows import MASK, annotations_of, recorded_arguments
+from callgate.api.record.row_views import MASK, annotations_of, recorded_arguments
 from callgate.api.shapes import Annotations, Replay
 from callgate.model.offers import Offer
 from callgate.ports.record_reader import TOOL_CALL, Row

@@ -107,7 +107,7 @@ class StatsApi:
             until.replace(tzinfo=UTC),
             SumsShape(**_members(found.totals)),
             found.buckets.width_s,
-            list(_told_buckets(found.buckets)),
+            list(_bucket_shapes(found.buckets)),
             by_tool=[ToolSums(**_named(share, "server", "tool")) for share in found.by_tool],
             by_server=[ServerSums(**_named(share, "server")) for share in found.by_server],
             by_method=[MethodSums(**_named(share, "method")) for share in found.by_method],
@@ -116,7 +116,7 @@ class StatsApi:
         )
 
 
-def _told_buckets(buckets: Buckets) -> Iterator[BucketShape]:
+def _bucket_shapes(buckets: Buckets) -> Iterator[BucketShape]:
     start, width = _EPOCH + timedelta(seconds=buckets.first_s), timedelta(seconds=buckets.width_s)
     for at, sums in enumerate(buckets.sums):
         yield BucketShape(start=start + at * width, **_members(sums))

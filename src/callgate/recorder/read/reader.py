@@ -157,7 +157,7 @@ class Reader:
             stretch = read_stats.shown_stretch(which, first, last, now)
             width = width_s or read_stats.width_s(*stretch)
             wanted = read_stats.stats_query(which, width, rows)
-            return read_stats.told_stats(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
+            return read_stats.stats_of(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
 
         return await self._read(read, Kind.SCAN)
 

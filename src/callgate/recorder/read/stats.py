@@ -84,7 +84,7 @@ def shown_stretch(
     return (since, until) if since < until else (which.since, min(which.until, which.since))
 
 
-def told_stats(rows: Sequence[Sequence[Any]], stretch: tuple[datetime, datetime], width: int) -> Stats:
+def stats_of(rows: Sequence[Sequence[Any]], stretch: tuple[datetime, datetime], width: int) -> Stats:
     """`rows` are the answer to `stats_query`."""
     sets: dict[str, list[Sequence[Any]]] = {name: [] for name in _SETS}
     names = {_bits(columns): name for name, columns in _SETS.items()}

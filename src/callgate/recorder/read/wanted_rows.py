@@ -37,8 +37,8 @@ def wanted_by(cursor: duckdb.DuckDBPyConnection, statements: Sequence[str]) -> W
             return Wanted()
         nodes = list(_nodes_of(tree))
         named = {str(node["table_name"]).lower() for node in nodes if node.get("type") == "BASE_TABLE"}
-        # A catalogue tells of all tables, and how many rows they have.
-        tables |= named & VIEWS if named and named <= VIEWS and not _asks_catalogue(nodes) else VIEWS
+        # A system catalog tells of all tables, and how many rows they have.
+        tables |= named & VIEWS if named and named <= VIEWS and not _asks_system_catalog(nodes) else VIEWS
         known = _KNOWN_COLUMNS | _own_names(nodes)
         bodies = bodies or (bool(named & _WITH_BODIES) and not all(_is_narrow(node, known) for node in nodes))
     return Wanted(frozenset(tables), bodies)
@@ -54,7 +54,7 @@ def _tree(cursor: duckdb.DuckDBPyConnection, sql: str) -> Any:
     return None if tree.get("error") else tree
 
 
-def _asks_catalogue(nodes: Sequence[dict[str, Any]]) -> bool:
+def _asks_system_catalog(nodes: Sequence[dict[str, Any]]) -> bool:
     return any(node.get("type") == "TABLE_FUNCTION" for node in nodes)
 
 

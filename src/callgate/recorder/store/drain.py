@@ -14,8 +14,8 @@ from callgate.recorder.journal.journal import (
     segments,
     writer_of,
 )
+from callgate.recorder.store.foreign_rows import ForeignRows, Write
 from callgate.recorder.store.store import Store
-from callgate.recorder.store.strangers import Strangers, Write
 from callgate.recorder.store.tokens import TokenCounter
 from callgate.recorder.store.write_batch import Batch
 
@@ -67,14 +67,16 @@ def behind_bytes(folder: Path, store: Store) -> int:
     return sum(max(0, path.stat().st_size - marks.get(path.name, 0)) for path in segments(folder))
 
 
-def drain(folder: Path, store: Store, tokens: TokenCounter, strangers: Strangers | None = None) -> bool:
-    """Everything journalled so far, in every segment; whether a segment came to its end. `strangers`: who is
-    to hear of other processes' rows."""
+def drain(folder: Path, store: Store, tokens: TokenCounter, foreign_rows: ForeignRows | None = None) -> bool:
+    """Everything journalled so far, in every segment; whether a segment came to its end.
+
+    `foreign_rows`: numbers and publishes other processes' rows.
+    """
     watermarks = store.watermarks()
     ended = False
     for _, of_writer in groupby(segments(folder), writer_of):
         of_writer = list(of_writer)
-        write = store.write if strangers is None else strangers.writing(of_writer[0], store.write)
+        write = store.write if foreign_rows is None else foreign_rows.writing(of_writer[0], store.write)
         drained = _DrainedWriter(write, tokens)
         for segment in of_writer:
             drained.read(segment, watermarks.get(segment.name, 0))

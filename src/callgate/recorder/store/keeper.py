@@ -30,9 +30,9 @@ from callgate.recorder.store.drain import (
     journalled_bytes,
     living_writers,
 )
+from callgate.recorder.store.foreign_rows import ForeignRows
 from callgate.recorder.store.retention import Retention
 from callgate.recorder.store.store import Store
-from callgate.recorder.store.strangers import Strangers
 from callgate.recorder.store.tokens import TokenCounter
 from callgate.recorder.trouble import Trouble, attempt, store_unopenable, store_unusable
 
@@ -61,11 +61,11 @@ class Keeper:
         keeps_store: bool,
         retention: Retention,
         background: Background,
-        strangers: Strangers | None = None,
+        foreign_rows: ForeignRows | None = None,
     ) -> None:
         """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call).
-        `strangers`: who tells of other processes' rows."""
-        self._strangers = strangers
+        `foreign_rows`: who tells of other processes' rows."""
+        self._foreign_rows = foreign_rows
         self._retention = retention
         self._days_folder = folder / "days"
         self._journal_folder = journals_in(folder)
@@ -170,7 +170,7 @@ class Keeper:
         is_new = self.store is None
         store, day = self._open_store(), today()
         store.turn_to(day)
-        ended = drain(self._journal_folder, store, self._tokens, self._strangers)
+        ended = drain(self._journal_folder, store, self._tokens, self._foreign_rows)
         self._is_behind = behind_bytes(self._journal_folder, store) > _BEHIND_BYTES
         if ended or is_new:
             store.sweep(living_writers(self._journal_folder))

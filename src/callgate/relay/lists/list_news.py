@@ -1,7 +1,7 @@
 """Telling clients that a list changed: once a moment and kind, however many upstreams changed theirs in it.
 
-What a server announces itself passes at once (`ears`); this is for what we noticed: a server came up, or told
-its list at last. Who was given the new list meanwhile is not told.
+What a server announces itself passes at once (`subscribers`). This is for what we noticed: a server came up,
+or told its list at last. A client that was given the new list meanwhile is not told.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from functools import partial
 
 from callgate.model.offers import Kind
 from callgate.ports.upstream import Asker
-from callgate.relay.ears import Ears
 from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listings import Listings
+from callgate.relay.subscribers import Subscribers
 
 # Servers come up one after the other: a client that lists again for each of them has nothing of it.
 _MOMENT_S = 0.2
@@ -25,8 +25,8 @@ METHOD_OF = {
 
 
 class ListNews:
-    def __init__(self, ears: Ears, listings: Listings) -> None:
-        self._ears = ears
+    def __init__(self, subscribers: Subscribers, listings: Listings) -> None:
+        self._subscribers = subscribers
         self._listings = listings
         self._changed: dict[Key, int] = {}  # and the version since which it is so
         self._timer: asyncio.TimerHandle | None = None
@@ -45,7 +45,7 @@ class ListNews:
         for method in dict.fromkeys(METHOD_OF.values()):
             news = {key: version for key, version in changed.items() if METHOD_OF[key[1]] == method}
             if news:
-                self._ears.say_list_changed(method, partial(self._is_news, news))
+                self._subscribers.say_list_changed(method, partial(self._is_news, news))
 
     def _is_news(self, news: dict[Key, int], asker: Asker, listed: dict[Kind, int]) -> bool:
         target = asker.session.target

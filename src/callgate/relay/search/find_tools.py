@@ -1,5 +1,5 @@
 """`find_tools`: with `[server] tool_search = true` `/mcp` lists this tool and `call_tool` in place of all
-others, for catalogues that would fill a context. Nothing is hidden, only not listed.
+others, for catalogs that would fill a context. Nothing is hidden, only not listed.
 
 What a session found is listed for it from then on, up to a bound. An answer has of each tool what is needed
 to choose and call it; its name as the question has the whole definition.
@@ -19,12 +19,12 @@ from callgate.model.offers import Kind, Offer, Route
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.relay.ears import Ears
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.listings import Listings
 from callgate.relay.search import call_tool
 from callgate.relay.search.offered import Offered
 from callgate.relay.search.short_tools import short_tools
+from callgate.relay.subscribers import Subscribers
 from callgate.wire.eras.result_shape import to_modern
 from callgate.wire.eras.subscription import LIST_CHANGED
 from callgate.wire.json_rpc import NOT_READABLE
@@ -80,10 +80,10 @@ _OFFER: Final = Offer(
 
 
 class ToolSearch:
-    def __init__(self, listings: Listings, offered: Offered, ears: Ears) -> None:
+    def __init__(self, listings: Listings, offered: Offered, subscribers: Subscribers) -> None:
         self._listings = listings
         self._offered = offered
-        self._ears = ears
+        self._subscribers = subscribers
         self._found: dict[str, dict[str, None]] = {}  # by session the names, the last found last
 
     def listed(self, catalog: Catalog, session: Session) -> Catalog:
@@ -122,7 +122,7 @@ class ToolSearch:
             return
         self._found[session.session_id] = names
         if names.keys() != before.keys():
-            self._ears.say_to_one(session, LIST_CHANGED["toolsListChanged"])
+            self._subscribers.say_to_one(session, LIST_CHANGED["toolsListChanged"])
 
 
 def _result(told: str) -> bytes:

@@ -1,6 +1,6 @@
 """An unknown column: which tables of the statement it can be of, and what those have instead. Pure.
 
-The engine says which name it did not find; drivers ask the catalogue for the columns of these tables.
+The engine says which name it did not find; drivers ask the schema for the columns of these tables.
 """
 
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ class Grammar:
     writes_in_ctes: bool = False  # WITH d AS (DELETE … RETURNING *) SELECT …: a write, and allowed as one
 
 
-def _catalogue_as_is(schema: str | None) -> str:
+def _table_list_as_is(schema: str | None) -> str:
     return "information_schema.tables"
 
 
@@ -188,12 +188,12 @@ class Wording:
     read_hint: str  # what to write instead of a refused statement
     explain_hint: str
     hidden_hint: str  # where to look instead of a hidden table
-    list_tables_sql: str  # {master} is filled in with the catalogue's name
+    list_tables_sql: str  # {master} is filled in with the name of that table
     describe_table_sql: str  # {table} is filled in
     examples: tuple[str, ...]  # of the description; {master} as above
     write_examples: tuple[str, ...]
     foreign_verbs: Mapping[str, str]  # verbs of other engines -> what to write here instead
-    catalogue: Callable[[str | None], str] = _catalogue_as_is  # where tables are listed, given the schema
+    table_list: Callable[[str | None], str] = _table_list_as_is  # where tables are listed, given the schema
     note_on: Callable[[Iterable[str], str | None], str] = _no_note  # what a reader of these should know
     explain_prefix: str = "EXPLAIN"
     qualified_name: str = "database.table"  # a table's name in full

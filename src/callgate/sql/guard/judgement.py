@@ -17,7 +17,7 @@ class Statement:
     is_write: bool = False
     is_transaction: bool = False
     parameters: tuple[Bound, ...] = ()  # in the order of the text's placeholders, in the driver's own form
-    limits: Limits | None = None  # of our own catalogue statements; None: the policy's
+    limits: Limits | None = None  # of our own schema statements; None: the policy's
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ class Policy:
         return self.dialect.wording.note_on(tables, self.schema)
 
     @property
-    def catalogue(self) -> str:
+    def table_list(self) -> str:
         """Where the engine lists its tables."""
-        return self.dialect.wording.catalogue(self.schema)
+        return self.dialect.wording.table_list(self.schema)
 
 
 @lru_cache(maxsize=64)  # asked for at every parenthesis

@@ -141,7 +141,7 @@ def unknown_verb(token: Token, policy: Policy) -> Deny:
     shown = token.text[:40]
     advice = policy.dialect.wording.foreign_verbs.get(token.word)
     if advice is not None:
-        advice = advice.format(master=policy.catalogue)
+        advice = advice.format(master=policy.table_list)
         reason = f"{shown} does not begin a statement that is understood here."
         return unclear("unknown_statement", reason, policy, advice)
     reason = f"{shown!r} does not begin a statement that is understood here."

@@ -62,7 +62,7 @@ _POLICY = Policy(
         name="record",
         vocabulary=replace(
             DUCKDB.vocabulary,
-            functions=DUCKDB.vocabulary.functions - functions.CATALOGUE,
+            functions=DUCKDB.vocabulary.functions - functions.SYSTEM_CATALOG,
             table_functions=word_set("generate_series json_each json_tree range unnest"),
         ),
         wording=replace(

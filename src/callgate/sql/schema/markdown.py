@@ -1,4 +1,4 @@
-"""The catalogue's shapes as Markdown, for people and models that read better than they parse. Pure."""
+"""The schema's shapes as Markdown, for people and models that read better than they parse. Pure."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""SchemaQueries: the statements with which one engine answers the catalogue's questions.
+"""SchemaQueries: the statements with which one engine answers the schema questions.
 
 Parameters are `:database`, `:table` and `:like` (a LIKE pattern with | as its escape); where all databases
 may be meant, an empty `:database` means them. Columns come in the order of the shape's fields. System

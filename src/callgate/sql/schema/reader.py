@@ -1,4 +1,4 @@
-"""Catalogue: asks a driver an engine's catalogue statements and builds the shapes. Counterpart: `queries`.
+"""SchemaReader: asks a driver an engine's schema statements and builds the shapes. Counterpart: `queries`.
 
 Names are matched exactly first and then, when that finds nothing, without regard to case if only one fits:
 URI libraries fold the case of what they take for a host.
@@ -41,7 +41,7 @@ from callgate.sql.schema.shapes import (
     TableShape,
 )
 
-# A catalogue is read whole or not usefully at all; beyond this a reader is better served by search_objects.
+# A schema is read whole or not usefully at all; beyond this a reader is better served by search_objects.
 MAX_TABLES = 2_000
 _MAX_ROWS = 10_000
 _MAX_CHARACTERS = 4_000_000
@@ -49,7 +49,7 @@ _MAX_CHARACTERS = 4_000_000
 _MAX_COUNTED = 100
 
 
-class Catalogue:
+class SchemaReader:
     def __init__(self, driver: Driver, policy: Policy, queries: SchemaQueries) -> None:
         self._driver = driver
         self._dialect = policy.dialect
@@ -107,7 +107,7 @@ class Catalogue:
     async def foreign_keys(
         self, database: str, table: str
     ) -> tuple[tuple[ForeignKey, ...], tuple[ForeignKey, ...]]:
-        """Those that lead from a table to others, and from others to it. Names as the catalogue has them."""
+        """Those that lead from a table to others, and from others to it. Names as the schema has them."""
         queries = (self._queries.foreign_keys, self._queries.referenced_by)
         outward, inward = await self._ask(queries, {"database": database, "table": table})
         return foreign_keys(outward, database), foreign_keys(inward, database)

@@ -1,4 +1,4 @@
-"""Rows of the catalogue's statements as shapes: what engines spell differently, spelled alike. Pure."""
+"""Rows of the schema statements as shapes: what engines spell differently, spelled alike. Pure."""
 
 from dataclasses import dataclass
 

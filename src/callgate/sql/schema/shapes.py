@@ -1,4 +1,4 @@
-"""What the catalogue answers, in the words of seed 003: JSON keys are these names in camelCase. Pure values.
+"""What the schema reader answers: JSON keys are these names in camelCase. Pure values.
 
 What an engine cannot tell is null. A foreign key into another database names its table as `database.table`.
 """

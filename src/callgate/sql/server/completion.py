@@ -7,7 +7,7 @@ import msgspec
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.resource_uris import ResourceUris
 
 # The specification's own limit (2025-11-25, completion, "values").
@@ -37,7 +37,7 @@ class _CompleteParams(msgspec.Struct):
 _params_decoder = msgspec.json.Decoder(_CompleteParams)
 
 
-async def complete(raw: bytes, uris: ResourceUris, catalogue: Catalogue) -> bytes:
+async def complete(raw: bytes, uris: ResourceUris, schema_reader: SchemaReader) -> bytes:
     try:
         params = _params_decoder.decode(raw or b"{}")
     except msgspec.DecodeError as error:
@@ -53,7 +53,7 @@ async def complete(raw: bytes, uris: ResourceUris, catalogue: Catalogue) -> byte
         )
     given = params.context.arguments if params.context else {}
     begun = params.argument.value.casefold()
-    names = await _candidates(params.argument.name, given.get("database", ""), catalogue)
+    names = await _candidates(params.argument.name, given.get("database", ""), schema_reader)
     values = [name for name in names if name.casefold().startswith(begun)]
     completion = {
         "values": values[:_MAX_COMPLETIONS],
@@ -63,7 +63,7 @@ async def complete(raw: bytes, uris: ResourceUris, catalogue: Catalogue) -> byte
     return msgspec.json.encode({"completion": completion})
 
 
-async def _candidates(argument: str, database: str, catalogue: Catalogue) -> tuple[str, ...]:
+async def _candidates(argument: str, database: str, schema_reader: SchemaReader) -> tuple[str, ...]:
     if argument == "database":
-        return await catalogue.database_names()
-    return await catalogue.table_names(database) if argument == "table" else ()
+        return await schema_reader.database_names()
+    return await schema_reader.table_names(database) if argument == "table" else ()

@@ -12,7 +12,7 @@ from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.sql.schema import markdown
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.resource_uris import ResourceUris
 
 _JSON, _MARKDOWN = "application/json", "text/markdown"
@@ -25,10 +25,10 @@ class _ReadParams(msgspec.Struct):
 
 
 class Resources:
-    def __init__(self, uris: ResourceUris, engine_name: str, catalogue: Catalogue) -> None:
+    def __init__(self, uris: ResourceUris, engine_name: str, schema_reader: SchemaReader) -> None:
         self._uris = uris
         self._engine_name = engine_name
-        self._catalogue = catalogue
+        self._schema_reader = schema_reader
 
     async def list(self) -> bytes:
         entries = [
@@ -46,7 +46,7 @@ class Resources:
                 "description": f"Tables and metadata for {name} database",
                 "mimeType": _JSON,
             }
-            for name in await self._catalogue.database_names()
+            for name in await self._schema_reader.database_names()
         ]
         return _encode({"resources": entries})
 
@@ -91,20 +91,20 @@ class Resources:
                 f"{self._uris.table_template}, names percent-encoded.",
             )
         if place.database is None:
-            databases = await self._catalogue.databases()
+            databases = await self._schema_reader.databases()
             return databases, markdown.database_list(databases)
         if place.table is None:
-            database = await self._catalogue.database(place.database)
+            database = await self._schema_reader.database(place.database)
             if database is None:
                 raise await self._unknown_database(uri, place.database)
             return database, markdown.database(database)
-        table = await self._catalogue.table(place.database, place.table)
+        table = await self._schema_reader.table(place.database, place.table)
         if table is None:
             raise await self._unknown_table(uri, place.database, place.table)
         return table, markdown.table(table)
 
     async def _unknown_database(self, uri: str, wanted: str) -> CallerError:
-        known = await self._catalogue.database_names()
+        known = await self._schema_reader.database_names()
         return _unknown(
             uri,
             f"Database '{wanted[:100]}' does not exist or is not accessible.",
@@ -112,9 +112,9 @@ class Resources:
         )
 
     async def _unknown_table(self, uri: str, database: str, wanted: str) -> CallerError:
-        if await self._catalogue.database(database) is None:
+        if await self._schema_reader.database(database) is None:
             return await self._unknown_database(uri, database)
-        known = await self._catalogue.table_names(database)
+        known = await self._schema_reader.table_names(database)
         return _unknown(
             uri,
             f"Table '{wanted[:100]}' does not exist in {database[:100]}.",

@@ -1,7 +1,7 @@
-"""A source's catalogue as the API shows it. Implements `ports.source_schema.SourceSchema`.
+"""A source's schema as the API shows it. Implements `ports.source_schema.SourceSchema`.
 
-The words of the catalogue's own shapes are seed 003's and the resources'; these are the page's. A name is
-looked for among those that the catalogue lists before it goes anywhere, so what a caller makes up reaches no
+The words of the schema's own shapes are the resources'; these are the page's. A name is
+looked for among those that the schema lists before it goes anywhere, so what a caller makes up reaches no
 statement.
 """
 
@@ -19,36 +19,36 @@ from callgate.ports.source_schema import (
     TableList,
     TableOutline,
 )
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.schema.shapes import ColumnEntry, TableEntry, TableInfo
 
 _KEYS: dict[str, ColumnKey] = {"PRI": "primary", "UNI": "unique", "MUL": "index"}
 
 
 class SchemaView:
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, schema_reader: SchemaReader) -> None:
+        self._schema_reader = schema_reader
 
     async def databases(self) -> Sequence[DatabaseOutline]:
         return [
             DatabaseOutline(
                 entry.name, entry.table_count, entry.default_character_set, entry.default_collation
             )
-            for entry in (await self._catalogue.databases()).databases
+            for entry in (await self._schema_reader.databases()).databases
         ]
 
     async def tables(self, database: str) -> TableList:
-        found = await self._catalogue.database(database)
+        found = await self._schema_reader.database(database)
         if found is None:
             raise await self._no_database(database)
         return TableList(found.database.name, [_outline(entry) for entry in found.tables], found.table_count)
 
     async def table(self, database: str, table: str) -> TableDetail:
-        shape = await self._catalogue.table(database, table)
+        shape = await self._schema_reader.table(database, table)
         if shape is None:
             raise await self._no_table(database, table)
         info = shape.table
-        outward, inward = await self._catalogue.foreign_keys(info.database, info.name)
+        outward, inward = await self._schema_reader.foreign_keys(info.database, info.name)
         return TableDetail(
             info.database,
             _outline(info),
@@ -62,13 +62,13 @@ class SchemaView:
         )
 
     async def _no_database(self, wanted: str) -> CallerError:
-        known = await self._catalogue.database_names()
+        known = await self._schema_reader.database_names()
         return _unknown(f"There is no database {wanted[:100]!r} here, or it is not accessible", wanted, known)
 
     async def _no_table(self, database: str, wanted: str) -> CallerError:
-        if await self._catalogue.database(database) is None:
+        if await self._schema_reader.database(database) is None:
             return await self._no_database(database)
-        known = await self._catalogue.table_names(database)
+        known = await self._schema_reader.table_names(database)
         return _unknown(f"There is no table {wanted[:100]!r} in {database[:100]!r}", wanted, known)
 
 

@@ -16,7 +16,7 @@ from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.found_objects import FoundObject, found_column, found_table, objects_markdown
 from callgate.sql.schema.like import like_pattern
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.schema.shapes import FoundColumn, FoundTable, TableShape
 from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_schema
 from callgate.sql.server.tool import annotations, for_reads
@@ -33,9 +33,9 @@ _encode = msgspec.json.Encoder().encode
 class SearchTool:
     name = "search_objects"
 
-    def __init__(self, policy: Policy, catalogue: Catalogue) -> None:
+    def __init__(self, policy: Policy, schema_reader: SchemaReader) -> None:
         self._policy = policy
-        self._catalogue = catalogue
+        self._schema_reader = schema_reader
         self.parameters = (
             Parameter(
                 "pattern",
@@ -85,7 +85,7 @@ class SearchTool:
 
     async def call(self, arguments: Mapping[str, Bound], hop: Hop) -> bytes:
         database = str(arguments["database"])
-        if database and database not in (names := await self._catalogue.database_names()):
+        if database and database not in (names := await self._schema_reader.database_names()):
             advice = did_you_mean_one_of(database, names) or f"There are: {', '.join(names[:20])}."
             return answer_error(
                 "Error: Invalid input parameters.\n\n"
@@ -104,9 +104,9 @@ class SearchTool:
     async def _find(self, like: str, kind: str, database: str) -> list[FoundTable | FoundColumn]:
         found: list[FoundTable | FoundColumn] = []
         if kind in ("all", "table"):
-            found += await self._catalogue.find_tables(like, database)
+            found += await self._schema_reader.find_tables(like, database)
         if kind in ("all", "column"):
-            found += await self._catalogue.find_columns(like, database)
+            found += await self._schema_reader.find_columns(like, database)
         return found
 
     async def _shown(
@@ -121,7 +121,7 @@ class SearchTool:
             if level == "full":
                 key = (one.database, one.table if isinstance(one, FoundColumn) else one.name)
                 if key not in shapes:
-                    shapes[key] = await self._catalogue.table(*key)
+                    shapes[key] = await self._schema_reader.table(*key)
                 shape = shapes[key]
             is_column = isinstance(one, FoundColumn)
             entry = found_column(one, level, shape) if is_column else found_table(one, level, shape)

@@ -2,7 +2,7 @@
 
 The path of a call: arguments > judge > driver > results. A failed or refused statement is an *answer* with
 isError, its code and what to do instead; only what never reached a statement raises. Resources, their
-templates and completions come from the catalogue.
+templates and completions come from the schema_reader.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ from callgate.sql.guard.judgement import Bound
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.arguments import Parameter, read_arguments, read_params
 from callgate.sql.server.completion import complete
 from callgate.sql.server.custom_tools import CustomTool, PreparedTool
@@ -54,18 +54,18 @@ class SqlServer:
         self._source_id = settings.source_id
         self._policy = policy
         self._driver = driver
-        self._catalogue = catalogue = Catalogue(driver, policy, schema_queries)
-        self._runner = StatementRunner(settings.source_id, policy, driver, catalogue)
+        self._schema_reader = schema_reader = SchemaReader(driver, policy, schema_queries)
+        self._runner = StatementRunner(settings.source_id, policy, driver, schema_reader)
         offered: list[_OfferedTool] = [
             QueryTool(self._runner),
             ExplainTool(self._runner),
-            SearchTool(policy, catalogue),
+            SearchTool(policy, schema_reader),
             *(CustomTool(tool, self._runner) for tool in tools),
         ]
         self._tools = {tool.name: tool for tool in offered}
         self._listed = msgspec.json.encode({"tools": [tool.definition() for tool in offered]})
         self._uris = ResourceUris(policy.dialect.name, settings.source_id, settings.has_siblings)
-        self._resources = Resources(self._uris, policy.dialect.display_name, catalogue)
+        self._resources = Resources(self._uris, policy.dialect.display_name, schema_reader)
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ class SqlServer:
             case "resources/read":
                 yield Reply(result=await self._resources.read(hop.params))
             case "completion/complete":
-                yield Reply(result=await complete(hop.params, self._uris, self._catalogue))
+                yield Reply(result=await complete(hop.params, self._uris, self._schema_reader))
             case _:
                 raise CallerError(
                     codes.CALLER_UNKNOWN_METHOD,
@@ -135,7 +135,7 @@ class SqlServer:
     @property
     def schema(self) -> SourceSchema:
         """What is in the database, for whoever looks from outside of MCP."""
-        return SchemaView(self._catalogue)
+        return SchemaView(self._schema_reader)
 
     def trouble(self) -> str | None:
         """Why it is down, in words for the operator."""

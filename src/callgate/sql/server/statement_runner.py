@@ -14,7 +14,7 @@ from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error, answer_results
 from callgate.sql.schema.like import like_exactly
-from callgate.sql.schema.reader import Catalogue
+from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.judge_thread import JudgeThread
 
 _MAX_CANDIDATES = 3  # enough to recognise the right one by
@@ -30,9 +30,9 @@ class Request(Struct, frozen=True):
 
 
 class StatementRunner:
-    def __init__(self, source_id: str, policy: Policy, driver: Driver, catalogue: Catalogue) -> None:
+    def __init__(self, source_id: str, policy: Policy, driver: Driver, schema_reader: SchemaReader) -> None:
         self._source_id = source_id
-        self._catalogue = catalogue
+        self._schema_reader = schema_reader
         self.policy = policy
         self.driver = driver
         self._judge = JudgeThread(policy)
@@ -75,7 +75,7 @@ class StatementRunner:
         found: list[str] = []
         try:
             for name in bare[:_MAX_CANDIDATES]:
-                tables = await self._catalogue.find_tables(like_exactly(name), "")
+                tables = await self._schema_reader.find_tables(like_exactly(name), "")
                 found += [f"{table.database}.{table.name}" for table in tables[:_MAX_CANDIDATES]]
         except CallgateError:
             return ""  # the refusal stands without them

@@ -155,4 +155,4 @@ def _example_lines(policy: Policy) -> list[str]:
     examples = [f"List tables: {wording.list_tables_sql}", *wording.examples]
     if policy.may_write:
         examples += wording.write_examples
-    return [f"- {example.format(master=policy.catalogue)}" for example in examples]
+    return [f"- {example.format(master=policy.table_list)}" for example in examples]

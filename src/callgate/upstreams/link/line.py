@@ -13,7 +13,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Item, Notice, Reply, Unasked, Unpassed
+from callgate.model.reply import Item, Notice, Reply, Unasked, Undelivered
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link, LinkPlan
 from callgate.upstreams.link.listening import Listening
@@ -37,7 +37,10 @@ _UNSET_RANK = rank_of("notice")
 
 class Line:
     def __init__(
-        self, plan: LinkPlan, on_heard: Callable[[Unasked | Unpassed], None], on_state: Callable[[bool], None]
+        self,
+        plan: LinkPlan,
+        on_heard: Callable[[Unasked | Undelivered], None],
+        on_state: Callable[[bool], None],
     ) -> None:
         self._on_heard = on_heard
         self._on_state = on_state
@@ -173,7 +176,7 @@ class Line:
 
     # ---- what the link says
 
-    def _heard(self, item: Unasked | Unpassed) -> None:
+    def _heard(self, item: Unasked | Undelivered) -> None:
         self._on_heard(item)
         if isinstance(item, Notice):
             for queue in self._listeners:

@@ -14,7 +14,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
-from callgate.model.reply import Answer, Item, Unasked, Unpassed
+from callgate.model.reply import Answer, Item, Unasked, Undelivered
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.link.handshake import Introduction
@@ -49,7 +49,10 @@ class Link:
     """Implements `transport.Receiver`."""
 
     def __init__(
-        self, plan: LinkPlan, on_heard: Callable[[Unasked | Unpassed], None], on_state: Callable[[bool], None]
+        self,
+        plan: LinkPlan,
+        on_heard: Callable[[Unasked | Undelivered], None],
+        on_state: Callable[[bool], None],
     ) -> None:
         self._plan = plan
         self._on_heard = on_heard

@@ -17,7 +17,7 @@ from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind
-from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Unpassed, Withdrawn
+from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Undelivered, Withdrawn
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
@@ -73,7 +73,7 @@ class Traffic:
         client: Envelope | None,
         timeout_s: float,
         answer_timeout_s: float,
-        on_heard: Callable[[Unasked | Unpassed], None],
+        on_heard: Callable[[Unasked | Undelivered], None],
     ) -> None:
         self._name = name
         self._on_heard = on_heard
@@ -217,7 +217,7 @@ class Traffic:
                 case Send():
                     self._send(event)
                 case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
-                    self._on_heard(Unpassed("notifications/progress", params))
+                    self._on_heard(Undelivered("notifications/progress", params))
                 case Late(rpc_id, method, late_s):
                     _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
                 case Orphan(rpc_id):
@@ -241,7 +241,7 @@ class Traffic:
         if (subscription := subscription_of(params)) is not None:
             call = self._calls.get(own_id(subscription)) or call
             if call is None:  # of a subscription that is over: the one after it told of it too
-                self._on_heard(Unpassed(method, params))
+                self._on_heard(Undelivered(method, params))
                 return
         elif call is None and method not in _PUBLIC_NOTICES:
             running = [call for call in self._under_way() if not self._questions.is_asked(call)]
@@ -249,7 +249,7 @@ class Traffic:
                 running = [call for call in running if call.method not in _ASKED_FOR_ALL]
             call = running[0] if len(running) == 1 else None
             if method == MESSAGE and len(running) > 1 and self._is_shared:
-                self._on_heard(Unpassed(method, params))  # of one of the calls, and nobody knows of which
+                self._on_heard(Undelivered(method, params))  # of one of the calls, and nobody knows of which
                 return
         if call is None:
             self._on_heard(notice)
@@ -339,7 +339,7 @@ class Traffic:
 
     def _answer_for_client(self, asked: AskedBack, answer: Answer) -> None:
         self._answer_back(asked, answer)
-        self._on_heard(Unpassed(asked.method, asked.params, answer))
+        self._on_heard(Undelivered(asked.method, asked.params, answer))
 
     def _answer_back(self, asked: AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:

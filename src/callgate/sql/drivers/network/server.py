@@ -16,7 +16,7 @@ from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.guard.judgement import Bound, Statement
 
-# A catalogue question of our own: SQL and bound values in, rows out.
+# A schema question of our own: SQL and bound values in, rows out.
 Ask = Callable[[str, tuple[Bound, ...]], Awaitable[list[tuple[Cell, ...]]]]
 
 

@@ -1,4 +1,4 @@
-"""DuckDB's answers to the catalogue's questions, from its duckdb_…() functions. `{database}` is a schema."""
+"""DuckDB's answers to the schema questions, from its duckdb_…() functions. `{database}` is a schema."""
 
 # ruff: noqa: S608 - made of our own fragments only; values are bound
 

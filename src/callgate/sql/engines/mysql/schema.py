@@ -1,4 +1,4 @@
-"""MySQL's and MariaDB's answers to the catalogue's questions, from INFORMATION_SCHEMA.
+"""MySQL's and MariaDB's answers to the schema questions, from INFORMATION_SCHEMA.
 
 The account's own rights decide what is listed there. A foreign key's rules are in REFERENTIAL_CONSTRAINTS
 (seed 003 looks for them in KEY_COLUMN_USAGE, which has none).

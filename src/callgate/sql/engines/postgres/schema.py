@@ -1,4 +1,4 @@
-"""PostgreSQL's answers to the catalogue's questions, from pg_catalog. `{database}` is a schema here.
+"""PostgreSQL's answers to the schema questions, from pg_catalog. `{database}` is a schema here.
 
 pg_catalog and not information_schema: the latter hides indexes, sizes, comments, and constraints of tables
 that the account may read but not change. Only what the account may use is listed.

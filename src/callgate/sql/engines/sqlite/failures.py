@@ -122,9 +122,9 @@ def _position(near: str, text: str) -> str:
 
 
 def _unknown_table(wanted: str, connection: sqlite3.Connection, policy: Policy) -> SourceError:
-    names = _names(connection, policy.dialect.wording.list_tables_sql.format(master=policy.catalogue))
+    names = _names(connection, policy.dialect.wording.list_tables_sql.format(master=policy.table_list))
     tip = (
-        f"Tip: list the tables with {policy.dialect.wording.list_tables_sql.format(master=policy.catalogue)}"
+        f"Tip: list the tables with {policy.dialect.wording.list_tables_sql.format(master=policy.table_list)}"
     )
     return _source(
         codes.SOURCE_UNKNOWN_TABLE,

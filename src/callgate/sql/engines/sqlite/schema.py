@@ -1,4 +1,4 @@
-"""SQLite's answers to the catalogue's questions, from its pragma functions.
+"""SQLite's answers to the schema questions, from its pragma functions.
 
 A file has one schema: `main`, or the name it is attached under. It keeps no estimate of rows and sizes, so
 rows are counted up to a bound; foreign keys have no names and get their number.

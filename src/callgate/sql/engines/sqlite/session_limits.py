@@ -54,7 +54,7 @@ def limit_sizes(connection: sqlite3.Connection) -> None:
         connection.setlimit(category, limit)
 
 
-def read_schema(connection: sqlite3.Connection, catalogue: str) -> None:
+def read_schema(connection: sqlite3.Connection, table_list: str) -> None:
     """Read the schema if it is new or has changed, without the limits that are meant for callers.
 
     Under them, one table of 300 columns would make the whole file "malformed" as soon as somebody else
@@ -63,7 +63,7 @@ def read_schema(connection: sqlite3.Connection, catalogue: str) -> None:
     for category in _OF_SCHEMA:
         connection.setlimit(category, _UNLIMITED)
     try:
-        connection.execute(f"SELECT 1 FROM {catalogue} LIMIT 1").fetchone()  # noqa: S608 - quoted by us
+        connection.execute(f"SELECT 1 FROM {table_list} LIMIT 1").fetchone()  # noqa: S608 - quoted by us
     finally:
         for category in _OF_SCHEMA:
             connection.setlimit(category, _SIZES[category])

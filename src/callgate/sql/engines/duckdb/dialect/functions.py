@@ -73,7 +73,7 @@ MATH = word_set(
     xor
     """
 )
-CATALOGUE = word_set(
+SYSTEM_CATALOG = word_set(
     """
     col_description current_catalog current_database current_query current_query_id current_role
     current_schema current_schemas current_transaction_id current_user format_type
@@ -125,10 +125,10 @@ WINDOW = word_set(
     """
 )
 
-# Read by the parser itself; DuckDB's catalogue does not list them.
+# Read by the parser itself; DuckDB's system catalog does not list them.
 SPECIAL = word_set("coalesce grouping grouping_id ifnull nullif percentile_cont percentile_disc try unnest")
 
-ALLOWED = LIST | JSON | DATE | MATH | CATALOGUE | OTHER | AGGREGATE | WINDOW | SPECIAL
+ALLOWED = LIST | JSON | DATE | MATH | SYSTEM_CATALOG | OTHER | AGGREGATE | WINDOW | SPECIAL
 
 # Callable in FROM.
 TABLES = word_set(

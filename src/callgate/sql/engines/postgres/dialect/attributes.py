@@ -1,6 +1,6 @@
 """Attribute notation: `(x).f` and `x.f` call the function f(x) when x has no column f. Pure.
 
-Which it is, only the catalogue knows. Known here are the functions that must not be called
+Which it is, only the schema knows. Known here are the functions that must not be called
 (`refused_functions`), and what cannot have columns: there, f must be one of the allowed functions. In
 `FROM unnest(ARRAY['x']) t` t is a text, and t.f calls f('x'). What looks like a column of a table and is none
 (`orders.tax`) is found by the driver, which knows the database's functions (`own_functions`).

@@ -78,8 +78,8 @@ def _items(read: Reading) -> Iterator[int]:
         before = read.word(at - 1)
         begins = before in _BEFORE_ITEM or (before == "(" and read.word(at - 2) in _BEFORE_ITEM)
         if in_from[-1] and begins and read.is_name(at):
-            is_catalogue = word == "pg_catalog" and read.word(at + 1) == "."
-            yield at + 2 if is_catalogue else at
+            is_pg_catalog = word == "pg_catalog" and read.word(at + 1) == "."
+            yield at + 2 if is_pg_catalog else at
         if word == "(":
             in_from.append(in_from[-1] and before in _BEFORE_ITEM)
         elif word == ")" and len(in_from) > 1:

@@ -94,7 +94,7 @@ GEOMETRY_AND_NETWORK = word_set(
     inet_same_family macaddr8_set7bit masklen netmask network set_masklen
     """
 )
-# What the session and the catalogue say of themselves; sizes and statistics are read, nothing is reset.
+# What the session and the system catalog say of themselves; sizes and statistics are read, nothing is reset.
 INFORMATION = word_set(
     """
     acldefault aclexplode col_description current_database current_query current_schema current_schemas

@@ -34,7 +34,7 @@ _NOT_UTF8 = ServerFault("22021", "22021", "invalid byte sequence for encoding UT
 _LEFT_READ_ONLY = ServerFault("25006", "25006", "The statement before it ended the read-only transaction")
 _IN_TRANSACTION = b"T"
 _VERSION_SQL = "SELECT current_setting('server_version')"
-# Tables' row types are left out: there is one for each table of the catalogue.
+# Tables' row types are left out: there is one for each table of the schema.
 _TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
 _TYPES_BY_OID_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[])"
 _OWN_LIMITS = Limits(max_rows=5_000, character_limit=1_000_000)

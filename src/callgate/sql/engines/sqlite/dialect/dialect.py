@@ -84,7 +84,7 @@ SQLITE = Dialect(
                 "USE": "SQLite has no USE. Name tables as they are, or as schema.table",
             }
         ),
-        catalogue=grammar.catalogue,
+        table_list=grammar.table_list,
         note_on=grammar.note_on,
     ),
 )

@@ -76,14 +76,14 @@ def _cast_types(tokens: Tokens) -> dict[int, int]:
     return types
 
 
-def catalogue(schema: str | None) -> str:
+def table_list(schema: str | None) -> str:
     """Unqualified, SQLite would look into the empty main database."""
     return f"{quote_name(schema)}.sqlite_master" if schema else "sqlite_master"
 
 
 def note_on(tables: Iterable[str], schema: str | None) -> str:
     if schema and any(fold(table) in ("sqlite_master", "sqlite_schema") for table in tables):
-        return f"Note: the tables of this source are listed in {catalogue(schema)}."
+        return f"Note: the tables of this source are listed in {table_list(schema)}."
     return ""
 
 

@@ -93,6 +93,6 @@ def _confine(connection: sqlite3.Connection, uri: str, policy: Policy) -> None:
         connection.execute("PRAGMA query_only = ON")
     limit_sizes(connection)
     # A corrupt file says so here and not in the middle of a caller's statement.
-    read_schema(connection, policy.catalogue)
+    read_schema(connection, policy.table_list)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1 if policy.schema else 0)
     connection.set_authorizer(make_authorizer(policy))

@@ -51,7 +51,7 @@ class SqliteDriver:
 
     async def posture(self) -> Posture:
         """A file has no accounts: what may be done with it, its permissions and our session say."""
-        reading = f"SELECT count(*) FROM {self._policy.catalogue}"  # noqa: S608 - our own word; finds broken files
+        reading = f"SELECT count(*) FROM {self._policy.table_list}"  # noqa: S608 - our own word; finds broken files
         await self.run([Statement(reading, "SELECT")])
         return Posture(self.version)
 
@@ -76,7 +76,7 @@ class SqliteDriver:
 
     def _refreshed(self, held: FileConnection) -> FileConnection:
         try:
-            read_schema(held, self._policy.catalogue)
+            read_schema(held, self._policy.table_list)
         except sqlite3.Error as error:
             if "locked" not in str(error):  # that one passes, and the statement itself says it best
                 held.close()

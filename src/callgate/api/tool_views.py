@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from callgate.api.json_object import as_object, object_in
-from callgate.api.record.told_rows import annotations_of
+from callgate.api.record.row_views import annotations_of
 from callgate.api.shapes import Json, SeenToWrite, ToolShape
 from callgate.model.offers import Offer
 
@@ -29,7 +29,7 @@ class _Read:
     annotations: Json | None
 
 
-class ToolTeller:
+class ToolViews:
     """To read a definition takes a while (it is counted and redacted): it is done once, in a thread."""
 
     def __init__(self, count_tokens: Callable[[str], int], redact_document: Callable[[bytes], bytes]) -> None:

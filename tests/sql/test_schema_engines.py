@@ -1,4 +1,4 @@
-"""What a source offers, the same on every engine: catalogue, search, explain, own tools, working examples."""
+"""What a source offers, the same on every engine: schema, search, explain, own tools, working examples."""
 
 import re
 import sqlite3

@@ -1,7 +1,7 @@
-"""Rows of other processes on the same folder, on their way through our store: numbered anew, and told.
+"""Rows written by other processes on the same folder: renumbers them and publishes them.
 
-The numbers that their own process gave them fit between ours, so who listens here and is past these would
-never get them. They get the next ones of ours when they are about to be stored, and are told when they are.
+Their own process gave them numbers that lie between ours. A listener that is past those numbers would never
+get them, so they get our next numbers when they are about to be stored, and are published when they are.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Write = Callable[[Batch], None]
 _MAX_KNOWN_SESSIONS = 10_000
 
 
-class Strangers:
+class ForeignRows:
     """Used from the store's thread."""
 
     def __init__(

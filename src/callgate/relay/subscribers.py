@@ -1,6 +1,6 @@
-"""Who wants to hear what: legacy sessions with their outlets and subscriptions, and modern listeners.
+"""Subscribers: legacy sessions with their outlets and subscriptions, and modern listeners.
 
-What an upstream says of its own accord comes in through `hear` and goes to exactly those who may know it:
+What an upstream says of its own accord comes in through `publish` and goes to exactly those who may know it:
 a connection that serves one session speaks to that session only.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 
 from callgate.model.heard import Heard
 from callgate.model.offers import Kind, Route
-from callgate.model.reply import Answer, Asking, Notice, Unasked, Unpassed
+from callgate.model.reply import Answer, Asking, Notice, Unasked, Undelivered
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
 from callgate.ports.upstream import Asker
@@ -28,7 +28,7 @@ _MAX_WAITING = 256
 
 
 @dataclass(slots=True)
-class _Ear:
+class _Subscriber:
     session: Session
     outlet: Outlet
     on_end: Callable[[], None]
@@ -36,9 +36,9 @@ class _Ear:
     subscribed: dict[Route, str] = field(default_factory=dict[Route, str])  # to the public uri
 
 
-class Ears:
+class Subscribers:
     def __init__(self) -> None:
-        self._ears: dict[str, _Ear] = {}
+        self._subscribers: dict[str, _Subscriber] = {}
         # Modern listeners, each with whose it is.
         self._listeners: dict[asyncio.Queue[Notice | None], Asker] = {}
 
@@ -46,39 +46,41 @@ class Ears:
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None], version: int) -> None:
         """`version`: of the catalog; what changed before it came is not news to it."""
-        self._ears[session.session_id] = _Ear(session, outlet, on_end, dict.fromkeys(Kind, version))
+        self._subscribers[session.session_id] = _Subscriber(
+            session, outlet, on_end, dict.fromkeys(Kind, version)
+        )
 
     def end(self, session: Session) -> None:
-        ear = self._ears.pop(session.session_id, None)
-        if ear is not None:
-            ear.on_end()
+        subscriber = self._subscribers.pop(session.session_id, None)
+        if subscriber is not None:
+            subscriber.on_end()
 
     def subscribe(self, session: Session, route: Route, public_uri: str) -> None:
-        if ear := self._ears.get(session.session_id):
-            ear.subscribed[route] = public_uri
+        if subscriber := self._subscribers.get(session.session_id):
+            subscriber.subscribed[route] = public_uri
 
     def is_subscribed(self, session: Session, route: Route) -> bool:
-        ear = self._ears.get(session.session_id)
-        return ear is not None and route in ear.subscribed
+        subscriber = self._subscribers.get(session.session_id)
+        return subscriber is not None and route in subscriber.subscribed
 
     def unsubscribe(self, session: Session, route: Route) -> None:
-        if ear := self._ears.get(session.session_id):
-            ear.subscribed.pop(route, None)
+        if subscriber := self._subscribers.get(session.session_id):
+            subscriber.subscribed.pop(route, None)
 
     # ---- what upstreams say
 
     def session_of(self, heard: Heard) -> Session | None:
         """Whom the connection that it came on serves, if that one can be told anything."""
-        ear = self._ears.get(heard.session_id) if heard.session_id is not None else None
-        return None if ear is None else ear.session
+        subscriber = self._subscribers.get(heard.session_id) if heard.session_id is not None else None
+        return None if subscriber is None else subscriber.session
 
-    def hear(self, heard: Heard) -> bool:
+    def publish(self, heard: Heard) -> bool:
         """Whether it was for somebody: a client, or all who listen to a list."""
         item = heard.item
-        if isinstance(item, Unpassed):
+        if isinstance(item, Undelivered):
             return False
-        if heard.session_id is not None and (ear := self._ears.get(heard.session_id)):
-            return self._pass_on(ear, heard.upstream, item)
+        if heard.session_id is not None and (subscriber := self._subscribers.get(heard.session_id)):
+            return self._pass_on(subscriber, heard.upstream, item)
         if isinstance(item, Asking):
             item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
         if not isinstance(item, Notice):
@@ -91,58 +93,64 @@ class Ears:
         if heard.session_id is None and item.method == UPDATED:
             return self._pass_on_to_all(heard.upstream, item)
         # Anything else may speak of one client's call: nobody else is to know.
-        ears = [ear for session_id in heard.wanted_by if (ear := self._ears.get(session_id)) is not None]
-        passed_on = [self._pass_on(ear, heard.upstream, item) for ear in ears]
+        subscribers = [
+            subscriber
+            for session_id in heard.wanted_by
+            if (subscriber := self._subscribers.get(session_id)) is not None
+        ]
+        passed_on = [self._pass_on(subscriber, heard.upstream, item) for subscriber in subscribers]
         return any(passed_on)
 
     @contextmanager
     def listing(self, session: Session, kind: Kind, version: Callable[[], int]) -> Generator[None]:
         """While a legacy client is given the list of this kind, as it is at the end: what changes meanwhile
         is in it. `version`: of the catalog."""
-        ear = self._ears.get(session.session_id)
-        if ear is None:
+        subscriber = self._subscribers.get(session.session_id)
+        if subscriber is None:
             yield
             return
-        before, ear.listed[kind] = ear.listed[kind], sys.maxsize
+        before, subscriber.listed[kind] = subscriber.listed[kind], sys.maxsize
         try:
             yield
             before = version()
         finally:
-            ear.listed[kind] = before
+            subscriber.listed[kind] = before
 
     def say_list_changed(self, method: str, is_news: Callable[[Asker, dict[Kind, int]], bool]) -> None:
         """We noticed it ourselves. `is_news`: for whom, with what a legacy client was given already.
 
         Modern clients of one name share a session: which of them was given what, nobody knows.
         """
-        for ear in list(self._ears.values()):
-            if is_news(Asker(ear.session.envelope, ear.session, b"null"), ear.listed):
-                ear.outlet.say(Notice(method, b""))
+        for subscriber in list(self._subscribers.values()):
+            if is_news(Asker(subscriber.session.envelope, subscriber.session, b"null"), subscriber.listed):
+                subscriber.outlet.say(Notice(method, b""))
         for queue, asker in self._listeners.items():
             if is_news(asker, {}):
                 _push(queue, Notice(method, b"{}"))
 
     def say_to_one(self, session: Session, method: str) -> None:
         """A list changed for this session only, and through us."""
-        if ear := self._ears.get(session.session_id):
-            ear.outlet.say(Notice(method, b""))
+        if subscriber := self._subscribers.get(session.session_id):
+            subscriber.outlet.say(Notice(method, b""))
         self.announce(method, session.session_id)
 
     def _pass_on_to_all(self, upstream: str, item: Notice) -> bool:
-        passed_on = [self._pass_on(ear, upstream, item) for ear in list(self._ears.values())]
+        passed_on = [
+            self._pass_on(subscriber, upstream, item) for subscriber in list(self._subscribers.values())
+        ]
         return any(passed_on)
 
-    def _pass_on(self, ear: _Ear, upstream: str, item: Unasked) -> bool:
-        if ear.session.target not in (None, upstream):
+    def _pass_on(self, subscriber: _Subscriber, upstream: str, item: Unasked) -> bool:
+        if subscriber.session.target not in (None, upstream):
             return False
         if isinstance(item, Notice) and item.method == UPDATED:
             uri = text_of(peek(item.params).uri)
-            public = ear.subscribed.get(Route(upstream, uri)) if uri is not None else None
+            public = subscriber.subscribed.get(Route(upstream, uri)) if uri is not None else None
             if public is None:
                 return False
             if public != uri:
                 item = Notice(item.method, with_member(item.params, "uri", msgspec.json.encode(public)))
-        ear.outlet.say(item)
+        subscriber.outlet.say(item)
         return True
 
     # ---- modern listeners of the aggregate
