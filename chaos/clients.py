@@ -26,7 +26,9 @@ _COUNTING = Path(__file__).parent / "_counting_server.py"
 _GRACE_S = 2.0
 # Sessions are kept for a day, at most 2,000 of them; caches fill, and the record's day grows.
 _GROWN_MIB = 48.0
+_WARMING = 1 / 5  # of the time, before anything is measured
 _LOOK_S = 0.1
+_TELL_S = 30.0
 _PATIENCE_S = 60.0
 
 
@@ -134,8 +136,15 @@ def children(pid: int) -> list[int]:
 
 
 async def watch(gateway: Gateway, seen: Seen) -> None:
+    loop = asyncio.get_running_loop()
+    told_at = loop.time()
     while True:
         seen.most = max(seen.most, len(children(gateway.process.pid)))
+        if loop.time() - told_at >= _TELL_S:
+            told_at = loop.time()
+            print(
+                f"  {seen.answers['left']} clients, {resident_mib(gateway.process.pid):.0f} MiB", flush=True
+            )
         await asyncio.sleep(_LOOK_S)
 
 
@@ -192,10 +201,11 @@ async def trial(options: argparse.Namespace) -> None:
             expect(await until_settled(gateway, options.servers) == options.servers, "one process a server")
             await until_listed(gateway, options)
             seen = Seen()
-            # The first clients load code and fill caches: what they cost is no leak.
+            # The first clients load code, the tokenizer and the store's buffers: what they cost is no leak.
+            warm_s = max(1.0, 60 * options.minutes * _WARMING)
             async with asyncio.TaskGroup() as group:
                 for _ in range(options.clients):
-                    group.create_task(come_and_go(gateway, options, Seen(), loop.time() + 1))
+                    group.create_task(come_and_go(gateway, options, Seen(), loop.time() + warm_s))
             before = await until_settled(gateway, options.servers), resident_mib(pid)
             print(f"  at the start: {before[0]} processes, {before[1]:.0f} MiB")
             watching = asyncio.create_task(watch(gateway, seen))
