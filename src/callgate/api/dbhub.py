@@ -1,4 +1,4 @@
-"""`/api/requests` and `/api/sources` exactly as DBHub answers them (seed 000), for tools made for it.
+"""`/api/requests` and `/api/sources` exactly as DBHub answers them, for tools made for it.
 
 Their names and their error bodies are DBHub's, not ours.
 """

@@ -1,4 +1,4 @@
-"""`[server] audit_stderr`: a line on stderr for every statement, as seed 003 has it, beside the record.
+"""`[server] audit_stderr`: a line on stderr for every statement, beside the record.
 
 A sink in front of the record's. Writing happens in a thread of its own: a client that does not read our
 stderr must not stop the gateway. Secrets are taken out before the text is cut, so that no half of one is

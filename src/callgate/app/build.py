@@ -1,4 +1,4 @@
-"""Every part, made and handed to those who need it, on one screen."""
+"""Every part, made and handed to those who need it."""
 
 import asyncio
 from collections.abc import Callable

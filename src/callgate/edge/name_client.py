@@ -1,4 +1,4 @@
-"""Who called, in words for people (seed 000): the first that is known."""
+"""Who called, in words for people: the first that is known."""
 
 from collections.abc import Mapping
 

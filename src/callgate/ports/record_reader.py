@@ -15,7 +15,7 @@ ExportFormat = Literal["jsonl", "csv", "parquet"]
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """One call to a source, as `GET /api/requests` tells it (seed 000)."""
+    """One call to a source, as `GET /api/requests` tells it."""
 
     event_id: str
     ts: datetime

@@ -1,8 +1,8 @@
 """The stored form of an event: one struct per table, its fields the table's columns.
 
-Names are from seed 001 and the design; columns may grow, never change meaning. A struct is also a row of the
-journal, as JSON: DuckDB reads that itself, so between journal and table no Python touches a row. Moments are
-microseconds since 1970 in UTC.
+Columns may be added; their meaning never changes. A struct is also a row of the journal, as JSON: DuckDB
+reads that itself, so between journal and table no Python touches a row. Moments are microseconds since 1970
+in UTC.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """MCP servers behind us: stdio children, Streamable HTTP, legacy HTTP+SSE; their life, health and return.
 
-Owns processes, sockets towards upstreams, and the supervisor that brings a crashed one back. Must not know
-clients or recording: relay asks through `ports.Upstream`, `wire.Connection` tracks the requests.
+Owns processes and sockets towards upstreams; each `link` starts its own server again after a crash. Must not
+know clients or recording: relay asks through `ports.Upstream`, `wire.connection` tracks the requests.
 
     mcp_upstream    one server as relay sees it: which of its lines serves whom
     link            the life of one connection, and what goes over it

@@ -1,6 +1,6 @@
 """One MCP server behind us, as relay sees it: which of its lines serves whom, and how it is doing.
 
-Rules (protocol.md, "Isolation of legacy upstreams", "The bridge")
+Rules (docs/servers.md, docs/bridge.md)
 1. The first line finds out the era and is shared. A modern server needs no other for a modern client:
    requests carry all they need.
 2. What a process remembers belongs to one client: the first `tools/call` of a session on a stdio server opens

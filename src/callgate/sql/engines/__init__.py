@@ -1,1 +1,1 @@
-"""One folder for each database engine, and which dialect and schema queries belong to which name."""
+"""One folder for each database engine, and what an engine is (`engine`)."""

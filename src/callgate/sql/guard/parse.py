@@ -1,4 +1,6 @@
-"""The parser's opinion: sqlglot on one statement, default deny. All that knows sqlglot.
+"""The parser's opinion: sqlglot on one statement, default deny.
+
+Only this module and two dialects know sqlglot: PostgreSQL's `grammar` and DuckDB's `tree` look at its tree.
 
 Rules
 1. sqlglot is shown our lexer's tokens in the dialect's canonical spelling: comments, quotes and odd blanks
@@ -197,7 +199,7 @@ def _near(error: ParseError | TokenError) -> str:
     return str(details.get("highlight") or "")[:60]
 
 
-# Whether a name in FROM is that of a CTE, and not of a table. Pure; imports sqlglot: import it late.
+# Whether a name in FROM is that of a CTE, and not of a table.
 #
 # A CTE is known inside the query that its WITH belongs to, and nowhere else. Within the WITH it is known to
 # those that follow, and to itself when the WITH is RECURSIVE. Where engines differ (SQLite knows them all,

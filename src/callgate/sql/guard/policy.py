@@ -11,7 +11,7 @@ from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.tokens import fold
 from callgate.sql.settings import Mode, SourceSettings
 
-MAX_QUERY_CHARS = 10_000  # the tool's contract (seed 003)
+MAX_QUERY_CHARS = 10_000  # the tool's contract, in its input schema
 MAX_STATEMENTS = 10  # a call is a question or a small script, not a dump to be loaded
 # sqlglot's recursive descent takes up to 22 Python frames a level and the interpreter stops at 1,000
 # (measured: 40 levels of parentheses pass, 50 do not, on an empty stack). 30 leaves a third to our callers.

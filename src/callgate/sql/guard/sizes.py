@@ -197,7 +197,7 @@ def _plain_text(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Widths:
-    """_Widths and precisions in a format text: `%8.2f`, `%-*s`, `{:>20}`. Pure.
+    """Widths and precisions in a format text: `%8.2f`, `%-*s`, `{:>20}`.
 
     They say how much a call makes, as a count does: `printf('%.*c', 2147483647, 'x')` writes two gigabytes,
     or counts that far. Written-out ones are read from the text; `*` takes the next argument, whose place is

@@ -32,7 +32,7 @@ from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 # either way. Past this size they leave at once, so that a full pipe is noticed inside a turn too.
 _JOINED_BYTES: Final = 256 * 1024
 
-# A few lines say what went wrong; the whole tail is in `stderr_tail`.
+# A few lines say what went wrong; the whole tail is in `ChildTransport.stderr_tail`.
 _HINT_LINES: Final = 5
 _HINT_CHARS: Final = 600
 # A Python or Node traceback with its message fits; a page shows it without scrolling for ever.

@@ -40,8 +40,8 @@ class ChildPatience:
     term_wait_s: float = 1.0
     # After the exit, for what is still in the pipes. Runs out only if a process left behind holds them.
     drain_s: float = 0.5
-    # A burst of ten thousand calls of 400 bytes is normal (protocol.md, request tracking, rule 2) and must
-    # not be called busy; a child that never reads costs this much and no more.
+    # A burst of ten thousand calls of 400 bytes is normal and must not be called busy; a child that
+    # never reads costs this much and no more.
     unsent_high_bytes: int = 4 * 1024 * 1024
 
 

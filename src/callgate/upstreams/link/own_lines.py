@@ -1,6 +1,6 @@
 """Lines that serve one client alone: what a process remembers is its own, and it may be asked something.
 
-Rules (protocol.md, "Isolation of legacy upstreams")
+Rules (docs/decisions/0021-a-process-for-each-client.md)
 1. A legacy client has one line, which declares exactly what that client does.
 2. A modern client's requests each declare what it can answer: at a legacy server one line for each
    declaration of a session.

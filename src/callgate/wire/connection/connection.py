@@ -4,7 +4,7 @@ Owns the state of the conversation and the only table of its requests. Must not 
 `now` (monotonic seconds) and randomness are handed in, frames go in and out as bytes. Whoever holds it calls
 `tick` when `next_deadline` comes. `upstreams` moves the bytes; the client's side is `conversation`.
 
-Rules (the numbers of the design's "Request tracking inside the connection")
+Rules
 1. `starting, initializing, ready, backoff, closing`. A request before `ready` is held, inside its time-out;
    in `backoff` and `closing` it is refused at once with the reason.
 2. An id is never used again. The entry is stored and its timer armed before the frame is handed out. The

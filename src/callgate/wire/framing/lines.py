@@ -4,7 +4,8 @@ from callgate.model.error_codes import CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
 from callgate.wire.framing.pieces import Pieces
 
-# A frame past this closes the connection (protocol.md, rule 9): room for a large result, not for an attack.
+# A frame past this closes the connection (`connection.connection`, rule 9): room for a large result, not for
+# an attack.
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
 

@@ -1,7 +1,7 @@
 """MySQL's and MariaDB's answers to the schema questions, from INFORMATION_SCHEMA.
 
-The account's own rights decide what is listed there. A foreign key's rules are in REFERENTIAL_CONSTRAINTS
-(seed 003 looks for them in KEY_COLUMN_USAGE, which has none).
+The account's own rights decide what is listed there. A foreign key's rules are in REFERENTIAL_CONSTRAINTS;
+KEY_COLUMN_USAGE has none.
 """
 
 # ruff: noqa: S608 - made of our own fragments only; values are bound
