@@ -69,6 +69,6 @@ async def test_what_is_no_piece_of_any_is_not_found(stage: Stage, ids: tuple[str
 async def test_a_piece_that_is_too_short_says_so(stage: Stage, ids: tuple[str, str], path: str) -> None:
     answered = await stage.ask(path)
     assert answered.status == 404
-    assert "from 4 characters on" in answered.json["hint"]
+    assert "first or last 4 characters" in answered.json["hint"]
     unknown = await stage.ask(f"{path}def0")
     assert "hint" not in unknown.json

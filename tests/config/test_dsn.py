@@ -49,12 +49,12 @@ def test_a_file_database_can_carry_params():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("sqlite:///x.db?schema=main", "main and temp are schemas"),
-        ("sqlite:///x.db?schema=Temp", "main and temp are schemas"),
-        ("sqlite:///x.db?schema=", "no name"),
-        ("sqlite:///x.db?schema=a%00b", "no name"),
+        ("sqlite:///x.db?schema=main", "main and temp are names"),
+        ("sqlite:///x.db?schema=Temp", "main and temp are names"),
+        ("sqlite:///x.db?schema=", "is empty"),
+        ("sqlite:///x.db?schema=a%00b", "not printable"),
         ("sqlite:///x.db?shcema=x", 'Did you mean "schema"?'),
-        ("sqlite:///x.db?hunter2=x", "schema only"),
+        ("sqlite:///x.db?hunter2=x", "only parameter is schema"),
         ("sqlite:///:memory:", "always empty"),
         ("sqlite:///%3Amemory%3A?schema=x", "always empty"),
     ],

@@ -96,7 +96,7 @@ def test_a_keyring_is_not_in_this_version_yet():
     walk = Interpolation({}, Path("/nowhere"))
     walk.resolve({"mcpServers": {"a": {"headers": {"X-Key": "keyring:github"}}}})
     assert [(p.key_path, p.message) for p in walk.problems] == [
-        ("mcpServers.a.headers.X-Key", "keyring: is not in this version yet")
+        ("mcpServers.a.headers.X-Key", "keyring: is not supported yet")
     ]
 
 

@@ -140,7 +140,7 @@ async def test_connection(server):
         answer = await asked(server, "SELECT 1", **changed)
         assert answer.code == "source.unavailable"
         assert answer.text.startswith("Error: the database ")
-        assert "try again in a moment, and tell the operator if it stays so." in answer.text
+        assert "try again in a moment, and tell the operator if the error stays." in answer.text
         for secret in (server.password, "wrong-password", server.host, server.user):
             assert secret not in answer.text
 

@@ -222,8 +222,8 @@ async def test_a_tool_may_hold_several_statements_and_write(opened):
     [
         ("wipe", "DELETE FROM orders", {}, "(rule read_only): DELETE operations are not allowed"),
         ("query", "SELECT 1", {}, "name: every source has a tool query already"),
-        ("a", "SELECT :x", {}, "sql: :x stands in it, but there is no params.x"),
-        ("a", "SELECT 1", {"x": "integer"}, "params.x: :x does not stand in the sql"),
+        ("a", "SELECT :x", {}, "sql: :x is used in it, but there is no params.x"),
+        ("a", "SELECT 1", {"x": "integer"}, "params.x: :x is not used in the sql"),
         ("a", "SELECT readfile(:x)", {"x": "string"}, "(rule forbidden_function)"),
         ("a", "SELECT instr(name, :x) FROM t", {"x": "string"}, "(rule needle)"),
         ("a", "SELECT zeroblob(:x)", {"x": "integer"}, "(rule size)"),

@@ -65,7 +65,7 @@ class CallingApi:
             arguments = _recorded(row)
         tool = row["tool_name"]
         if tool is None:
-            raise CallerError(CALLER_NOT_REPLAYABLE, "The recorded call named no tool that exists")
+            raise CallerError(CALLER_NOT_REPLAYABLE, "The recorded call does not name a tool that exists")
         # A call through /servers/<name>/mcp has the server's own name for the tool.
         offer, server = offered(row, await self._status.tools()), row["server_name"]
         is_public = offer.public_name == tool if offer is not None else tool.startswith(f"{server}__")
@@ -84,8 +84,8 @@ def _recorded(row: Row) -> Json:
     if arguments is None:
         raise CallerError(
             CALLER_NOT_REPLAYABLE,
-            "Secrets were taken out of the recorded arguments, or they were too long to be kept",
-            hint='Send the arguments anew: {"arguments": {…}}',
+            "Secrets were removed from the recorded arguments, or the arguments were too long to be recorded",
+            hint='Send the arguments again: {"arguments": {…}}',
         )
     return arguments
 

@@ -278,8 +278,8 @@ def _too_many() -> Response:
     status, body = problem_of(
         CallerError(
             CALLER_TOO_MANY_READERS,
-            f"{_MAX_READERS} readers listen already",
-            hint="Close a page, or ask again later; nothing is lost to who comes back with Last-Event-ID",
+            f"{_MAX_READERS} clients already read the event stream",
+            hint="Close a page, or try again later; clients that reconnect with Last-Event-ID miss nothing",
         )
     )
     return Response(body, status, media_type=PROBLEM_TYPE, headers={"retry-after": str(_RETRY_AFTER_S)})
@@ -301,7 +301,9 @@ def _last_event_id(asked: Asked[EventsQuery, None]) -> int | None:
     if header is None:
         return given(asked.query.last_event_id)
     if not header.isascii() or not header.isdigit() or int(header[:20]) > _MAX_SEQ:
-        raise bad_params("Last-Event-ID is not an id of ours", "Send the id of the last event as it came")
+        raise bad_params(
+            "Last-Event-ID is not an event id of this gateway", "Send the id of the last event unchanged"
+        )
     return int(header)
 
 

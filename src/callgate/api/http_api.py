@@ -160,7 +160,7 @@ class HttpApi:
         elif page := await self._page.not_found(request):
             return page
         else:
-            problem = CallerError(CALLER_NOT_FOUND, f"Nothing lives at {request.url.path[:100]}")
+            problem = CallerError(CALLER_NOT_FOUND, f"There is nothing at {request.url.path[:100]}")
         status, body = problem_of(problem)
         return Response(body, status, headers=error.headers, media_type=PROBLEM_TYPE)
 

@@ -137,8 +137,8 @@ class SchemaApi:
         if any(entry.name == name for entry in self._status.health()):
             raise CallerError(
                 CALLER_NOT_FOUND,
-                f"{name[:100]!r} is not a database that can be looked into",
-                hint="Only sources of the built-in SQL server have a schema; kind is sql in /api/v1/servers",
+                f"{name[:100]!r} has no schema to show",
+                hint="Only SQL sources have one: those of kind sql in /api/v1/servers",
             )
         raise unknown_server(name, self._status)
 

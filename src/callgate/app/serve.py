@@ -169,7 +169,7 @@ class StateLog:
             try:
                 self.look()
             except Exception:  # noqa: BLE001 - the next look may go well
-                _log.exception("The state of the servers could not be told")
+                _log.exception("The state of the servers could not be logged")
 
     def look(self) -> None:
         for entry in self._health():

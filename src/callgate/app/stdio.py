@@ -68,8 +68,8 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
     if not client_left.is_set():
         raise SetupError(
             SETUP_NOT_RUNNING,
-            "The gateway ended while this client was joined to it",
-            hint="Start it again, or let the client restart `callgate stdio`, which then serves by itself",
+            "The gateway ended while this client was connected to it",
+            hint="Start it again, or let the client restart `callgate stdio`, which then works without it",
         )
 
 

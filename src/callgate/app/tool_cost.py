@@ -36,7 +36,7 @@ class ToolCost:
         try:
             tools, tokens = await self._count()
         except Exception:  # noqa: BLE001 - a hint that fails is no reason for more than a line
-            _log.exception("What the tools cost could not be counted")
+            _log.exception("The cost of the tools could not be counted")
             return
         if tokens > MANY_TOKENS:
             _log.warning(

@@ -22,7 +22,7 @@ def _load(config: ConfigOption) -> "Loaded":
 
 @config_app.command()
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Say every problem at once; exit 3 when there is one."""
+    """Report all problems at once; exit 3 when there is one."""
     from callgate.app.setup_problems import setup_problems
     from callgate.config.problem import ConfigProblems
 

@@ -73,7 +73,7 @@ def bare(
         or quiet
         or log_format is not LogFormat.TEXT
     ):
-        raise typer.BadParameter(f"Options go behind the command: callgate {context.invoked_subcommand} --…")
+        raise typer.BadParameter(f"Options go after the command: callgate {context.invoked_subcommand} --…")
 
 
 @app.command()
@@ -131,7 +131,7 @@ def call(
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call one tool, through the running gateway or, when none runs, by itself."""
+    """Call one tool, through the running gateway, or directly when none runs."""
     from callgate.cli.call_command import Through, run_call
     from callgate.config.sources.flags import Flags
 
@@ -149,7 +149,7 @@ def tools(
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tools on offer and what each costs in a context, the dearest first."""
+    """List the tools on offer and what each costs in a context, the most expensive first."""
     from callgate.cli.tools_command import run_tools
     from callgate.config.sources.flags import Flags
 
@@ -175,7 +175,7 @@ def guard(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether a statement would be let through, and why. Nothing is run."""
+    """Say whether a statement would be allowed, and why. Nothing is run."""
     from callgate.cli.guard_command import GuardOptions, run_guard, run_guard_lines
 
     options = GuardOptions(dialect, mode, require_qualified, allow_ddl, tuple(allow_function or ()))

@@ -26,15 +26,13 @@ OpenOption = Annotated[
 ]
 LogLevelOption = Annotated[
     LogLevel | None,
-    typer.Option(
-        "--log-level", help="Least important lines of the log (default: info; with --quiet: warning)."
-    ),
+    typer.Option("--log-level", help="Lowest level that is logged (default: info; with --quiet: warning)."),
 ]
 LogFormatOption = Annotated[
     LogFormat, typer.Option("--log-format", help="Lines of the log for people, or JSON for programs.")
 ]
 StdioLogLevelOption = Annotated[
-    LogLevel | None, typer.Option("--log-level", help="Least important lines of the log (default: warning).")
+    LogLevel | None, typer.Option("--log-level", help="Lowest level that is logged (default: warning).")
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="No greeting; only warnings and errors in the log.")

@@ -79,7 +79,7 @@ def query(
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the record in SQL, read-only (tables: sessions, rpc_events, rpc_event_upstreams, gaps)."""
+    """Query the record in SQL, read-only (tables: sessions, rpc_events, rpc_event_upstreams, gaps)."""
     from callgate.cli.record_commands import run_query
     from callgate.config.sources.flags import Flags
 

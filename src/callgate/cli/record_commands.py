@@ -155,7 +155,7 @@ def read_moment(text: str | None, option: str) -> str | None:
     except (ValueError, OverflowError) as problem:
         raise CallerError(
             CALLER_BAD_PARAMS,
-            f"{option} {text[:50]!r} is no moment",
+            f"{option} {text[:50]!r} is not a valid timestamp",
             hint="Write 15m, 2h, 1d, 2026-11-15 or 2026-11-15T08:30",
         ) from problem
     return at.isoformat()
@@ -205,8 +205,8 @@ def _edited(recorded: _Json, tools: list[_Json], pairs: list[str]) -> _Json:
         masked = ", ".join(name for name, value in edited.items() if _MASK in json.dumps(value))
         raise CallerError(
             CALLER_NOT_REPLAYABLE,
-            f"Secrets were taken out of the recorded arguments: {masked}",
-            hint="Give each of them anew, as key=value",
+            f"Secrets were removed from the recorded arguments: {masked}",
+            hint="Give each of them again, as key=value",
         )
     return edited
 

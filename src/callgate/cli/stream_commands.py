@@ -48,7 +48,7 @@ def run_tail(flags: Flags, server: str | None, tool: str | None, as_json: bool) 
 def _show_event(event: _Json, server: str | None, tool: str | None, as_json: bool) -> None:
     kind, data = event["type"], event["data"]
     if kind == "events.missed":
-        stderr().print(f"… {data['count']} more than this terminal could take", style="dim")
+        stderr().print(f"… {data['count']} more were left out: this terminal is too slow", style="dim")
     if (
         kind != "tool_calls.settled"
         or server not in (None, data["server"])
@@ -88,7 +88,7 @@ class _Sink(Protocol):
 def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path | None) -> None:
     if output is None and file_format == "parquet" and sys.stdout.isatty():
         raise CallerError(
-            CALLER_BAD_PARAMS, "Parquet is nothing for a terminal", hint="Name a file with --output"
+            CALLER_BAD_PARAMS, "Parquet output needs --output FILE", hint="Or redirect stdout to a file"
         )
 
     async def copy(file: _Sink) -> None:
@@ -129,7 +129,7 @@ def private_file(path: Path) -> Generator[IO[bytes]]:
     if path.is_symlink():
         raise _unfit(path, "is a link", "Name the file itself")
     if path.exists() and not path.is_file():
-        raise _unfit(path, "is no plain file", "Name another, or leave --output out and redirect stdout")
+        raise _unfit(path, "is not a regular file", "Name another, or leave --output out and redirect stdout")
     try:
         # A name that nobody can foresee, and O_EXCL: in a folder of many, no link can wait for us there.
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

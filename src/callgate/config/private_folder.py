@@ -37,6 +37,6 @@ def check_private_folder(folder: Path, what: str, elsewhere: str) -> None:
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise SetupError(
                 SETUP_STATE_FOLDER,
-                f"{what} {folder} lies in {above}, which everybody may write to",
+                f"{what} {folder} is inside {above}, which everybody may write to",
                 hint=f"Close that with: chmod o-w {above}; or choose another with {elsewhere}",
             )

@@ -71,7 +71,7 @@ def check_site(rules: GateRules, fields: Mapping[str, str]) -> None:
     if name is None or (rules.hosts is not None and name not in rules.hosts):
         raise RefusedError(
             REFUSED_HOST,
-            f"Host {host[:100]!r} is not this gateway",
+            f"Host {host[:100]!r} is not a name of this gateway",
             hint="Use the address the gateway printed, or add the name to [server] allowed_hosts",
         )
     origin = fields.get("origin")
@@ -92,7 +92,7 @@ def check_target(target: str, fields: Mapping[str, str]) -> None:
     if scheme.lower() not in ("http", "https") or authority.lower() != fields.get("host", "").lower():
         raise RefusedError(
             REFUSED_HOST,
-            f"The target {target[:100]!r} is not of the host that the Host header names",
+            f"The target {target[:100]!r} names another host than the Host header",
             hint="Send the path alone",
         )
 

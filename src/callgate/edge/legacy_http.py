@@ -236,7 +236,9 @@ class LegacyHttp:
 
 def _part_envelope(http_session: HttpSession, message: Request, peeked: Peek) -> Envelope:
     if message.method == "initialize" or message.rpc_id in http_session.open:
-        raise CallerError(CALLER_MALFORMED, "initialize, and an id that is still open, have no place here")
+        raise CallerError(
+            CALLER_MALFORMED, "A batch cannot contain initialize, or an id of a request that is still open"
+        )
     return legacy_envelope(http_session.session.envelope, peeked)
 
 

@@ -249,7 +249,7 @@ class Listener:
             request.is_cut = True  # it costs a connection
             raise RefusedError(
                 REFUSED_TOO_MANY_GUESSES,
-                "The bearer token is not valid, and many others from this address were not either",
+                "The bearer token is not valid, and this address has sent many others that were not valid",
                 hint="Send Authorization: Bearer <one of [server] tokens>",
             )
         if delay_s:
@@ -324,6 +324,6 @@ def send_problem(error: CallgateError, responder: Responder) -> None:
 
 
 def _tell_full(responder: Responder) -> None:
-    text = "All places for connections are taken"
+    text = "The limit of connections is reached"
     hint = f"Try again in {_RETRY_AFTER_S[503]} s; the operator can raise [server] max_connections"
     send_problem(RefusedError(REFUSED_OVERLOADED, text, hint=hint), responder)

@@ -104,10 +104,12 @@ CALLER_WRONG_CONTENT_TYPE = _code(
 CALLER_WRONG_HTTP_METHOD = _code(
     "caller.wrong_http_method", "This address does not take that HTTP method", rpc=INVALID_REQUEST, http=405
 )
-CALLER_NOT_FOUND = _code("caller.not_found", "Nothing lives at this address", rpc=INVALID_REQUEST, http=404)
+CALLER_NOT_FOUND = _code(
+    "caller.not_found", "There is nothing at this address", rpc=INVALID_REQUEST, http=404
+)
 CALLER_AMBIGUOUS_ID = _code(
     "caller.ambiguous_id",
-    "A piece of an id leads to more than one row of the record",
+    "A part of an id fits more than one row of the record",
     rpc=INVALID_PARAMS,
     http=409,
     exit_code=2,
@@ -121,7 +123,7 @@ CALLER_REQUEST_STATE = _code(
 )
 CALLER_MISSING_CAPABILITY = _code(
     "caller.missing_capability",
-    "The server asks something that the client did not declare it can answer",
+    "The server asks for something that the client did not declare as a capability",
     rpc=MISSING_CAPABILITY,
     http=400,
 )
@@ -130,25 +132,25 @@ CALLER_UNANSWERED = _code(
 )
 CALLER_NOT_REPLAYABLE = _code(
     "caller.not_replayable",
-    "The call cannot be made again as it was: not all of it is in the record",
+    "The call cannot be repeated: the record does not hold all of it",
     rpc=INVALID_PARAMS,
     http=409,
     exit_code=2,
 )
 CALLER_TOO_MANY_READERS = _code(
-    "caller.too_many_readers", "Too many readers listen to the events already", rpc=-31429, http=429
+    "caller.too_many_readers", "Too many clients already read the event stream", rpc=-31429, http=429
 )
 CALLER_HTTP_VERSION = _code(
-    "caller.http_version", "This version of HTTP is not spoken here", rpc=INVALID_REQUEST, http=505
+    "caller.http_version", "This version of HTTP is not supported", rpc=INVALID_REQUEST, http=505
 )
 CALLER_TRANSFER_CODING = _code(
     "caller.transfer_coding",
-    "The body comes in a coding that is not known here",
+    "The body uses a transfer coding that is not supported",
     rpc=INVALID_REQUEST,
     http=501,
 )
 CALLER_TOO_MANY_READS = _code(
-    "caller.too_many_reads", "Too many reads of the record run already", rpc=-31429, http=429
+    "caller.too_many_reads", "Too many reads of the record are already running", rpc=-31429, http=429
 )
 CALLER_TIMEOUT = _code("caller.timeout", "The request did not arrive in time", rpc=INVALID_REQUEST, http=408)
 
@@ -200,7 +202,7 @@ REFUSED_UNRECORDED = _code(
 )
 REFUSED_OVERLOADED = _code(
     "refused.overloaded",
-    "The gateway is at a limit of its own and takes no more at the moment",
+    "The gateway has reached one of its own limits and accepts no more at the moment",
     rpc=-31503,
     http=503,
     exit_code=6,
@@ -292,7 +294,7 @@ SETUP_CONFIG = _code(
 )
 SETUP_PORT = _code(
     "setup.port",
-    "The address is already in use or not ours to use",
+    "The address is already in use, or may not be used",
     rpc=INTERNAL_ERROR,
     http=500,
     exit_code=4,
@@ -302,7 +304,7 @@ SETUP_STATE_FOLDER = _code(
 )
 SETUP_ENGINE = _code(
     "setup.engine",
-    "This version does not speak to that database engine",
+    "This version does not support that database engine",
     rpc=INTERNAL_ERROR,
     http=501,
     exit_code=3,

@@ -58,7 +58,7 @@ class ExportingSink:
         except queue.Full:
             pass
         if self._lost:
-            _log.warning("%d calls were not exported: they came faster than they could be told", self._lost)
+            _log.warning("%d calls were not exported: they came faster than they could be sent", self._lost)
         self._export.close()
 
     def _run(self) -> None:

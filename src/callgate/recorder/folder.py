@@ -27,7 +27,7 @@ def make_record_folder(folder: Path) -> Path:
             folder.chmod(0o700)
         else:
             _log.warning(
-                "others may look into %s, which holds the record: give it a folder of its own", folder
+                "other users may enter %s, which holds the record: give it a folder of its own", folder
             )
     check_private_folder(folder, "The record's folder", "[record] path")
     journal.mkdir(exist_ok=True, mode=0o700)

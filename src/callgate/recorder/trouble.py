@@ -56,8 +56,8 @@ def journal_unwritable(folder: Path, problem: OSError) -> SetupError:
 def journal_unsynced(problem: OSError) -> SetupError:
     return SetupError(
         SETUP_STATE_FOLDER,
-        f"The journal does not reach the disk: {problem.strerror}",
-        hint="It is tried again. Until then a crash of the machine may lose the last calls",
+        f"The journal cannot be flushed to disk: {problem.strerror}",
+        hint="Callgate tries again. Until it succeeds, a crash of the machine may lose the last calls",
     )
 
 
@@ -65,7 +65,7 @@ def store_unopenable(path: Path, problem: Exception) -> SetupError:
     if "Conflicting lock" in str(problem):  # DuckDB has no type for it
         hint = f"Close the program that has the file open; {_KEPT}"
     else:
-        hint = f"If the file is damaged, move it and {path.name}.wal away and a new one is begun; {_KEPT}"
+        hint = f"If the file is damaged, move it and {path.name}.wal away, and a new one is created; {_KEPT}"
     return SetupError(
         SETUP_STATE_FOLDER, f"The record {path} cannot be opened: {_first_line(problem)}", hint=hint
     )
@@ -75,7 +75,7 @@ def store_unusable(path: Path, problem: Exception) -> SetupError:
     return SetupError(
         SETUP_STATE_FOLDER,
         f"The record {path} cannot be brought up to date: {_first_line(problem)}",
-        hint=f"It is tried again. If the file is damaged, move it and {path.name}.wal away; {_KEPT}",
+        hint=f"Callgate tries again. If the file is damaged, move it and {path.name}.wal away; {_KEPT}",
     )
 
 
@@ -83,7 +83,7 @@ def store_unreadable(path: Path, problem: duckdb.Error) -> SetupError:
     return SetupError(
         SETUP_STATE_FOLDER,
         f"The record {path} cannot be read: {_first_line(problem)}",
-        hint=f"If the file is damaged, move it and {path.name}.wal away and a new one is begun",
+        hint=f"If the file is damaged, move it and {path.name}.wal away, and a new one is created",
     )
 
 

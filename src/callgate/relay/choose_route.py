@@ -48,9 +48,9 @@ def by_uri(
     """A resource that is listed, or one that a template describes."""
     uri = text_of(peek(params).uri)
     if uri is None:
-        raise CallerError(CALLER_BAD_PARAMS, 'A resource is asked for by the param "uri", a string')
+        raise CallerError(CALLER_BAD_PARAMS, 'The param "uri" must be a string')
     if len(uri) > _MAX_URI_CHARS:
-        raise CallerError(CALLER_BAD_PARAMS, f"A uri may have {_MAX_URI_CHARS:,} characters")
+        raise CallerError(CALLER_BAD_PARAMS, f"A uri may have at most {_MAX_URI_CHARS:,} characters")
     route = _route_of_uri(territory.with_plain_scheme(uri), resources, templates, territory)
     if route is None:
         hint = resources.nearest(uri)

@@ -216,7 +216,7 @@ class ParkedCalls:
         if len(waiting) >= _MAX_PARKED or size_bytes + call.size_bytes > _MAX_PARKED_BYTES:
             raise UpstreamError(
                 UPSTREAM_BUSY,
-                f"{len(waiting)} calls already wait for an answer of yours",
+                f"{len(waiting)} calls already wait for your answer",
                 hint="Answer some of them first",
             )
         handle = secrets.token_urlsafe(16)

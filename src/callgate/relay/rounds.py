@@ -51,7 +51,7 @@ async def ask_in_rounds(
                 if isinstance(item, Reply) and item.result is not None:
                     required = read_input_required(item.result)
                     if required is None and says_input_required(item.result):
-                        text = "The server asks for input in a way we cannot read"
+                        text = "The server sent a request for input that cannot be read"
                         raise UpstreamError(UPSTREAM_FAILED, text)
                 if required is not None:
                     break
@@ -97,7 +97,7 @@ async def _put(
             raise CallerError(
                 CALLER_UNANSWERED,
                 "A question of the server was not answered in time",
-                hint=f"It waits {timeout_s:g} s: [server] answer_timeout_s",
+                hint=f"The limit is {timeout_s:g} s: [server] answer_timeout_s",
             )
     for key, (question, answered) in questions.items():
         answer = answered.result()
@@ -116,7 +116,9 @@ def _check(required: InputRequired, client: Envelope) -> None:
         raise UpstreamError(UPSTREAM_FAILED, f"The server asked more than {_MAX_QUESTIONS} things at once")
     for request in required.inputRequests.values():
         if request.method not in NEEDED_CAPABILITY:
-            raise UpstreamError(UPSTREAM_FAILED, "The server asked something that is no question to a client")
+            raise UpstreamError(
+                UPSTREAM_FAILED, "The server asked for something that a client cannot be asked"
+            )
         if (missing := lacks(client.capabilities, request.method, bytes(request.params))) is not None:
             raise missing_capability(missing)
 

@@ -34,7 +34,7 @@ class UnixSocketTransport(OneStream, asyncio.Protocol):
             self._transport, _ = await loop.create_unix_connection(lambda: self, **where)  # type: ignore[arg-type]
         except OSError as problem:
             raise UpstreamError(
-                UPSTREAM_UNAVAILABLE, f"Nobody listens on {self._place}: {problem.strerror}"
+                UPSTREAM_UNAVAILABLE, f"Nothing listens on {self._place}: {problem.strerror}"
             ) from problem
 
     def send(self, outgoing: Outgoing) -> bool:

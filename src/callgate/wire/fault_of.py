@@ -19,7 +19,7 @@ def fault_of(error: CallgateError) -> RpcFault:
 
 class _Said(msgspec.Struct):
     code: int = INTERNAL_ERROR
-    message: str = "The server answered with an error that is none"
+    message: str = "The server answered with an invalid error"
 
 
 def read_fault(error: bytes) -> RpcFault:

@@ -96,8 +96,8 @@ def decode_batch(frame: bytes) -> list[Message | Unreadable]:
     try:
         parts = msgspec.structs.astuple(_batch_decoder.decode(frame))
     except msgspec.ValidationError as problem:
-        text = f"A batch may have {MAX_BATCH} messages"
-        raise CallerError(CALLER_TOO_LARGE, text, hint="Send them in several") from problem
+        text = f"A batch may have at most {MAX_BATCH} messages"
+        raise CallerError(CALLER_TOO_LARGE, text, hint="Send them in several batches") from problem
     except NOT_READABLE:
         return []
     return [decode(bytes(part)) for part in parts if part]

@@ -129,5 +129,7 @@ def _check_others(params: bytes) -> None:
     except NOT_READABLE:
         return  # the next reader says what is wrong
     if len(params) - sum(len(bytes(member)) for member in large) > _MAX_OTHER_BYTES:
-        text = f"The members beside {', '.join(_LARGE_MEMBERS[:2])} have more than {_MAX_OTHER_BYTES} bytes"
+        text = (
+            f"The members other than {', '.join(_LARGE_MEMBERS[:2])} have more than {_MAX_OTHER_BYTES} bytes"
+        )
         raise CallerError(CALLER_TOO_LARGE, text)

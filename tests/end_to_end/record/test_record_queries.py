@@ -177,7 +177,7 @@ async def test_a_query_takes_its_memory_from_a_process_that_is_limited(record: R
         await outcome(queries, "SELECT 1")
         before = resident_bytes()
         too_much = "SELECT max(length(repeat('x', 10000000 + i::INT))) FROM range(2000) t(i)"
-        assert "more memory than a query may take" in await outcome(queries, too_much)
+        assert "more memory than a query may use" in await outcome(queries, too_much)
         assert resident_bytes() - before < 64 * 1024**2
         assert await outcome(queries, "SELECT 41 + 1") == "answered: ((42,),)"
     finally:
@@ -228,7 +228,7 @@ async def test_slow_queries_starve_neither_the_reads_nor_each_other_for_ever(rec
         async with asyncio.timeout(60):
             assert len((await record.reader.events(EventFilter(), 50)).rows) == 10
             assert {await one for one in late} == {
-                "2 queries run at a time, and this one had no turn within 0.2 s"
+                "At most 2 queries run at once, and this one did not start within 0.2 s"
             }
         assert not any(one.done() for one in slow)
     finally:

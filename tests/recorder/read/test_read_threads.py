@@ -45,7 +45,7 @@ async def test_reads_that_never_end_leave_the_others_their_threads(
         late, running = await asyncio.wait(slow, return_when=asyncio.ALL_COMPLETED, timeout=5)
     assert len(late) == 12 - Kind.SCAN.value.at_once
     for task in late:
-        with pytest.raises(CallerError, match="such reads of the record run at a time"):
+        with pytest.raises(CallerError, match="such reads of the record run at once"):
             await task
     for task in running:
         task.cancel()

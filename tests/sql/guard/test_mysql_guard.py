@@ -222,7 +222,7 @@ def test_what_crashes_mariadb_is_refused_with_another_way_to_write_it():
 def test_a_blank_before_the_parenthesis_is_explained():
     deny = refusal("SELECT COUNT (*) FROM t")
     assert "stored function" in deny.reason
-    assert deny.hint == "Write COUNT( without the blank."
+    assert deny.hint == "Write COUNT( without the space."
 
 
 def test_locks_and_sequences_are_honest_in_write_mode():

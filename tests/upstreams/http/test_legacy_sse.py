@@ -116,8 +116,8 @@ async def test_a_broken_stream_loses_the_transport() -> None:
         (b"http://127.0.0.1:1/messages", "another origin (http://127.0.0.1:1)"),
         (b"//evil.example/messages", "another origin (http://evil.example:80)"),
         (b"https://127.0.0.1/x", "another origin"),
-        (b"ftp://host/", "no URL"),
-        (b"\xff", "no URL"),
+        (b"ftp://host/", "not a URL"),
+        (b"\xff", "not a URL"),
     ],
 )
 async def test_an_endpoint_elsewhere_is_refused_so_that_credentials_stay(endpoint: bytes, words: str) -> None:

@@ -1379,7 +1379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1469,7 +1469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1557,7 +1557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1669,7 +1669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1745,7 +1745,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address */
+            /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1754,7 +1754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1866,7 +1866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1942,7 +1942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address */
+            /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1951,7 +1951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2060,7 +2060,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2156,7 +2156,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.too_many_reads`: Too many reads of the record run already */
+            /** @description `caller.too_many_reads`: Too many reads of the record are already running */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2257,7 +2257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2619,7 +2619,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address; `caller.unknown_server`: No server of that name is configured */
+            /** @description `caller.not_found`: There is nothing at this address; `caller.unknown_server`: No server of that name is configured */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2724,7 +2724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address; `caller.unknown_server`: No server of that name is configured */
+            /** @description `caller.not_found`: There is nothing at this address; `caller.unknown_server`: No server of that name is configured */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2830,7 +2830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address; `caller.unknown_server`: No server of that name is configured */
+            /** @description `caller.not_found`: There is nothing at this address; `caller.unknown_server`: No server of that name is configured */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3006,7 +3006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.not_found`: Nothing lives at this address */
+            /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3015,7 +3015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.ambiguous_id`: A piece of an id leads to more than one row of the record; `caller.not_replayable`: The call cannot be made again as it was: not all of it is in the record */
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record; `caller.not_replayable`: The call cannot be repeated: the record does not hold all of it */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3112,7 +3112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.too_many_readers`: Too many readers listen to the events already */
+            /** @description `caller.too_many_readers`: Too many clients already read the event stream */
             429: {
                 headers: {
                     [name: string]: unknown;

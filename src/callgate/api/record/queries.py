@@ -178,7 +178,9 @@ def moment_of(text: str | UnsetType) -> datetime | None:
     try:
         moment = msgspec.convert(text, datetime)
     except msgspec.ValidationError as problem:
-        raise bad_params(f"{text[:40]!r} is no moment", "Write it as 2026-11-15T10:00:00Z") from problem
+        raise bad_params(
+            f"{text[:40]!r} is not a valid timestamp", "Write it as 2026-11-15T10:00:00Z"
+        ) from problem
     if moment.tzinfo is None:
         return moment
     try:

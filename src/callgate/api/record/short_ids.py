@@ -33,7 +33,7 @@ async def find_session(record: RecordReader | None, asked_id: str) -> Row:
     if row is None and (whole := await _whole_id(record.session_ids, asked_id, "session")) is not None:
         row = await record.session(whole)
     if row is None:
-        text = "The record has no session of that id"
+        text = "The record has no session with that id"
         raise CallerError(CALLER_UNKNOWN_SESSION, text, hint=_too_short(asked_id))
     return row
 
@@ -42,7 +42,7 @@ async def find_call(record: RecordReader | None, asked_id: str) -> Row:
     """Raises CallerError."""
     row = await _find_event(record, asked_id, TOOL_CALL, "tool call")
     if row is None or row["method"] != TOOL_CALL:
-        text = "The record has no tool call of that id"
+        text = "The record has no tool call with that id"
         raise CallerError(CALLER_NOT_FOUND, text, hint=_too_short(asked_id))
     return row
 
@@ -51,7 +51,7 @@ async def find_exchange(record: RecordReader | None, asked_id: str) -> Row:
     """Raises CallerError."""
     row = await _find_event(record, asked_id, None, "exchange")
     if row is None:
-        text = "The record has no exchange of that id"
+        text = "The record has no exchange with that id"
         raise CallerError(CALLER_NOT_FOUND, text, hint=_too_short(asked_id))
     return row
 
@@ -111,4 +111,4 @@ async def _whole_id(look: _Look, asked_id: str, kind: str) -> str | None:
 def _too_short(asked_id: str) -> str:
     if len(asked_id) >= _MIN_PIECE_CHARS:
         return ""
-    return f"The beginning or the end of an id will do from {_MIN_PIECE_CHARS} characters on"
+    return f"The first or last {_MIN_PIECE_CHARS} characters of an id, or more, are enough"

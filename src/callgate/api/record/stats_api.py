@@ -99,7 +99,7 @@ class StatsApi:
         if width_s is not None and (until - since) / timedelta(seconds=width_s) > _MOST_BUCKETS:
             raise bad_params(
                 f"bucket_s: that would be more than {_MOST_BUCKETS} buckets",
-                "Choose wider ones, or a shorter stretch with since and until",
+                "Choose a larger bucket_s, or a shorter period with since and until",
             )
         found = await required(self._record).stats(replace(which, since=since, until=until), width_s)
         return StatsShape(

@@ -36,7 +36,7 @@ _FAMILIES: dict[str, type[CallgateError]] = {
 _MAX_WAITING = 64
 # Whoever sits at a terminal writes no header: the token comes from the configuration.
 _HINT_AT_TERMINAL = (
-    "The gateway that runs wants a token, and this command sends the first of [server] tokens: name the file "
+    "The running gateway needs a token, and this command sends the first of [server] tokens: name the file "
     "that the gateway was started with, as in --config callgate.toml"
 )
 

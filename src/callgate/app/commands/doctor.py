@@ -137,7 +137,7 @@ async def _examine_server(upstream: Upstream, reading: Reading) -> Diagnosis:
         if health.state is not State.STARTING:
             return replace(blank, findings=(_too_slow(),))
         text = f"It is not up after {_PATIENCE_S:g} s: {health.detail}."
-        advice = "The gateway waits for it; a download is there the next time."
+        advice = "The gateway waits longer for it; after a first download it starts faster."
         return replace(blank, findings=(Finding("warning", text, advice),))
     version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
     return replace(blank, reachable=True, version=version, findings=tuple(findings))

@@ -35,7 +35,9 @@ def _check_tokens(draft: Draft) -> Iterator[Problem]:
     tokens = section.get("tokens", [])
     if tokens == [] and not _listens_on_loopback(draft, section):
         hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
-        yield Problem("server.tokens", "an address beyond this machine needs at least one token", hint)
+        yield Problem(
+            "server.tokens", "an address that other machines can reach needs at least one token", hint
+        )
     if not isinstance(tokens, list):
         return
     seen: dict[str, int] = {}
@@ -71,7 +73,7 @@ def _check_source_ids(draft: Draft) -> Iterator[Problem]:
     for loc, source_id in _source_ids(draft):
         if source_id in seen:
             yield Problem(
-                key_path(loc), f"this is already {key_path(seen[source_id])}", "Ids must be unique."
+                key_path(loc), f"this is the same as {key_path(seen[source_id])}", "Ids must be unique."
             )
         seen.setdefault(source_id, loc)
 
@@ -182,7 +184,7 @@ def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[Problem]:
     path = path_of()
     has_url, has_command = "url" in raw, "command" in raw
     if has_url and has_command:
-        yield Problem(path, "url and command cannot stand together", "Keep one of the two.")
+        yield Problem(path, "url and command cannot be used together", "Keep one of the two.")
         return
     if not has_url and not has_command:
         known = known_keys(McpServerSpec)
@@ -193,12 +195,12 @@ def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[Problem]:
     for key in _COMMAND_KEYS if has_url else _URL_KEYS:
         if key in raw:
             what = "url" if has_url else "command"
-            yield Problem(path_of(key), f"this key does not go with {what}", "Remove it.")
+            yield Problem(path_of(key), f"this key cannot be used with {what}", "Remove it.")
     said = {key: raw[key] for key in ("type", "transport") if isinstance(raw.get(key), str)}
     for key, kind in said.items():
         if kind in ("http", "sse") and has_command:
-            yield Problem(path_of(key), "a command is spoken to over stdio", f"Remove {key}.")
+            yield Problem(path_of(key), "a command always uses stdio", f"Remove {key}.")
         if kind == "stdio" and has_url:
-            yield Problem(path_of(key), "a url is spoken to over HTTP", f"Remove {key}.")
+            yield Problem(path_of(key), "a url always uses HTTP", f"Remove {key}.")
     if len(set(said.values()) & {"http", "sse"}) == 2 and has_url:
         yield Problem(path_of("transport"), "type and transport disagree", "Keep one of the two.")

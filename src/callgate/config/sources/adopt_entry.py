@@ -185,4 +185,4 @@ def _drop_other_side(adopted: AdoptedEntry, *, is_foreign: bool) -> None:
             del table[key]
         elif key in table and is_foreign:
             del table[key]
-            adopted.ignore(key, f"It does not go with {'url' if 'url' in table else 'command'}")
+            adopted.ignore(key, f"It cannot be used with {'url' if 'url' in table else 'command'}")

@@ -111,7 +111,9 @@ def _take(adopted: AdoptedFile, servers: dict[str, Any], ours: Loc, place: Loc, 
     if name in servers:
         first = key_path(adopted.written.get(ours, ours))
         adopted.problems.append(
-            Problem(key_path(place), f"this is already {first}", "Keep one of the two, or rename one.")
+            Problem(
+                key_path(place), f"this is the same name as {first}", "Keep one of the two, or rename one."
+            )
         )
         return
     if place != ours:
@@ -150,4 +152,6 @@ def _tell_foreign(adopted: AdoptedFile, tables: dict[str, Any], found: bool) -> 
         named = ", ".join(key_path((key,)) for key in others[:_MAX_NAMED])
         more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
         hint = "Only its MCP servers are read, since it does not say version = 1."
-        adopted.notes.append(Problem("the file", f"it is another program's; ignored: {named}{more}", hint))
+        adopted.notes.append(
+            Problem("the file", f"it belongs to another program; ignored: {named}{more}", hint)
+        )

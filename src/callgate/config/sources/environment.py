@@ -53,7 +53,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[Problem]:
     known = scalar_variables()
     prefixes = tuple(f"CALLGATE_{section}_".upper() for section in SECTIONS)
     return [
-        Problem(name, "there is no such variable, it is ignored", did_you_mean(name, known))
+        Problem(name, "there is no such variable; it is ignored", did_you_mean(name, known))
         for name in sorted(environ)
         if name.startswith(prefixes) and name not in known
     ]

@@ -70,7 +70,9 @@ def _add_url(found: EnvironmentSources, name: str, variables: "_Variables") -> N
     source_id = dsn.engine.value
     if source_id in found.named_by:
         hint = "Unset one of the two, or write both as [[sources]] with ids of their own."
-        found.warnings.append(Problem(name, "MYSQL_HOST already makes the source mysql, it is ignored", hint))
+        found.warnings.append(
+            Problem(name, f"MYSQL_HOST already defines the source mysql; {name} is ignored", hint)
+        )
         return
     found.named_by[source_id] = name
     # The same switches for a mysql URL: a refusal's advice (MYSQL_ALLOW_WRITE=true) must hold for it too.
@@ -119,7 +121,11 @@ def _two_passwords(variables: "_Variables") -> list[Problem]:
     short = variables.text("MYSQL_PASS")
     if short is None or variables.text("MYSQL_PASSWORD") in (None, short):
         return []
-    return [Problem("MYSQL_PASS", "MYSQL_PASSWORD is set to another password, it is ignored", "Unset one.")]
+    return [
+        Problem(
+            "MYSQL_PASS", "MYSQL_PASSWORD is set to another password; MYSQL_PASS is ignored", "Unset one."
+        )
+    ]
 
 
 def _mysql_limits(variables: "_Variables") -> dict[str, Any]:

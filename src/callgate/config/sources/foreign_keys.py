@@ -83,7 +83,7 @@ IGNORED: Mapping[str, str] = {
     "extensionName": "",
     "remoteConfigured": "",
     "metadata": "",
-    "requestOptions": "Of it only headers are read",
+    "requestOptions": "Only its headers are read",
     "bundled": "",
     "registryUrl": "",
     "provider": "",

@@ -66,7 +66,7 @@ class Interpolation:
         if not bears_secret(loc) or not self.reads_files:
             return self._fill_in(text, loc)
         if text.startswith("keyring:"):
-            self._fail(loc, "keyring: is not in this version yet", "Use ${VAR} or file:/path.")
+            self._fail(loc, "keyring: is not supported yet", "Use ${VAR} or file:/path.")
             return text
         if not text.startswith("file:"):
             return self._fill_in(text, loc, escape=_escape_in_dsn if _is_dsn(loc) else None)
@@ -125,7 +125,11 @@ class Interpolation:
         # The body is not repeated unless it is a plain name: a default can be a password.
         found = _VARIABLE.fullmatch(body) if body is not None else None
         if found is None:
-            self._fail(loc, "a ${ is not closed or names no variable", "Write ${NAME}, or $$ for a plain $.")
+            self._fail(
+                loc,
+                "a ${ is not closed, or no name of a variable follows it",
+                "Write ${NAME}, or $$ for a plain $.",
+            )
             return ""
         name, default = found[1], cast("str | None", found[2])
         value = self.environ.get(name)

@@ -148,16 +148,18 @@ def _check_sqlite(path: str, params: Mapping[str, str]) -> None:
         raise DsnError("a new SQLite database in memory is always empty, nothing could be read from it", hint)
     for name in params:
         if name not in _SQLITE_PARAMS:
-            hint = did_you_mean(name, _SQLITE_PARAMS) or "SQLite takes schema only."
-            raise DsnError('SQLite has no parameter of that name after the "?"', hint)
+            hint = did_you_mean(name, _SQLITE_PARAMS) or "The only parameter is schema."
+            raise DsnError('a parameter after the "?" is not known for SQLite', hint)
     schema = params.get("schema")
     if schema is None:
         return
     if schema.lower() in _TAKEN_SCHEMAS:
         hint = "Choose another name for the file's tables, or leave schema out: main.table works without it."
-        raise DsnError(f"{' and '.join(_TAKEN_SCHEMAS)} are schemas that SQLite has already", hint)
+        raise DsnError(f"{' and '.join(_TAKEN_SCHEMAS)} are names that SQLite uses itself", hint)
     if not schema or not schema.isprintable():
-        raise DsnError("the schema has no name that can be written", "Write ?schema=shop, or leave it out.")
+        raise DsnError(
+            "the name of the schema is empty or not printable", "Write ?schema=shop, or leave it out."
+        )
 
 
 def _parse_server(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
@@ -199,9 +201,9 @@ def _parse_params(query: str) -> dict[str, str]:
     for pair in query.split("&") if query else []:
         name, equals, value = pair.partition("=")
         if not equals or not _PARAM_NAME.fullmatch(name):
-            raise DsnError('what follows the "?" is not a list of name=value, joined by "&"', _ESCAPE_HINT)
+            raise DsnError('the part after the "?" is not a list of name=value, joined by "&"', _ESCAPE_HINT)
         if name in params:
-            raise DsnError('one name stands twice after the "?"')
+            raise DsnError('a parameter after the "?" is given twice')
         params[name] = unquote(value)
     return params
 

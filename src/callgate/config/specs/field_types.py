@@ -69,7 +69,9 @@ def _read_pattern(value: str) -> str:
         pass
     else:
         return value
-    raise refusal("this is not a valid regular expression", "RE2's: no look-around, no references back.")
+    raise refusal(
+        "this is not a valid regular expression", "The syntax is RE2: no look-around, no backreferences."
+    )
 
 
 EntryName = Annotated[

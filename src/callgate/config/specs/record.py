@@ -44,7 +44,7 @@ class RecordSpec(Spec):
 
 def _read_destructive(value: Any) -> Any:
     if value == "ask":
-        raise refusal('"ask" is not in this version yet', 'Write "allow" or "deny".')
+        raise refusal('"ask" is not supported yet', 'Write "allow" or "deny".')
     return value
 
 

@@ -39,7 +39,7 @@ def _check_token(token: Secret) -> Secret:
     if len(text) < MIN_TOKEN_LENGTH:
         raise refusal(f"the token is shorter than {MIN_TOKEN_LENGTH} characters", _HOW_TO_MAKE_ONE)
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise refusal("the token has spaces or characters that cannot travel in an HTTP header")
+        raise refusal("the token has spaces or characters that cannot be sent in an HTTP header")
     if _is_weak(text):
         raise refusal("the token is easy to guess: it repeats itself or counts up", _HOW_TO_MAKE_ONE)
     return token

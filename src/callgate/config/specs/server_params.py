@@ -98,8 +98,8 @@ def _plain_names(dsn: Dsn) -> Mapping[str, str]:
         if dsn.engine is Engine.POSTGRES and plain == "host":
             plain = "socket"
         if plain not in _KNOWN:
-            hint = did_you_mean(name, (*_KNOWN, *_SYNONYMS)) or f"Known are {', '.join(_KNOWN)}."
-            raise DsnError('there is no parameter of that name after the "?"', hint)
+            hint = did_you_mean(name, (*_KNOWN, *_SYNONYMS)) or f"Known parameters: {', '.join(_KNOWN)}."
+            raise DsnError('a parameter after the "?" is not known', hint)
         if plain in params:
             raise DsnError(f"{plain} is given twice", "Keep one of its spellings.")
         params[plain] = value
@@ -116,11 +116,11 @@ def _tls_mode(dsn: Dsn, params: Mapping[str, str]) -> str:
         raise DsnError("ssl is not one of off, unverified, verify-ca, verify", "Leave it out to verify.")
     if mode == "prefer" and not is_near:
         raise DsnError(
-            "ssl=prefer would leave encryption out as soon as somebody in between says so",
-            "Use ssl=verify, or ssl=unverified to encrypt without knowing with whom.",
+            "ssl=prefer would turn encryption off when anybody between us and the server asks for it",
+            "Use ssl=verify, or ssl=unverified to encrypt without checking who the server is.",
         )
     if mode in ("prefer", "unverified") and "ssl_ca" in params:
-        raise DsnError(f"ssl_ca is given, but ssl={mode} looks at no certificate", "Use ssl=verify.")
+        raise DsnError(f"ssl_ca is given, but ssl={mode} does not check certificates", "Use ssl=verify.")
     return mode
 
 

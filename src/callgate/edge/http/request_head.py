@@ -13,9 +13,9 @@ from callgate.wire.http_rules import SINGLE_HEADERS
 
 def check_version(version: str, method: bytes) -> None:
     if method == b"CONNECT":
-        raise CallerError(CALLER_MALFORMED, "This is no proxy")
+        raise CallerError(CALLER_MALFORMED, "CONNECT is not supported")
     if version not in ("1.1", "1.0"):
-        raise CallerError(CALLER_HTTP_VERSION, f"HTTP/{version} is not spoken here; use HTTP/1.1")
+        raise CallerError(CALLER_HTTP_VERSION, f"HTTP/{version} is not supported; use HTTP/1.1")
 
 
 def by_name(headers: list[tuple[str, str]]) -> Mapping[str, str]:
@@ -41,7 +41,7 @@ def body_length(fields: Mapping[str, str], version: str) -> int:
             raise CallerError(CALLER_MALFORMED, "HTTP/1.0 has no Transfer-Encoding")
         if coding.lower() != "chunked":
             raise CallerError(
-                CALLER_TRANSFER_CODING, f"Transfer-Encoding {coding[:40]!r} is not known here; use chunked"
+                CALLER_TRANSFER_CODING, f"Transfer-Encoding {coding[:40]!r} is not supported; use chunked"
             )
     length = fields.get("content-length", "")
     # The parser has read it: digits, and not more than 64 bits.

@@ -293,7 +293,7 @@ class RequestReader:
     def _framing_too_large(self) -> CallerError:
         return CallerError(
             CALLER_TOO_LARGE,
-            "The body has too much around it: chunk sizes, chunk extensions or trailers",
+            "The body has too much framing: chunk sizes, chunk extensions or trailers",
             hint=f"Send larger chunks, and no more than {MAX_HEAD_BYTES} bytes of trailers",
         )
 
@@ -301,6 +301,6 @@ class RequestReader:
 def _overloaded() -> RefusedError:
     return RefusedError(
         REFUSED_OVERLOADED,
-        "The gateway holds as many bytes of requests as it may at the moment",
-        hint="Send the request again after the seconds that Retry-After names",
+        "The gateway already holds as many bytes of requests as its limit allows",
+        hint="Send the request again after the number of seconds in Retry-After",
     )

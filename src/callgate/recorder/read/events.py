@@ -175,7 +175,7 @@ def cursor_of(moment: datetime, row_id: str) -> str:
 def read_cursor(cursor: str, form: str) -> tuple[int, str]:
     """Raises CallerError."""
     if not re.match(form, cursor):
-        raise CallerError(CALLER_BAD_PARAMS, "The cursor is not one of ours", hint="Begin without a cursor")
+        raise CallerError(CALLER_BAD_PARAMS, "The cursor is not valid", hint="Start without a cursor")
     micros, _, row_id = cursor.rstrip("\n").partition(".")  # which a form's $ lets pass
     return int(micros), row_id
 

@@ -100,7 +100,7 @@ class Excerpts:
         except duckdb.InterruptException as problem:
             raise SourceError(
                 SOURCE_TIMEOUT,
-                f"Your calls could not be gathered within {_TIMEOUT_S:g} s.",
+                f"Your calls could not be read within {_TIMEOUT_S:g} s.",
                 hint="Ask for fewer columns, without request_json and response_json.",
             ) from problem
         finally:

@@ -66,7 +66,7 @@ class ReadThreads:
             raise CallerError(
                 CALLER_BAD_PARAMS,
                 f"The record could not be read within {limit_s:g} s",
-                hint="Ask for a shorter stretch of time (since, until), or use fewer words",
+                hint="Ask for a shorter period (since, until), or use fewer words",
             ) from None
         except asyncio.CancelledError:
             if running.cancelled():  # by `close`, before it began; nobody gave it up
@@ -84,8 +84,8 @@ class ReadThreads:
         except TimeoutError:
             raise CallerError(
                 CALLER_TOO_MANY_READS,
-                f"{kind.value.at_once} such reads of the record run at a time, and this one had no turn "
-                f"within {self._patience_s:g} s",
+                f"At most {kind.value.at_once} such reads of the record run at once, and this one did not "
+                f"start within {self._patience_s:g} s",
                 hint="Try again in a moment",
             ) from None
 

@@ -47,7 +47,8 @@ class VectorScan:
             self._database.scan(text, match_event_handler=_stop)
         except Exception as problem:  # noqa: BLE001 - it was stopped, or something is wrong with the library
             if self._database is None:
-                _log.warning("Secrets are looked for at the pace of RE2: %s", type(problem).__name__)
+                kind = type(problem).__name__
+                _log.warning("The search for secrets uses RE2, which is slower than Hyperscan: %s", kind)
             return False
         else:
             return True

@@ -97,9 +97,7 @@ def _put_away(segment: Path, reached: int) -> None:
         segment.unlink()
         return
     kept = segment.rename(segment.with_suffix(".damaged"))
-    _log.error(
-        "a journal is damaged after byte %d; what follows there is not recorded: see %s", reached, kept
-    )
+    _log.error("a journal is damaged after byte %d; the rest of it is not recorded: see %s", reached, kept)
 
 
 class _DrainedWriter:

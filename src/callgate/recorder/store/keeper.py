@@ -126,7 +126,7 @@ class Keeper:
         try:
             flushed(self.trouble.error)
         except Exception:  # noqa: BLE001 - see above
-            _log.exception("Who waited for the store could not be told")
+            _log.exception("Those that waited for the store could not be notified")
 
     def _run_round(self, gives_way: bool) -> None:
         """In a thread of its own: it inherits our priority, and may lower but never raise it."""
@@ -178,7 +178,7 @@ class Keeper:
             store.begin_part()
         for overdue in self._retention.overdue(store.days, day):
             store.drop(overdue)
-            _log.info("the record of %s is no longer kept", overdue.path.name)
+            _log.info("the record of %s was deleted, as [record] keep or max_size says", overdue.path.name)
         store.seal()
 
     def _needs_store(self) -> bool:

@@ -151,7 +151,7 @@ class Attempts:
             self._failed(key, attempt, UpstreamError(UPSTREAM_TIMEOUT, text))
         except Exception:  # noqa: BLE001 - a list that we cannot read must not end the others
             _log.exception("listing the offers of %s failed", name)
-            text = f"{name} lists its offers in a way we cannot read"
+            text = f"{name} sent a list of its offers that cannot be read"
             self._failed(key, attempt, UpstreamError(UPSTREAM_FAILED, text))
         else:
             attempt.listing = listing

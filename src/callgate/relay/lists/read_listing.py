@@ -147,4 +147,6 @@ def _public(part: Part, reading: Reading, native: str) -> str:
 
 
 def _odd(kind: Kind, upstream: str, problem: Exception) -> UpstreamError:
-    return UpstreamError(UPSTREAM_FAILED, f"{upstream} answered {kind.method} with something else: {problem}")
+    return UpstreamError(
+        UPSTREAM_FAILED, f"{upstream} answered {kind.method} with an invalid result: {problem}"
+    )

@@ -51,7 +51,9 @@ async def chosen_tools(server: str, result: bytes, choice: ToolChoice) -> bytes:
         members = _members_decoder.decode(result)
         entries = _list_decoder.decode(members["tools"])
     except (msgspec.DecodeError, KeyError) as problem:
-        raise UpstreamError(UPSTREAM_FAILED, f"{server} answered tools/list with something else") from problem
+        raise UpstreamError(
+            UPSTREAM_FAILED, f"{server} answered tools/list with an invalid result"
+        ) from problem
     kept: list[msgspec.Raw] = []
     for some in slices(entries):
         for entry in some:

@@ -84,9 +84,9 @@ def unwrap(exchange: Exchange, own_names: tuple[str, ...]) -> None:
         raise _wrong(str(problem)) from problem
     arguments = bytes(called.arguments)
     if arguments[:1] != b"{":
-        raise _wrong("`arguments` is an object")
+        raise _wrong("`arguments` must be an object")
     if called.name in own_names:
-        raise _wrong(f"{called.name} is listed: call it by its own name")
+        raise _wrong(f"{called.name} is a listed tool: call it directly, by its own name")
     params = with_member(arrival.params, "name", msgspec.json.encode(called.name))
     exchange.arrival = msgspec.structs.replace(arrival, params=with_member(params, "arguments", arguments))
     exchange.tool_name, exchange.via = None, NAME

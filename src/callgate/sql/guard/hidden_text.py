@@ -27,7 +27,7 @@ def fault_in_name(name: str) -> str:
             if category in _INVISIBLE:
                 return invisible(char)
             if category in _SIGNS:
-                return f"the character {char} is not SQL's own sign: use the plain one, or quote the name"
+                return f"the character {char} is not a sign of SQL: use the ASCII one, or quote the name"
     return ""
 
 
@@ -38,13 +38,13 @@ def fault_in_comment(comment: str) -> str:
             return invisible(char)
         # \r does not end a line comment, though every editor shows a new line there.
         if char == "\r" and not comment.startswith("/*") and at + 1 < len(comment):
-            return "a carriage return hides inside a line comment"
+            return "a line comment contains a carriage return"
     return ""
 
 
 def fault_in_quotes(quoted: str) -> str:
     """NUL ends a text for an engine's C strings, in quotes as well: nothing behind it may be trusted."""
-    return "a quoted text holds NUL or half a surrogate pair" if _UNSENDABLE.search(quoted) else ""
+    return "a quoted text contains NUL or half a surrogate pair" if _UNSENDABLE.search(quoted) else ""
 
 
 def invisible(char: str) -> str:

@@ -136,7 +136,7 @@ def _form(statement: Statement, tokens: Tokens, verb: Token, policy: Policy) -> 
         inner_verb = find_verb(inner)
         kind = class_of(inner_verb.word, grammar) if inner_verb is not None else VerbClass.UNKNOWN
         if inner_verb is None or kind not in allowed:
-            shown = inner_verb.text[:40] if inner_verb is not None else "of nothing"
+            shown = inner_verb.text[:40] if inner_verb is not None else "without a statement"
             return statement, refusals.explained(
                 verb.word, shown, policy, is_known=kind is not VerbClass.UNKNOWN
             )

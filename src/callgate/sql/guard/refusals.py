@@ -64,8 +64,8 @@ def function(name: str, policy: Policy) -> Deny:
         return Deny(
             codes.REFUSED_FUNCTION,
             "function",
-            f"with a blank before the parenthesis {bare} is a stored function's name.",
-            f"Write {bare}( without the blank.",
+            f"with a space before the parenthesis, {bare} calls a stored function of that name.",
+            f"Write {bare}( without the space.",
         )
     return Deny(
         codes.REFUSED_FUNCTION,
@@ -82,7 +82,7 @@ def needle(name: str) -> Deny:
     return Deny(
         codes.REFUSED_FUNCTION,
         "needle",
-        f"the second argument of {name}() must be a short text that is written out here.",
+        f"the second argument of {name}() must be a short text, written as a constant.",
         hint,
     )
 
@@ -91,9 +91,9 @@ def size(name: str, most: int, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FUNCTION,
         "size",
-        f"how much {name}() makes must be a number up to {most:,} that is written out or bounded here.",
+        f"the size of what {name}() makes must be a constant up to {most:,}, or bounded in the query.",
         f"Write the number, or bound it: {policy.dialect.wording.smallest_of}(n, 100). "
-        "A format is written out in 'single quotes'.",
+        "Write a format as a constant, in 'single quotes'.",
     )
 
 
@@ -101,7 +101,7 @@ def sizes_together(most: int) -> Deny:
     return Deny(
         codes.REFUSED_FUNCTION,
         "size",
-        f"functions that feed one another would make more than {most:,} times what they are given.",
+        f"nested functions would make more than {most:,} times their input.",
         "Use smaller counts, or fewer of these functions inside one another.",
     )
 
@@ -119,7 +119,7 @@ def unlisted_table(name: str, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,
         "unlisted_table",
-        f"there is no table {name[:100]!r} here; there are {', '.join(sorted(policy.only_tables))}.",
+        f"there is no table {name[:100]!r} here; the tables are {', '.join(sorted(policy.only_tables))}.",
         "Read those tables only.",
     )
 
@@ -142,9 +142,9 @@ def unknown_verb(token: Token, policy: Policy) -> Deny:
     advice = policy.dialect.wording.foreign_verbs.get(token.word)
     if advice is not None:
         advice = advice.format(master=policy.table_list)
-        reason = f"{shown} does not begin a statement that is understood here."
+        reason = f"{shown} does not begin a statement that is supported here."
         return unclear("unknown_statement", reason, policy, advice)
-    reason = f"{shown!r} does not begin a statement that is understood here."
+    reason = f"{shown!r} does not begin a statement that is supported here."
     return unclear("unknown_statement", reason, policy)
 
 
@@ -168,7 +168,7 @@ def hidden_statement(kind: str, verb: str, policy: Policy) -> Deny:
     return Deny(
         codes.REFUSED_FORBIDDEN,
         "hidden_statement",
-        f"{kind} may not stand inside a {verb} statement.",
+        f"{kind} is not allowed inside a {verb} statement.",
         "Send it as a statement of its own, or leave it out.",
     )
 
@@ -199,7 +199,7 @@ def too_long(length: int, policy: Policy) -> Deny:
 
 
 def no_statement(policy: Policy) -> Deny:
-    return unclear("empty", "the query holds no statement, only blanks, comments or semicolons.", policy)
+    return unclear("empty", "the query has no statement, only spaces, comments or semicolons.", policy)
 
 
 def too_many(count: int, policy: Policy) -> Deny:

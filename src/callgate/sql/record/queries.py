@@ -247,7 +247,7 @@ def _failure(failed: Failed) -> CallgateError:
 
 
 def _too_much() -> CallerError:
-    return CallerError(CALLER_BAD_PARAMS, "The query needs more memory than a query may take", hint=_HINT)
+    return CallerError(CALLER_BAD_PARAMS, "The query needs more memory than a query may use", hint=_HINT)
 
 
 def _stopped(reason: StopReason, query: Query) -> CallgateError:
@@ -259,7 +259,8 @@ def _stopped(reason: StopReason, query: Query) -> CallgateError:
 def _busy(limits: QueryLimits) -> CallerError:
     return CallerError(
         CALLER_TOO_MANY_READS,
-        f"{limits.at_once} queries run at a time, and this one had no turn within {limits.patience_s:g} s",
+        f"At most {limits.at_once} queries run at once, and this one did not start "
+        f"within {limits.patience_s:g} s",
         hint="Try again in a moment",
     )
 

@@ -64,10 +64,10 @@ def prepare_tool(settings: ToolSettings, policy: Policy) -> PreparedTool | ToolF
     templates = read_templates(settings.sql, policy.dialect)
     used = {name for template in templates for name in template.names}
     if unknown := sorted(used - types.keys()):
-        hint = "Declare it, or put a space behind a colon that is no parameter."
-        return ToolFault("sql", f":{unknown[0]} stands in it, but there is no params.{unknown[0]}", hint)
+        hint = "Declare it, or put a space after a colon that does not begin a parameter."
+        return ToolFault("sql", f":{unknown[0]} is used in it, but there is no params.{unknown[0]}", hint)
     if unused := sorted(types.keys() - used):
-        return ToolFault(f"params.{unused[0]}", f":{unused[0]} does not stand in the sql")
+        return ToolFault(f"params.{unused[0]}", f":{unused[0]} is not used in the sql")
     literals = {name: _SAMPLES[kind] for name, kind in types.items()}
     judgement = judge(";\n".join(template.with_samples(literals) for template in templates), policy)
     if isinstance(judgement.verdict, Deny):
@@ -76,7 +76,7 @@ def prepare_tool(settings: ToolSettings, policy: Policy) -> PreparedTool | ToolF
             "sql", f"the guard refuses it (rule {deny.rule}): {deny.reason}".rstrip("."), deny.hint
         )
     if len(judgement.statements) != len(templates):
-        return ToolFault("sql", "its statements cannot be told apart", "Leave out what is not needed.")
+        return ToolFault("sql", "its statements cannot be separated", "Leave out what is not needed.")
     return PreparedTool(settings, templates, judgement)
 
 

@@ -18,7 +18,7 @@ def open_source(settings: SourceSettings, tools: Sequence[ToolSettings] = ()) ->
         raise SetupError(
             codes.SETUP_ENGINE,
             f"The source {settings.source_id} asks for the engine {settings.engine!r}.",
-            hint=f"This version speaks to: {', '.join(ENGINES)}.",
+            hint=f"This version supports: {', '.join(ENGINES)}.",
         )
     policy = policy_of(settings, engine.dialect)
     driver = engine.open_driver(settings, policy)

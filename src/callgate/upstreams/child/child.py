@@ -79,7 +79,7 @@ class ChildTransport(OneStream):
         if self._slots is not None:
             if not self._slots.take_free():
                 raise UpstreamError(
-                    UPSTREAM_BUSY, f"There is no room for one more process of {self._command.name}"
+                    UPSTREAM_BUSY, f"No further process can be started for {self._command.name}"
                 )
             self._has_slot = True
         self.pause_reading()
@@ -98,7 +98,7 @@ class ChildTransport(OneStream):
             self.resume_reading()
             return
         if self._started or self._silent:
-            raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was started or closed before")
+            raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was already started or closed")
         self._started = True
         if self._slots is not None and not self._has_slot:
             await self._slots.take()
@@ -202,7 +202,7 @@ class ChildTransport(OneStream):
             UpstreamError(
                 UPSTREAM_TOO_LARGE,
                 f"{self._command.name} sent a message of more than {MAX_FRAME_BYTES} bytes and was stopped",
-                hint="Ask for less at once: what follows such a message cannot be told apart.",
+                hint="Ask for less at once: the messages after such a long one cannot be read.",
             )
         )
         self._process.kill()

@@ -130,6 +130,6 @@ class ChildSlots:
         text = f"All {self.limit} processes that may run for stdio servers are in use"
         hint = (
             "Try again in a moment; the operator can raise [server] max_children, or set "
-            'isolation = "shared" for servers that keep nothing for a client'
+            'isolation = "shared" for servers that keep no state for a client'
         )
         return UpstreamError(UPSTREAM_BUSY, text, hint=hint)

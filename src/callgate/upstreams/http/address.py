@@ -108,7 +108,9 @@ def header_lines(headers: HeaderPairs) -> bytes:
     lines: list[bytes] = []
     for name, value in headers:
         if not _NAME.fullmatch(name) or _BROKEN_VALUE.search(value):
-            raise SetupError(SETUP_CONFIG, f"The HTTP header {name[:40]!r} cannot be sent as it is written")
+            raise SetupError(
+                SETUP_CONFIG, f"The HTTP header {name[:40]!r} has characters that cannot be sent"
+            )
         lines.append(b"%b: %b\r\n" % (name.encode(), value.strip().encode()))
     return b"".join(lines)
 

@@ -142,7 +142,7 @@ def too_large_fault(shown: str) -> UpstreamError:
 
 
 def session_lost_fault(shown: str) -> UpstreamError:
-    return UpstreamError(UPSTREAM_SESSION_LOST, f"{shown} does not know our session any more")
+    return UpstreamError(UPSTREAM_SESSION_LOST, f"{shown} no longer knows our session")
 
 
 def cut_stream_fault(shown: str) -> UpstreamError:

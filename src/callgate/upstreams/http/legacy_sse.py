@@ -125,7 +125,7 @@ class LegacySseTransport(OneStream):
         try:
             endpoint = resolve_address(self._settings.url, data.decode())
         except (SetupError, UnicodeDecodeError):
-            self.over(UpstreamError(UPSTREAM_FAILED, f"{self._shown} named an endpoint that is no URL"))
+            self.over(UpstreamError(UPSTREAM_FAILED, f"{self._shown} named an endpoint that is not a URL"))
             return
         if endpoint.origin != self._address.origin:
             text = f"{self._shown} named an endpoint of another origin ({endpoint.origin})"

@@ -94,7 +94,7 @@ class MessagePost(HttpExchange):
         if self._is_initialize:
             session_id = header_of(headers, b"mcp-session-id")
             if session_id is not None and not self._owner.session_given(session_id):
-                text = f"{self._owner.shown} gave a session id that no header can carry"
+                text = f"{self._owner.shown} gave a session id that cannot be sent in a header"
                 self._fail(UpstreamError(UPSTREAM_FAILED, text))
                 return
         coded = coded_fault(self._owner.shown, headers)

@@ -128,12 +128,12 @@ def read_initialize(name: str, result: bytes) -> Introduction:
         said = msgspec.json.decode(result, type=_Initialize)
     except NOT_READABLE as problem:
         raise UpstreamError(
-            UPSTREAM_FAILED, f"{name} answered initialize with something else: {problem}"
+            UPSTREAM_FAILED, f"{name} answered initialize with an invalid result: {problem}"
         ) from problem
     if said.protocolVersion not in LEGACY_REVISIONS:
         raise UpstreamError(
             UPSTREAM_FAILED,
-            f"{name} wants to speak revision {said.protocolVersion[:40]!r}, which we do not know",
+            f"{name} wants protocol revision {said.protocolVersion[:40]!r}, which we do not support",
         )
     server_name, version = _Info.read(said.serverInfo)
     return Introduction(Era.LEGACY, said.protocolVersion, result, server_name, version, said.capabilities)

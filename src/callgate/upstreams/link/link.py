@@ -239,7 +239,7 @@ class Link:
         """An answer that no server of this era gives: perhaps another one stands there now."""
         try:
             if await recheck() is not self._era and self.is_ready:
-                text = f"{self._plan.name} came back speaking another era of the protocol"
+                text = f"{self._plan.name} came back with another era of the protocol"
                 self._era = self._plan.era
                 self.lost(UpstreamError(UPSTREAM_FAILED, text))
         except UpstreamError:

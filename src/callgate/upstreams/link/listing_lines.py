@@ -71,7 +71,7 @@ class ListingLines:
     def _make_room(self) -> None:
         idle = [line for line in self.all() if line.is_idle]
         if not idle:
-            text = f"{self._name} is being asked what it offers by too many kinds of clients at once"
+            text = f"{self._name} is asked for its lists by too many kinds of clients at once"
             raise UpstreamError(UPSTREAM_BUSY, text, hint="Ask again in a moment")
         self.end(min(idle, key=lambda line: line.link.used_at))
 

@@ -221,7 +221,7 @@ class Traffic:
                 case Late(rpc_id, method, late_s):
                     _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
                 case Orphan(rpc_id):
-                    _log.info("%s: a reply to nothing we asked (%s)", self._name, rpc_id[:40])
+                    _log.info("%s: a reply to a request that we did not send (%s)", self._name, rpc_id[:40])
                 case Garbage(error):
                     _log.warning("%s sent something that is not MCP: %s", self._name, error)
 
@@ -229,7 +229,7 @@ class Traffic:
         if error is not None:
             return Reply(fault=read_fault(error))
         if result is None or result[:1] != b"{":
-            text = f"{self._name} answered {pending.method} with a result that is no object"
+            text = f"{self._name} answered {pending.method} with a result that is not an object"
             return UpstreamError(UPSTREAM_FAILED, text)
         return Reply(result=result)
 
@@ -307,7 +307,7 @@ class Traffic:
         if lacks(call.declared, asked.method, asked.params) is not None:
             call.put(missing_capability(missing))
         else:
-            text = f'{self._name} asks something, and isolation = "shared" lets no client be asked'
+            text = f'{self._name} asks the client something, which isolation = "shared" does not allow'
             hint = 'Set isolation = "auto" for this server'
             call.put(UpstreamError(UPSTREAM_FAILED, text, hint=hint))
 

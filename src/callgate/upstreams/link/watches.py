@@ -126,5 +126,5 @@ class Watches:
         granted = await self._watch(list(self._wanted))
         if uri in granted:
             return _DONE
-        text = "The server does not tell of changes to this resource"
+        text = "The server does not report changes to this resource"
         return Reply(fault=RpcFault(INVALID_PARAMS, text, {"uri": uri[:500]}))

@@ -183,6 +183,6 @@ class Conversation:
             if (envelope := self._open.get(rpc_id)) is not None:
                 return Cancel(rpc_id, Told(notification, envelope))
         if self._handshake is None:
-            text = f"{notification.method[:80]} belongs to no request and no session"
+            text = f"{notification.method[:80]} does not belong to a request or a session"
             return Refuse(CallerError(CALLER_NOT_INITIALIZED, text), notification)
         return Told(notification, self._handshake)

@@ -148,7 +148,7 @@ def missing_capability(capability: bytes) -> CallerError:
     """The specification's own error, with a hint. `capability`: as it would have to be declared."""
     return CallerError(
         CALLER_MISSING_CAPABILITY,
-        "The server asks something that this client did not declare it can answer",
+        "The server asks for something that this client did not declare as a capability",
         hint="Use a client that declares the capability, or a tool that does not ask",
         data={"requiredCapabilities": msgspec.json.decode(capability)},
     )

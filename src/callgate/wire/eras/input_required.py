@@ -24,7 +24,7 @@ NEEDED_CAPABILITY = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-CALL_ANEW = "Make the call anew, without requestState and inputResponses"
+CALL_ANEW = "Make the call again, without requestState and inputResponses"
 _RETRY_MEMBERS = ("inputResponses", "requestState")
 _MARK = b"input_required"
 

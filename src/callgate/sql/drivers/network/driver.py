@@ -219,9 +219,10 @@ class NetworkDriver(Generic[Connection]):
                 except (PoolBusy, PoolClosed, CallgateError):
                     return  # in use, so it is there; or nobody needs it any more
                 except (LookupError, ValueError) as error:
-                    _log.warning("source %s: no posture (%s)", self._source_id, type(error).__name__)
+                    kind = type(error).__name__
+                    _log.warning("source %s: its account could not be examined (%s)", self._source_id, kind)
                 except Exception:  # noqa: BLE001 - a bug of ours must not leave the server unattended
-                    _log.exception("source %s: looking after the server failed", self._source_id)
+                    _log.exception("source %s: checking the server failed", self._source_id)
                     await asyncio.sleep(_AFTER_BUG_S)
                     continue
                 return
@@ -242,7 +243,7 @@ class NetworkDriver(Generic[Connection]):
         return SourceError(
             codes.SOURCE_UNAVAILABLE,
             "the connection to the database was lost while the statement ran.",
-            hint="It is opened again by itself. Try again in a moment."
+            hint="The gateway opens it again. Try again in a moment."
             + (undone if self._policy.may_write else ""),
         )
 
@@ -270,7 +271,7 @@ def read_only_error(policy: Policy) -> CallgateError:
     if policy.may_write:
         return SourceError(
             codes.SOURCE_ACCESS_DENIED,
-            "the database takes no writes just now.",
+            "the database accepts no writes at the moment.",
             hint="It may be a replica, or locked by its administrator. Reading works.",
         )
     return RefusedError(

@@ -9,7 +9,7 @@ from callgate.sql.drivers.network.server import OpenFailed
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.settings import ServerAddress
 
-_RETRIED = "It is tried again by itself: try again in a moment, and tell the operator if it stays so."
+_RETRIED = "The gateway keeps trying: try again in a moment, and tell the operator if the error stays."
 
 
 def unreachable(error: BaseException, address: ServerAddress) -> OpenFailed:
@@ -34,7 +34,7 @@ def password_wanted(otherwise: str) -> tuple[str, str]:
         "Connect over its Unix socket (?socket=/path), or have its certificate verified (ssl=verify, or "
         f"ssl=verify-ca&ssl_ca=/path/ca.pem for a certificate of its own); or use {otherwise}."
     )
-    return "the server wants the password itself, and nothing proves which server that is.", hint
+    return "the server asks for the password itself, and nothing proves which server it is.", hint
 
 
 def not_let_in(address: ServerAddress, told: str, what: str, hint: str) -> OpenFailed:
@@ -47,10 +47,10 @@ def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not trusted: {error.verify_message}",
-            "Name the authority with ssl_ca=/path/ca.pem, or write ssl=unverified to trust whoever answers.",
+            "Name the authority with ssl_ca=/path/ca.pem, or write ssl=unverified to trust any server.",
         )
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or 'no common ground'}", "Check the ssl options of the DSN."
+        return f"TLS failed: {error.reason or 'no reason given'}", "Check the ssl options of the DSN."
     if isinstance(error, TimeoutError):
         limit = f"{address.connect_timeout_s:g} s"
         return f"no answer within {limit}", "Check host, port and firewall."
@@ -64,7 +64,10 @@ def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:
         name = "a file it needs" if address.socket is None else "its socket"
         return f"{name} cannot be opened ({error.strerror})", "Check the paths in the source's DSN."
     if isinstance(error, OUT_OF_STEP):
-        return "what answers there does not speak its protocol", "Check host and port in the source's DSN."
+        return (
+            "the server at this address does not speak its protocol",
+            "Check host and port in the source's DSN.",
+        )
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__, "Check host and port in the source's DSN."
     return "the login failed", ""

@@ -192,7 +192,7 @@ def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
     """The server answered, and would not let us in."""
     if fault.code in ("1040", "1203", "1226"):
         what, hint = "it has too many connections", "Lower pool_size, or raise max_connections at the server."
-        told = "the database has too many connections just now."
+        told = "the database has too many connections at the moment."
     elif fault.code in ("1045", "1698", "1044", "1251", "1524", "3118"):
         what, hint = "it refused the login", f"Check user and password of the DSN ({_plain(fault.message)})."
         told = "the database refused the gateway's own login."
@@ -201,5 +201,5 @@ def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
         told = "the database that the gateway is set up for does not exist."
     else:
         what, hint = f"it answered with error {fault.code}: {_plain(fault.message)}", ""
-        told = "the database did not let the gateway in."
+        told = "the database did not accept the gateway's connection."
     return not_let_in(address, told, what, hint)

@@ -132,7 +132,7 @@ def _routine_findings(definers: int, grants: list[str]) -> list[Finding]:
     return [
         Finding(
             Severity.WARNING,
-            f"The account may run {counted(definers, 'routine')} with the rights of another, the definer.",
+            f"The account may run {counted(definers, 'routine')} with the rights of their definer.",
             "Stored functions are refused unless allow_functions names them; REVOKE EXECUTE makes sure.",
         )
     ]
@@ -142,8 +142,8 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
     findings = [
         Finding(
             Severity.WARNING,
-            f"Tables of the engine {engine} lie elsewhere ({count} here), and SHOW CREATE TABLE may show the"
-            " password they are reached by.",
+            f"Tables of the engine {engine} are stored elsewhere ({count} here), and SHOW CREATE TABLE may"
+            " show the password for them.",
             "REVOKE SELECT on them, or keep the password in CREATE SERVER.",
         )
         for engine, count in remote

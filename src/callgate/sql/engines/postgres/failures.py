@@ -108,7 +108,7 @@ def _own_function(name: str) -> RefusedError:
         codes.REFUSED_FUNCTION,
         f".{name[:60]} calls the function {name[:60]}() of this database, unless it is a column of a table.",
         hint="Ask for a column by its table's name or alias. "
-        f'Should the function be called, ask the operator to add allow_functions = ["{name[:60]}"].',
+        f'To call the function, ask the operator to add allow_functions = ["{name[:60]}"].',
     )
 
 
@@ -190,7 +190,7 @@ def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
     state = fault.sqlstate
     if state == "53300":
         what, hint = "it has too many connections", "Lower pool_size, or raise max_connections at the server."
-        told = "the database has too many connections just now."
+        told = "the database has too many connections at the moment."
     elif state in ("28P01", "28000"):
         what, hint = "it refused the login", f"Check user, password and pg_hba.conf ({fault.message})."
         told = "the database refused the gateway's own login."
@@ -202,5 +202,5 @@ def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
         told = "the database is starting up or shutting down."
     else:
         what, hint = f"it answered with error {state}: {fault.message}", ""
-        told = "the database did not let the gateway in."
+        told = "the database did not accept the gateway's connection."
     return not_let_in(address, told, what, hint)

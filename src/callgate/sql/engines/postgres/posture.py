@@ -65,7 +65,7 @@ _POWERS = (
     (3, "CREATEROLE", "may create roles"),
     (4, "CREATEDB", "may create databases"),
     (5, "REPLICATION", "may read the whole server's log of changes"),
-    (6, "BYPASSRLS", "is not held by row level security"),
+    (6, "BYPASSRLS", "is not bound by row level security"),
 )
 
 
@@ -146,8 +146,8 @@ async def _reach_findings(ask: Ask) -> list[Finding]:
     findings += [
         Finding(
             Severity.WARNING,
-            f"The extension {name} is installed: what reaches other servers, files or programs is not held"
-            " by a read-only session.",
+            f"The extension {name} is installed: a read-only session does not stop what it does on"
+            " other servers, in files or with programs.",
             "Its functions are refused here, but views and functions of yours may call them. Drop it if"
             " nobody needs it, or REVOKE EXECUTE on its functions.",
         )

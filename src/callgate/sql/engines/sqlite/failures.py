@@ -54,7 +54,7 @@ def explain_failure(
     if primary == "SQLITE_AUTH" or "not authorized" in message or "prohibited" in message:
         return RefusedError(
             codes.REFUSED_FORBIDDEN,
-            f"SQLite's own gate stopped it: {message}.",
+            f"SQLite's authorizer stopped it: {message}.",
             hint="Read tables and views with built-in functions only.",
         )
     if primary == "SQLITE_READONLY" and policy.may_write:

@@ -92,7 +92,7 @@ def describe(tokens: Tokens) -> FormMatch | Fault:
     if len(tokens) == 1:
         if verb in ("DESCRIBE", "DESC"):
             return FormMatch()  # all tables
-        return Fault("describe", f"{verb} of nothing.", f"Write {verb} table_name.")
+        return Fault("describe", f"{verb} needs a table or a query.", f"Write {verb} table_name.")
     return FormMatch(reads=(tokens[1:],))
 
 
@@ -101,7 +101,7 @@ def show(tokens: Tokens) -> FormMatch | Fault:
         return FormMatch()
     found = match_phrase(("SHOW table",), tokens)
     if found is None or found.tables[0].lower() in SETTINGS or found.tables[0].lower() == "variables":
-        return Fault("show", "this SHOW is not one of those that tell about tables.", _SHOW_HINT)
+        return Fault("show", "only SHOW statements about tables are allowed.", _SHOW_HINT)
     return check_names(found.tables) or FormMatch(tables=found.tables)
 
 

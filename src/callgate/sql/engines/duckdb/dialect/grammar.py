@@ -92,9 +92,11 @@ def _check_defining(tokens: Tokens) -> Fault | None:
         if depth == 0 and token.word == "AS":
             if behind.is_operator("(") or behind.word in _QUERIES:
                 return None
-            return Fault("syntax", f"{behind.text[:40]} may not stand behind AS.", "Write AS SELECT …")
+            return Fault("syntax", f"{behind.text[:40]} is not allowed after AS.", "Write AS SELECT …")
         if token.is_operator("(") and behind.word in (*_QUERIES, *PIVOTS):
-            return Fault("hidden_statement", "a query may not stand inside this definition.", "Leave it out.")
+            return Fault(
+                "hidden_statement", "a query is not allowed inside this definition.", "Leave it out."
+            )
     return None
 
 
@@ -108,9 +110,9 @@ def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
         is_opening = tokens[at - 1].is_operator("(")
         # Reserved words: they can be nothing else.
         if word == "SHOW" and listed_behind(tokens, at) is None:
-            return Fault("show", "SHOW may stand here only as (SHOW TABLES).", "Write DESCRIBE table_name.")
+            return Fault("show", "SHOW is allowed here only as (SHOW TABLES).", "Write DESCRIBE table_name.")
         if word in ("DESCRIBE", "SUMMARIZE") and not is_opening:
-            return Fault("syntax", f"{word} may stand here only behind (.", f"Write ({word} table_name).")
+            return Fault("syntax", f"{word} is allowed here only after (.", f"Write ({word} table_name).")
     return _check_sources(tokens)
 
 
@@ -120,7 +122,7 @@ def _check_inner_writes(tokens: Tokens, verb: str) -> Fault | None:
         if tokens[at - 1].is_operator("(") and _begins_write(tokens, at):
             return Fault(
                 "hidden_statement",
-                f"{tokens[at].word} may not stand inside a {verb} statement.",
+                f"{tokens[at].word} is not allowed inside a {verb} statement.",
                 "Send it as a statement of its own, or leave it out.",
                 is_forbidden=True,
             )

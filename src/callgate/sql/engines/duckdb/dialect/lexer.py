@@ -141,7 +141,9 @@ def _number_or_sign(text: str, at: int) -> Token:
         whole = match.group()
         if tail := _ID_TAIL.match(text, match.end()):
             whole += tail.group()
-            return _illegal(whole, at, f"{whole[:40]!r} is a number and a name without a blank between")
+            return _illegal(
+                whole, at, f"{whole[:40]!r} is a number followed directly by a name: put a space between them"
+            )
         return Token(Kind.NUMBER, whole, at)
     if match := _VARIABLE.match(text, at):
         return Token(Kind.VARIABLE, match.group(), at)
@@ -163,5 +165,5 @@ def _operator(run: str, at: int) -> Token:
     while len(run) > 1 and run[-1] in "+-" and not _KEEPS_SIGN.search(run[:-1]):
         run = run[:-1]
     if run not in _OPERATORS:
-        return _illegal(run, at, f"the operator {run[:20]} is not known; put blanks between operators")
+        return _illegal(run, at, f"the operator {run[:20]} is not known; put spaces between operators")
     return Token(Kind.OPERATOR, run, at)

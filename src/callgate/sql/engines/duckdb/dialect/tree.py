@@ -36,7 +36,7 @@ def _check_function(source: object) -> Fault | None:
         return None
     return Fault(
         "table_function",
-        f"{name or 'this function'} may not stand in FROM as a table.",
-        "Call it behind SELECT, or name a table, a view or a query in parentheses behind FROM.",
+        f"{name or 'this function'} cannot be used in FROM as a table.",
+        "Call it after SELECT, or write a table, a view or a query in parentheses after FROM.",
         is_forbidden=True,
     )

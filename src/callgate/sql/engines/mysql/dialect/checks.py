@@ -81,7 +81,7 @@ def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
         if token.word == "INTO" and at != target_into:
             return _into(following)
         if verb in _READS and _begins_statement(tokens, at):
-            reason = f"{token.word} may not stand inside a query."
+            reason = f"{token.word} is not allowed inside a query."
             return _forbidden("hidden_statement", reason, f"A column of that name is written `{token.text}`.")
         if verb == "DELETE" and token.word == "HISTORY" and at == 1 and following == "FROM":
             return _forbidden("never", "DELETE HISTORY is dangerous and never allowed.", "Leave it out.")

@@ -110,7 +110,7 @@ def _number(text: str, whole: str, at: int) -> Token:
     """The server reads `1e1UNION` as two tokens. People do not."""
     if tail := _NAME.match(text, at + len(whole)):
         whole += tail.group()
-        fault = f"{whole[:40]!r} is a number run into a name: put a blank between them"
+        fault = f"{whole[:40]!r} is a number followed directly by a name: put a space between them"
         return Token(Kind.ILLEGAL, whole, at, fault=fault)
     return Token(Kind.NUMBER, whole, at)
 

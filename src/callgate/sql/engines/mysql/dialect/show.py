@@ -94,7 +94,7 @@ def describe(tokens: Tokens) -> FormMatch | Fault:
         return FormMatch(tables=found.tables)
     if found := match_phrase(_PLAN, tokens):
         return FormMatch(explained=(found.statement,)) if found.statement else FormMatch()
-    return Fault("explain", f"{verb} of nothing is not allowed.", EXPLAIN_HINT)
+    return Fault("explain", f"{verb} needs a table or a statement.", EXPLAIN_HINT)
 
 
 def analyze(tokens: Tokens) -> FormMatch | Fault:
@@ -109,7 +109,7 @@ def analyze(tokens: Tokens) -> FormMatch | Fault:
         )
     found = match_phrase(_ANALYZE, tokens)
     if found is None:
-        return Fault("explain", f"{verb} of nothing is not allowed.", EXPLAIN_HINT)
+        return Fault("explain", f"{verb} needs a statement.", EXPLAIN_HINT)
     return FormMatch(reads=(found.statement,))
 
 

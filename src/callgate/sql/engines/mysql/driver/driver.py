@@ -51,7 +51,7 @@ class MySqlEngine:
 
     def _unwilling(self, error: Exception) -> OpenFailed:
         if isinstance(error, UnknownPlugin):
-            what = f"the server wants the login method {error}, which is not spoken here."
+            what = f"the server wants the login method {error}, which is not supported."
             hint = "Give the account mysql_native_password or caching_sha2_password."
         elif isinstance(error, NeedsPrivacy):
             what, hint = password_wanted("an account with mysql_native_password")
@@ -59,10 +59,10 @@ class MySqlEngine:
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
         elif isinstance(error, PinFailed):
-            what = f"the session's {error} could not be set; a proxy may stand in between."
+            what = f"the session's {error} could not be set; there may be a proxy in between."
             hint = "Connect to the server itself."
         else:
-            what = "what answers there is not a MySQL or MariaDB server of this century."
+            what = "the server does not speak the MySQL 4.1+ protocol."
             hint = "Check host and port."
         return unwilling(self._address, what, hint)
 

@@ -66,7 +66,7 @@ def attribute_dots(tokens: Tokens) -> Iterator[int]:
 def _not_a_row(row: str, name: str) -> Fault:
     return Fault(
         "attribute",
-        f"{row[:60]}.{name[:60]} picks a column of something that has none: it calls a function.",
+        f"{row[:60]}.{name[:60]} asks for a column of something that has no columns, so it calls a function.",
         "Call built-in functions as f(x).",
     )
 

@@ -184,7 +184,7 @@ def _typed_literal(read: Reading, at: int, allowed: frozenset[str]) -> Fault | N
     if found is None:
         return Fault(
             "syntax",
-            "a text in quotes stands where PostgreSQL expects none.",
+            "there is a text in quotes where PostgreSQL expects none.",
             "Check the commas and operators around it.",
         )
     return None if found.is_known or found.name in allowed else _unknown_type(found.name)

@@ -39,7 +39,7 @@ def _check_operator(tokens: Tokens, at: int) -> Fault | None:
     return Fault(
         "operator",
         f"the operator {text[:40]} is not one of PostgreSQL's own.",
-        "Whoever defined it may have it run anything; write out what it stands for.",
+        "The person who defined it decides what it runs; write out what it does instead.",
     )
 
 

@@ -79,23 +79,23 @@ class _Points:
 
     def add(self, point: int) -> None:
         if point == 0 or point > 0x10FFFF:
-            raise EscapeFault("a Unicode escape stands for no character")
+            raise EscapeFault("a Unicode escape does not name a character")
         if self._high:
             if point not in _LOW:
-                raise EscapeFault("half a surrogate pair stands alone")
+                raise EscapeFault("a Unicode escape is half of a surrogate pair, without the other half")
             point = 0x10000 + (self._high - 0xD800) * 0x400 + (point - 0xDC00)
             self._high = 0
         elif point in _HIGH:
             self._high = point
             return
         elif point in _LOW:
-            raise EscapeFault("half a surrogate pair stands alone")
+            raise EscapeFault("a Unicode escape is half of a surrogate pair, without the other half")
         self._value += chr(point).encode()
 
     def end(self) -> None:
         """Something other than a Unicode escape follows."""
         if self._high:
-            raise EscapeFault("half a surrogate pair stands alone")
+            raise EscapeFault("a Unicode escape is half of a surrogate pair, without the other half")
 
 
 def _decoded(value: bytearray) -> str:

@@ -62,7 +62,7 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
             at += 1
     inner = tokens[at:]
     if not inner:
-        return Fault("explain", "EXPLAIN of nothing is not allowed.", EXPLAIN_HINT)
+        return Fault("explain", "EXPLAIN needs a statement.", EXPLAIN_HINT)
     return FormMatch(reads=(inner,)) if runs else FormMatch(explained=(inner,))
 
 

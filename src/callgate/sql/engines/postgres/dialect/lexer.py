@@ -87,7 +87,7 @@ def _number_or_symbol(text: str, at: int) -> Token:
     if match := _OPERATOR_RUN.match(text, at):
         run = match.group()
         if len(run) > _LONGEST_OPERATOR:
-            return Token(Kind.ILLEGAL, run, at, fault=f"{run[:40]!r}… is no operator")
+            return Token(Kind.ILLEGAL, run, at, fault=f"{run[:40]!r}… is not an operator")
         return Token(Kind.OPERATOR, _operator(run), at)
     char = text[at]
     if char < " " or char == "\x7f":
@@ -107,11 +107,16 @@ def _dollar(text: str, at: int) -> Token:
     if match := _PARAMETER.match(text, at):
         whole = match.group()
         if tail := _JUNK.match(text, match.end()):
-            return Token(Kind.ILLEGAL, whole + tail.group(), at, fault="a parameter is followed by junk")
+            return Token(
+                Kind.ILLEGAL,
+                whole + tail.group(),
+                at,
+                fault="a parameter is followed directly by other characters",
+            )
         return Token(Kind.VARIABLE, whole, at)
     opening = _DOLLAR_TAG.match(text, at)
     if opening is None:
-        return Token(Kind.ILLEGAL, "$", at, fault="a $ stands alone")
+        return Token(Kind.ILLEGAL, "$", at, fault="a $ is followed neither by a number nor by a tag")
     tag = opening.group()
     if fault := fault_in_name(tag):
         return Token(Kind.ILLEGAL, tag, at, fault=fault)
@@ -191,7 +196,7 @@ def _identifier(text: str, at: int, inner: int) -> Token:
         except EscapeFault as fault:
             return Token(Kind.ILLEGAL, whole, at, fault=str(fault))
     if not name:
-        return Token(Kind.ILLEGAL, whole, at, fault='"" is no name')
+        return Token(Kind.ILLEGAL, whole, at, fault='"" is not a name')
     if fault := fault_in_quotes(whole) or fault_in_quotes(name):
         return Token(Kind.ILLEGAL, whole, at, fault=fault)
     return Token(Kind.QUOTED, whole, at, name=name)  # not folded: "Lower" is not the function lower

@@ -53,7 +53,7 @@ class PostgresEngine:
 
     def _unwilling(self, error: Exception) -> OpenFailed:
         if isinstance(error, UnknownMethod):
-            what = "the server wants a login method that is not spoken here."
+            what = "the server wants a login method that is not supported."
             hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
         elif isinstance(error, NeedsPrivacy):
             what, hint = password_wanted("scram-sha-256 in its pg_hba.conf")
@@ -61,14 +61,14 @@ class PostgresEngine:
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
         elif isinstance(error, PinFailed):
-            what = f"the session's {error} could not be set; a pooler may stand in between."
+            what = f"the session's {error} could not be set; there may be a pooler in between."
             hint = "Connect to the server itself."
         elif isinstance(error, UnicodeEncodeError):
             what = "the user or database name cannot be written in UTF-8."
             hint = "Check the DSN."
         else:
             what = "the server did not prove that it knows the password."
-            hint = "Somebody may stand in between; check host and TLS."
+            hint = "Somebody may intercept the connection; check host and TLS."
         return unwilling(self._address, what, hint)
 
 

@@ -29,7 +29,7 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
     """`EXPLAIN [QUERY PLAN] <read>`. It would not run a write either, but only reads are explained."""
     found = match_phrase(("EXPLAIN QUERY PLAN statement", "EXPLAIN statement"), tokens)
     if found is None:
-        return Fault("explain", "EXPLAIN of nothing is not allowed.", EXPLAIN_HINT)
+        return Fault("explain", "EXPLAIN needs a statement.", EXPLAIN_HINT)
     return FormMatch(reads=(found.statement,))
 
 
