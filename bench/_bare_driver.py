@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 
-import asyncmy
+import asyncmy  # pyright: ignore[reportMissingImports] - in the folder that `sql.py` put on the path
 import msgspec
 import uvloop
 from starlette.applications import Starlette
@@ -82,6 +82,9 @@ class BareDriver:
 
     def end_session(self, session: Session) -> None:
         pass
+
+    def server_of(self, public_name: str) -> str | None:
+        return None
 
     def has_server(self, name: str) -> bool:
         return False

@@ -7,8 +7,8 @@ share it), against a client for each request, which is the default (32 req/s sta
 import asyncio
 import sys
 
-from fastmcp import Client
-from fastmcp.server import create_proxy
+from fastmcp import Client  # pyright: ignore[reportMissingImports]
+from fastmcp.server import create_proxy  # pyright: ignore[reportMissingImports]
 
 
 async def main() -> None:

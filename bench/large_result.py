@@ -8,6 +8,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -82,7 +83,7 @@ def is_cheap(base: str, name: str, question: str, pid: int) -> bool:
     grown_mb = (status_kb(pid, "VmHWM") - before_kb) / 1024
     rows = len(answer["rows"])
     cut = answer["truncated"] or "bytes shown]" in str(answer["rows"][0])
-    is_good = cut and grown_mb < GROWTH_LIMIT_MB
+    is_good = bool(cut) and grown_mb < GROWTH_LIMIT_MB
     print(
         f"{'ok  ' if is_good else 'FAIL'} {name:6} {rows:5} rows, cut: {cut}, "
         f"{answer['executionTime']:8.0f} ms, {grown_mb:5.1f} MB more at the peak   {question[:70]}"
@@ -95,7 +96,7 @@ def status_kb(pid: int, name: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
-def ask(base: str, name: str, question: str) -> dict[str, object]:
+def ask(base: str, name: str, question: str) -> dict[str, Any]:
     message = {
         "jsonrpc": "2.0",
         "id": 1,

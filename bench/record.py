@@ -41,7 +41,7 @@ def relay(options: argparse.Namespace) -> None:
         cores = Cores()
         where = str(cores)
         if free:  # the second core is the load's too, but whatever it leaves is the recorder's
-            cores.on_target = list  # type: ignore[method-assign]
+            cores.on_target = lambda command: list(command)
             where = "the gateway on any core, load and upstream on core " + str(cores.load)
         with ExitStack() as stack:
             upstream = stack.enter_context(echo(cores))

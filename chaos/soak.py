@@ -44,6 +44,7 @@ async def phase(
 ) -> Phase:
     load = Load(gateway.echo, first_id, credentials=gateway.credentials)
     attacks: Counter[str] = Counter()
+    process = None
     async with AsyncExitStack() as stack:
         if is_hostile:
             rate = str(options.rate * options.hostile / 100)
@@ -51,7 +52,7 @@ async def phase(
                 program(_HERE / "_hostile" / "traffic.py", str(gateway.port), TOKEN, rate)
             )
         await load.run(options.rate, seconds)
-        if is_hostile:
+        if process is not None:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.close()

@@ -56,7 +56,11 @@ def test_a_thread_that_ended_although_nobody_asked_is_named() -> None:
 def test_a_thread_that_runs_or_ended_when_asked_is_not_mentioned() -> None:
     threads = Background()
     end = threading.Event()
-    thread = threads.thread("store", lambda: end.wait(DEADLINE_S) and None)
+
+    def run() -> None:
+        end.wait(DEADLINE_S)
+
+    thread = threads.thread("store", run)
     assert threads.problems() == []
     end.set()
     thread.join(DEADLINE_S)

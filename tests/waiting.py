@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 DEADLINE_S = 60.0
 _PAUSE_S = 0.02
@@ -12,7 +12,11 @@ _PAUSE_S = 0.02
 T = TypeVar("T")
 
 
-async def until(is_so: Callable[[], T | Awaitable[T]], deadline_s: float = DEADLINE_S) -> T:
+@overload
+async def until(is_so: Callable[[], Awaitable[T]], deadline_s: float = DEADLINE_S) -> T: ...
+@overload
+async def until(is_so: Callable[[], T], deadline_s: float = DEADLINE_S) -> T: ...
+async def until(is_so: Callable[[], Any], deadline_s: float = DEADLINE_S) -> Any:
     """The first true value, of a function or a coroutine function."""
     async with asyncio.timeout(deadline_s):
         while True:
@@ -20,7 +24,7 @@ async def until(is_so: Callable[[], T | Awaitable[T]], deadline_s: float = DEADL
             if inspect.isawaitable(value):
                 value = await value
             if value:
-                return value  # type: ignore[return-value]
+                return value
             await asyncio.sleep(_PAUSE_S)
 
 

@@ -105,7 +105,7 @@ async def tiny_chunks(scene: Scene) -> None:
 async def pipelining(scene: Scene) -> None:
     async with wire(scene.gateway) as one:
         headers = await initialize(one, scene.gateway)
-        one.reader._limit = 1  # noqa: SLF001 - asyncio reads ahead otherwise
+        one.reader._limit = 1  # pyright: ignore[reportAttributeAccessIssue] # noqa: SLF001 - asyncio reads ahead otherwise
         one_call = post(ECHO, call("echo", {"text": "z" * 20_000}), headers)
         with suppress(TimeoutError):
             async with asyncio.timeout(3):
@@ -120,7 +120,7 @@ async def unread_answers(scene: Scene) -> None:
         for _ in range(scene.many(40)):
             one = await stack.enter_async_context(wire(scene.gateway))
             headers = await initialize(one, scene.gateway)
-            one.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            one.writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
             await one.send(post(ECHO, call("echo", {"text": "z" * (2 * _MIB)}), headers))
         await asyncio.sleep(1)
 

@@ -83,15 +83,15 @@ class Group:
         self.name = name
         self.scenarios: list[Scenario] = []
 
-    def add(self, name: str, attack: Attack, *bound: Bound, **more: Any) -> None:
+    def add(self, name: str, attack: Attack, bound: Bound | None = None, **more: Any) -> None:
         """`more`: the other members of a Scenario."""
-        self.scenarios.append(Scenario(self.name, name, attack, *bound, **more))
+        self.scenarios.append(Scenario(self.name, name, attack, bound or Bound(), **more))
 
-    def scenario(self, name: str, *bound: Bound, **more: Any) -> Callable[[Attack], Attack]:
+    def scenario(self, name: str, bound: Bound | None = None, **more: Any) -> Callable[[Attack], Attack]:
         """The same as a decorator."""
 
         def register(attack: Attack) -> Attack:
-            self.add(name, attack, *bound, **more)
+            self.add(name, attack, bound, **more)
             return attack
 
         return register

@@ -107,7 +107,7 @@ async def forged_state(one: Wire, door: Door) -> None:
 
 
 async def unread_pipeline(one: Wire, door: Door) -> None:
-    one.writer.transport.pause_reading()  # type: ignore[attr-defined]
+    one.writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
     await one.send(post("/healthz", b"", {}) * 200)
 
 

@@ -19,7 +19,7 @@ async def healthz(record: Reader | None, principal: Principal | None) -> dict[st
     request = Request({"type": "http", "state": {"principal": principal}})
     response = await HttpApi(ApiParts(NoServers(), NoCaller(), record)).healthz(request)
     assert response.status_code == 200
-    return json.loads(response.body)
+    return json.loads(bytes(response.body))
 
 
 async def test_a_record_in_trouble_degrades_us_and_those_who_may_call_learn_why(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 import io
 import json
 import threading
+from typing import Any
 
 from callgate.app.audit import AuditedSink, audit_line
 from callgate.background import Background
 from callgate.model.envelope import Envelope, Era
-from callgate.model.events import ExchangeOpened, ExchangeSettled
+from callgate.model.events import Event, ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL
 from callgate.model.session import Session
@@ -18,9 +19,9 @@ ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")
 
 class Remembering:
     def __init__(self) -> None:
-        self.events = []
+        self.events: list[Event] = []
 
-    def emit(self, event) -> None:
+    def emit(self, event: Event) -> None:
         self.events.append(event)
 
 
@@ -33,12 +34,13 @@ def settled(facts: StatementFacts | None, error: str | None = None) -> ExchangeS
     return ExchangeSettled(exchange)
 
 
-def line_of(event: ExchangeSettled) -> dict:
+def line_of(event: ExchangeSettled) -> dict[str, Any]:
     hop = event.exchange.hops[0]
+    assert hop.facts is not None
     return json.loads(audit_line(event.exchange, hop, hop.facts, Redactor().text))
 
 
-def test_an_executed_statement():
+def test_an_executed_statement() -> None:
     facts = StatementFacts("shop", "SELECT 1 FROM t", "SELECT", "read_only", "allow", tables=("t",), rows=3)
     assert line_of(settled(facts)) == {
         "timestamp": "2023-11-14T22:13:20.000+00:00",
@@ -53,14 +55,14 @@ def test_an_executed_statement():
     }
 
 
-def test_a_blocked_statement_names_its_rule_and_error():
+def test_a_blocked_statement_names_its_rule_and_error() -> None:
     facts = StatementFacts("shop", "DROP TABLE t", "DROP", "write", "deny", "never")
     line = line_of(settled(facts, "Query blocked: DROP …"))
     assert (line["mode"], line["allowed"], line["rule"]) == ("WRITE_ENABLED", False, "never")
     assert line["error"] == "Query blocked: DROP …"
 
 
-def test_the_query_is_cut_at_200_characters_after_its_secrets_are_taken_out():
+def test_the_query_is_cut_at_200_characters_after_its_secrets_are_taken_out() -> None:
     dsn = "mysql://root:hunter2@db/shop"
     facts = StatementFacts("shop", "x" * 185 + dsn, "UNKNOWN", "read_only", "deny", "syntax")
     query = line_of(settled(facts))["query"]
@@ -72,7 +74,7 @@ def test_the_query_is_cut_at_200_characters_after_its_secrets_are_taken_out():
     assert "***" in query
 
 
-def test_every_event_goes_on_and_only_statements_are_printed():
+def test_every_event_goes_on_and_only_statements_are_printed() -> None:
     inner, stream = Remembering(), io.StringIO()
     sink = AuditedSink(inner, str, Background(), stream)
     statement = settled(StatementFacts("shop", "SELECT 1", "SELECT", "read_only", "allow"))
@@ -85,7 +87,7 @@ def test_every_event_goes_on_and_only_statements_are_printed():
     assert json.loads(line)["query"] == "SELECT 1"
 
 
-def test_a_stderr_that_nobody_reads_does_not_stop_the_gateway():
+def test_a_stderr_that_nobody_reads_does_not_stop_the_gateway() -> None:
     class Blocked(io.StringIO):
         gate = threading.Event()
 

@@ -33,7 +33,7 @@ def main() -> None:
     real, moved_s = time.time, float(sys.argv.pop(1)) - time.time()
     time.time = lambda: real() + moved_s
     for name in _MODULES:
-        importlib.import_module(name).datetime = _MovedDatetime()  # type: ignore[attr-defined]
+        vars(importlib.import_module(name))["datetime"] = _MovedDatetime()
     from callgate.cli.main import main as callgate
 
     callgate()

@@ -3,6 +3,7 @@
 hostile_server.py [--dies]      with --dies it says hostile last words on stderr and ends at once
 """
 
+import io
 import json
 import sys
 from typing import Any
@@ -51,8 +52,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    for stream in (sys.stdout, sys.stderr):
+        assert isinstance(stream, io.TextIOWrapper)
+        stream.reconfigure(encoding="utf-8")
     if "--dies" in sys.argv:
         sys.exit(f"last words {HOSTILE}")
     for line in sys.stdin:

@@ -93,10 +93,10 @@ def test_a_server_that_is_still_connecting_is_not_shown_as_failed(tmp_path: Path
 
 
 async def test_a_source_of_the_environment_is_told_where_no_file_is(tmp_path: Path) -> None:
-    extra = {"DATABASE_URL": f"sqlite:///{tmp_path}/shop.db"}
+    url = f"sqlite:///{tmp_path}/shop.db"
     (tmp_path / "shop.db").touch()
-    shown = announced(tmp_path, **extra)
-    examined = await run_callgate(tmp_path, "doctor", **extra)
+    shown = announced(tmp_path, DATABASE_URL=url)
+    examined = await run_callgate(tmp_path, "doctor", DATABASE_URL=url)
     for told in (shown, examined.stdout):
         assert "no file; the environment names the source" in told
         assert "all defaults" not in told

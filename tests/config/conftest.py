@@ -1,14 +1,24 @@
 """A config file in a folder of its own; the environment is what the test says and nothing else."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
 
-LoadText = Callable[..., Loaded]
-ProblemsOf = Callable[..., tuple[Problem, ...]]
+
+class LoadText(Protocol):
+    def __call__(
+        self, text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None
+    ) -> Loaded: ...
+
+
+class ProblemsOf(Protocol):
+    def __call__(
+        self, text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None
+    ) -> tuple[Problem, ...]: ...
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +40,9 @@ def load_text(tmp_path: Path) -> LoadText:
 
 @pytest.fixture
 def problems_of(load_text: LoadText) -> ProblemsOf:
-    def problems(text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None):
+    def problems(
+        text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None
+    ) -> tuple[Problem, ...]:
         with pytest.raises(ConfigProblems) as caught:
             load_text(text, environ, flags)
         return caught.value.problems

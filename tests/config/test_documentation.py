@@ -48,22 +48,22 @@ def section(heading: str) -> str:
         ("[otel]", OtelSpec),
     ],
 )
-def test_every_key_is_in_its_section_of_the_page(heading: str, spec: type):
+def test_every_key_is_in_its_section_of_the_page(heading: str, spec: type) -> None:
     text = section(heading)
     assert [key for key in known_keys(spec) if f"`{key}`" not in text] == []
 
 
-def test_every_table_is_on_the_page():
+def test_every_table_is_on_the_page() -> None:
     assert [key for key in known_keys(Config) if key not in PAGE] == []
 
 
-def test_every_variable_is_on_the_page_and_in_the_example():
+def test_every_variable_is_on_the_page_and_in_the_example() -> None:
     assert [name for name in sorted(VARIABLES) if f"`{name}`" not in PAGE] == []
     listed = set(re.findall(r"^#?([A-Z][A-Z_]+)=", EXAMPLE, re.MULTILINE))
     assert listed - {"CALLGATE_TOKEN"} == VARIABLES
 
 
-def test_the_page_s_example_is_a_valid_file(tmp_path: Path):
+def test_the_page_s_example_is_a_valid_file(tmp_path: Path) -> None:
     found = re.search(r"```toml\n(version = 1\n.*?)```", PAGE, re.DOTALL)
     assert found is not None
     (tmp_path / "callgate.toml").write_text(found[1])
@@ -77,7 +77,7 @@ def test_the_page_s_example_is_a_valid_file(tmp_path: Path):
     assert [source.id for source in loaded.config.sources] == ["shop"]
 
 
-def test_the_defaults_on_the_page_are_the_defaults():
+def test_the_defaults_on_the_page_are_the_defaults() -> None:
     sections = {"[server]": ServerSpec, "[record]": RecordSpec, "[policy]": PolicySpec, "[otel]": OtelSpec}
     for heading, spec in sections.items():
         text = section(heading)

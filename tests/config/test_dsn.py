@@ -7,7 +7,7 @@ def password_of(dsn: Dsn) -> str | None:
     return dsn.password.get_secret_value() if dsn.password is not None else None
 
 
-def test_a_mysql_address_is_taken_apart():
+def test_a_mysql_address_is_taken_apart() -> None:
     dsn = parse_dsn("mysql://agent:pa%40ss@db.local:3307/shop?ssl=verify&charset=utf8mb4")
     assert (dsn.engine, dsn.scheme, dsn.user, password_of(dsn)) == (Engine.MYSQL, "mysql", "agent", "pa@ss")
     assert (dsn.host, dsn.port, dsn.database, dsn.path) == ("db.local", 3307, "shop", None)
@@ -24,7 +24,7 @@ def test_a_mysql_address_is_taken_apart():
         ("POSTGRES", "postgres"),
     ],
 )
-def test_every_spelling_of_a_scheme_leads_to_its_engine(scheme: str, engine: str):
+def test_every_spelling_of_a_scheme_leads_to_its_engine(scheme: str, engine: str) -> None:
     assert parse_dsn(f"{scheme}://me@localhost/shop").engine == engine
 
 
@@ -37,11 +37,11 @@ def test_every_spelling_of_a_scheme_leads_to_its_engine(scheme: str, engine: str
         ("duckdb:///:memory:", ":memory:"),
     ],
 )
-def test_three_slashes_are_relative_and_four_absolute(text: str, path: str):
+def test_three_slashes_are_relative_and_four_absolute(text: str, path: str) -> None:
     assert parse_dsn(text).path == path
 
 
-def test_a_file_database_can_carry_params():
+def test_a_file_database_can_carry_params() -> None:
     dsn = parse_dsn("sqlite:///x.db?schema=shop")
     assert (dsn.path, dsn.params) == ("x.db", {"schema": "shop"})
 
@@ -59,7 +59,7 @@ def test_a_file_database_can_carry_params():
         ("sqlite:///%3Amemory%3A?schema=x", "always empty"),
     ],
 )
-def test_a_sqlite_address_that_cannot_work_is_refused_with_advice(text: str, words: str):
+def test_a_sqlite_address_that_cannot_work_is_refused_with_advice(text: str, words: str) -> None:
     with pytest.raises(DsnError) as caught:
         parse_dsn(text)
     assert words in f"{caught.value.message} {caught.value.hint}"
@@ -67,36 +67,36 @@ def test_a_sqlite_address_that_cannot_work_is_refused_with_advice(text: str, wor
 
 
 @pytest.mark.parametrize("text", ["sqlite:///", "sqlite:///:memory:"])
-def test_no_advice_recommends_an_empty_database(text: str):
+def test_no_advice_recommends_an_empty_database(text: str) -> None:
     with pytest.raises(DsnError) as caught:
         parse_dsn(text)
     assert ":memory:" not in caught.value.hint
     assert "sqlite:////absolute.db" in caught.value.hint
 
 
-def test_params_of_other_engines_are_passed_on():
+def test_params_of_other_engines_are_passed_on() -> None:
     assert parse_dsn("mysql://h/d?anything=x").params == {"anything": "x"}
     assert parse_dsn("duckdb:///x.db?anything=x").params == {"anything": "x"}
 
 
-def test_an_ipv6_host_stands_in_brackets():
+def test_an_ipv6_host_stands_in_brackets() -> None:
     dsn = parse_dsn("postgres://me@[::1]:5433/shop")
     assert (dsn.host, dsn.port) == ("::1", 5433)
     assert str(dsn) == "postgres://me@[::1]:5433/shop"
     assert parse_dsn("postgres://me@[::1]/shop").port is None
 
 
-def test_a_password_may_hold_colons_and_at_signs():
+def test_a_password_may_hold_colons_and_at_signs() -> None:
     dsn = parse_dsn("mysql://root:a:b@c@localhost/shop")
     assert (dsn.user, password_of(dsn), dsn.host) == ("root", "a:b@c", "localhost")
 
 
-def test_a_password_given_as_a_param_is_held_like_any_other():
+def test_a_password_given_as_a_param_is_held_like_any_other() -> None:
     dsn = parse_dsn("postgres://localhost/shop?user=me&password=hunter2")
     assert (dsn.user, password_of(dsn), dsn.params) == ("me", "hunter2", {})
 
 
-def test_an_unknown_scheme_is_answered_with_the_nearest_known_one():
+def test_an_unknown_scheme_is_answered_with_the_nearest_known_one() -> None:
     with pytest.raises(DsnError) as caught:
         parse_dsn("postgre://me:hunter2@localhost/shop")
     assert "mysql://" in caught.value.message
@@ -124,13 +124,13 @@ def test_an_unknown_scheme_is_answered_with_the_nearest_known_one():
         "sqlite:///",
     ],
 )
-def test_a_malformed_address_is_refused_without_repeating_it(text: str):
+def test_a_malformed_address_is_refused_without_repeating_it(text: str) -> None:
     with pytest.raises(DsnError) as caught:
         parse_dsn(text)
     assert "hunter2" not in caught.value.message + caught.value.hint + repr(caught.value)
 
 
-def test_neither_repr_nor_str_shows_a_secret():
+def test_neither_repr_nor_str_shows_a_secret() -> None:
     dsn = parse_dsn("mysql://root:hunter2@localhost/shop?sslpassword=hunter3&ssl=verify")
     assert str(dsn) == "mysql://root:***@localhost/shop?sslpassword=***&ssl=verify"
     assert "hunter" not in repr(dsn) + f"{dsn}" + f"{dsn!s}"

@@ -26,24 +26,24 @@ def resolve(value: object, environ: dict[str, str], folder: Path = Path("/nowher
         ("$A $1", "$A $1"),
     ],
 )
-def test_variables_are_filled_in(text: str, expected: str):
+def test_variables_are_filled_in(text: str, expected: str) -> None:
     environ = {"A": "one", "EMPTY": ""}
     assert resolve({"tools": [{"sql": text}]}, environ) == {"tools": [{"sql": expected}]}
 
 
-def test_what_a_variable_holds_is_not_read_again():
+def test_what_a_variable_holds_is_not_read_again() -> None:
     assert resolve({"a": "${A}"}, {"A": "${B} $$ file:/x"}) == {"a": "${B} $$ file:/x"}
 
 
 @pytest.mark.parametrize("text", ["${", "${A", "${}", "${1A}", "${A B}", "${A-hunter2}", "${:-hunter2"])
-def test_a_malformed_mark_is_one_problem_that_repeats_nothing(text: str):
+def test_a_malformed_mark_is_one_problem_that_repeats_nothing(text: str) -> None:
     walk = Interpolation({"A": "one"}, Path("/nowhere"))
     walk.resolve({"sources": [{"dsn": text}]})
     assert [problem.key_path for problem in walk.problems] == ["sources[0].dsn"]
     assert "hunter2" not in str(walk.problems)
 
 
-def test_a_password_put_into_a_dsn_may_hold_any_character():
+def test_a_password_put_into_a_dsn_may_hold_any_character() -> None:
     tree = {"sources": [{"dsn": "mysql://me:${PW}@db/shop?x=${X}"}]}
     resolved = resolve(tree, {"PW": "a/b@c#d?e:f%g", "X": "1&2"})
     assert resolved == {"sources": [{"dsn": "mysql://me:a%2Fb%40c%23d%3Fe%3Af%25g@db/shop?x=1%262"}]}
@@ -57,12 +57,12 @@ def test_a_password_put_into_a_dsn_may_hold_any_character():
         ("sqlite:///${FILE}", "sqlite:////var/x.db"),
     ],
 )
-def test_a_whole_dsn_a_host_and_a_path_are_put_in_as_they_are(text: str, expected: str):
+def test_a_whole_dsn_a_host_and_a_path_are_put_in_as_they_are(text: str, expected: str) -> None:
     environ = {"URL": "mysql://u:p@h/d", "HOST": "db:3306", "FILE": "/var/x.db"}
     assert resolve({"sources": [{"dsn": text}]}, environ) == {"sources": [{"dsn": expected}]}
 
 
-def test_a_secret_can_lie_in_a_file(tmp_path: Path):
+def test_a_secret_can_lie_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-a-file $$ ${X}\n")
     tree = {
         "server": {"tokens": ["file:token", {"token": "file:${DIR}/token"}]},
@@ -77,13 +77,13 @@ def test_a_secret_can_lie_in_a_file(tmp_path: Path):
     }
 
 
-def test_elsewhere_file_is_only_text():
+def test_elsewhere_file_is_only_text() -> None:
     tree = {"tools": [{"sql": "file:x"}], "mcpServers": {"a": {"args": ["file:x"]}}}
     assert resolve(tree, {}) == tree
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", b"x" * 70_000])
-def test_a_file_that_cannot_be_used_is_a_problem(tmp_path: Path, content: bytes | None):
+def test_a_file_that_cannot_be_used_is_a_problem(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "secret").write_bytes(content)
     walk = Interpolation({}, tmp_path)
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_used_is_a_problem(tmp_path: Path, content: bytes 
     assert str(tmp_path / "secret") in walk.problems[0].hint
 
 
-def test_a_keyring_is_not_in_this_version_yet():
+def test_a_keyring_is_not_in_this_version_yet() -> None:
     walk = Interpolation({}, Path("/nowhere"))
     walk.resolve({"mcpServers": {"a": {"headers": {"X-Key": "keyring:github"}}}})
     assert [(p.key_path, p.message) for p in walk.problems] == [
@@ -100,7 +100,7 @@ def test_a_keyring_is_not_in_this_version_yet():
     ]
 
 
-def test_a_missing_variable_is_reported_once_for_each_place():
+def test_a_missing_variable_is_reported_once_for_each_place() -> None:
     walk = Interpolation({}, Path("/nowhere"))
     walk.resolve({"server": {"tokens": ["${T}${T}"]}, "tools": [{"sql": "${T}"}]})
     assert [(p.key_path, p.message) for p in walk.problems] == [

@@ -1,9 +1,11 @@
 """What a good configuration becomes, and who has the last word."""
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from config.conftest import LoadText
 from pydantic import ValidationError
 
 from callgate.config.load import ConfigProblems, Flags, load_config
@@ -96,7 +98,7 @@ ENVIRON = {
 }
 
 
-def test_every_key_of_a_full_file_arrives(load_text, tmp_path: Path):
+def test_every_key_of_a_full_file_arrives(load_text: LoadText, tmp_path: Path) -> None:
     loaded = load_text(FULL, ENVIRON)
     config = loaded.config
     assert (loaded.origin, loaded.warnings) == (tmp_path / "callgate.toml", ())
@@ -146,7 +148,7 @@ def test_every_key_of_a_full_file_arrives(load_text, tmp_path: Path):
     assert (state_folder(config), record_folder(config)) == (tmp_path / "state", tmp_path / "rec")
 
 
-def test_without_a_file_the_defaults_hold(tmp_path: Path):
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     loaded = load_config(environ={})
     assert loaded.origin is None
     assert loaded.config.is_empty
@@ -157,13 +159,13 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path):
     assert record_folder(loaded.config) == tmp_path / "xdg_state" / "callgate" / "record"
 
 
-def test_specs_cannot_be_changed(load_text):
+def test_specs_cannot_be_changed(load_text: LoadText) -> None:
     config = load_text("").config
     with pytest.raises(ValidationError):
         config.server.audit_stderr = True
 
 
-def test_the_file_is_searched_in_order(tmp_path: Path):
+def test_the_file_is_searched_in_order(tmp_path: Path) -> None:
     def write(path: Path, port: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'version = 1\nserver.listen = "127.0.0.1:{port}"')
@@ -181,7 +183,7 @@ def test_the_file_is_searched_in_order(tmp_path: Path):
     assert (loaded.origin, loaded.config.server.listen.port) == (by_flag, 4)
 
 
-def test_flags_win_over_environment_over_file_over_default(load_text):
+def test_flags_win_over_environment_over_file_over_default(load_text: LoadText) -> None:
     text = '[server]\nlisten = "127.0.0.1:1"\n[record]\nkeep = "1d"\n'
     environ = {"CALLGATE_SERVER_LISTEN": "localhost:2", "CALLGATE_RECORD_MAX_SIZE": "3MB"}
     config = load_text(text, environ, Flags(port=0)).config
@@ -190,17 +192,17 @@ def test_flags_win_over_environment_over_file_over_default(load_text):
     assert config.record.session_gap_s == 1800
 
 
-def test_an_override_spares_the_file_s_value_from_being_read(load_text):
+def test_an_override_spares_the_file_s_value_from_being_read(load_text: LoadText) -> None:
     text = '[record]\nkeep = "${NOT_SET}"\n'
     assert load_text(text, {"CALLGATE_RECORD_KEEP": "2d"}).config.record.keep_s == 2 * 86400
 
 
-def test_environment_values_are_taken_as_they_are(load_text, tmp_path: Path):
+def test_environment_values_are_taken_as_they_are(load_text: LoadText, tmp_path: Path) -> None:
     config = load_text("", {"CALLGATE_RECORD_PATH": "${X}"}).config
     assert config.record.path == tmp_path / "${X}"
 
 
-def test_the_state_folder_can_be_set_three_ways(load_text, tmp_path: Path):
+def test_the_state_folder_can_be_set_three_ways(load_text: LoadText, tmp_path: Path) -> None:
     text = '[server]\nstate_dir = "file"\n'
     assert state_folder(load_text(text).config) == tmp_path / "file"
     environ = {"CALLGATE_SERVER_STATE_DIR": "generated", "CALLGATE_STATE_DIR": "env"}
@@ -209,7 +211,7 @@ def test_the_state_folder_can_be_set_three_ways(load_text, tmp_path: Path):
     assert state_folder(load_text(text, environ, flags).config) == tmp_path / "flag"
 
 
-def test_paths_in_a_file_are_relative_to_it(tmp_path: Path):
+def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
     folder = tmp_path / "etc"
     folder.mkdir()
     (folder / "token").write_text("9f3c27d1a8e64b05")
@@ -220,21 +222,21 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path):
     assert config.sources[0].dsn.path == str(folder / "a.db")
 
 
-def test_an_empty_variable_counts_as_unset(load_text):
+def test_an_empty_variable_counts_as_unset(load_text: LoadText) -> None:
     environ = {"CALLGATE_RECORD_KEEP": "", "MYSQL_HOST": "", "DATABASE_URL": "", "CALLGATE_CONFIG": ""}
     loaded = load_text("", environ)
     assert loaded.config.is_empty
     assert loaded.config.record.keep_s == 30 * 86400
 
 
-def test_an_unknown_variable_of_ours_is_a_warning(load_text):
+def test_an_unknown_variable_of_ours_is_a_warning(load_text: LoadText) -> None:
     loaded = load_text("", {"CALLGATE_RECORD_KEPT": "1d", "CALLGATE_TOKEN": "x", "CALLGATE_X": "y"})
     assert [(w.key_path, w.hint) for w in loaded.warnings] == [
         ("CALLGATE_RECORD_KEPT", 'Did you mean "CALLGATE_RECORD_KEEP"?')
     ]
 
 
-def test_a_named_file_that_is_not_there_is_a_problem(tmp_path: Path):
+def test_a_named_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     for flags, environ, name in [
         (Flags(config=Path("no.toml")), {}, "--config"),
         (None, {"CALLGATE_CONFIG": "no.toml"}, "CALLGATE_CONFIG"),
@@ -246,6 +248,6 @@ def test_a_named_file_that_is_not_there_is_a_problem(tmp_path: Path):
 
 
 @pytest.mark.parametrize("make", [lambda: secrets.token_urlsafe(32), lambda: secrets.token_hex(16)])
-def test_a_random_token_is_never_called_weak(load_text, make):
+def test_a_random_token_is_never_called_weak(load_text: LoadText, make: Callable[[], str]) -> None:
     tokens = [make() for _ in range(200)]
     assert len(load_text(f"[server]\ntokens = {tokens}").config.server.tokens) == 200

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import tomli_w
+from config.conftest import LoadText, ProblemsOf
 
 from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
 from callgate.config.show import masked
@@ -24,7 +25,9 @@ def load_file(folder: Path, name: str, text: str, environ: Mapping[str, str] | N
     return load_config(Flags(config=path), environ or {})
 
 
-def problems_in(folder: Path, name: str, text: str, environ: Mapping[str, str] | None = None):
+def problems_in(
+    folder: Path, name: str, text: str, environ: Mapping[str, str] | None = None
+) -> tuple[Problem, ...]:
     with pytest.raises(ConfigProblems) as caught:
         load_file(folder, name, text, environ)
     return caught.value.problems
@@ -232,13 +235,13 @@ def test_what_is_ignored_is_told_with_what_to_write_instead(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("key", ["autoApprove", "alwaysAllow", "gallery", "timeout"])
-def test_a_pasted_entry_in_our_own_file_may_have_its_keys(load_text, key: str) -> None:
+def test_a_pasted_entry_in_our_own_file_may_have_its_keys(load_text: LoadText, key: str) -> None:
     loaded = load_text(f"[mcpServers.GitHub]\ncommand = 'x'\n{key} = 5")
     assert list(loaded.config.mcp_servers) == ["github"]
     assert key in told(loaded.notes)
 
 
-def test_a_word_that_nobody_knows_is_still_a_problem_in_our_own_file(problems_of) -> None:
+def test_a_word_that_nobody_knows_is_still_a_problem_in_our_own_file(problems_of: ProblemsOf) -> None:
     (problem,) = problems_of("[mcpServers.a]\ncommand = 'x'\nisolatoin = 'auto'")
     assert (problem.key_path, problem.hint) == ("mcpServers.a.isolatoin", 'Did you mean "isolation"?')
 
@@ -270,7 +273,9 @@ def test_a_key_is_told_in_a_note_only_as_far_as_it_is_harmless(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("table", ["mcpServers", "servers", "mcp_servers", "context_servers"])
-def test_each_client_s_word_for_the_table_is_known_in_our_own_file_too(load_text, table: str) -> None:
+def test_each_client_s_word_for_the_table_is_known_in_our_own_file_too(
+    load_text: LoadText, table: str
+) -> None:
     loaded = load_text(f"[{table}.a]\nurl = 'http://x/'")
     assert list(loaded.config.mcp_servers) == ["a"]
 
@@ -373,7 +378,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("written", "derived"), NAMES)
-def test_a_name_is_taken_as_it_is_written_and_an_id_made_of_it(load_text, written: str, derived: str) -> None:
+def test_a_name_is_taken_as_it_is_written_and_an_id_made_of_it(
+    load_text: LoadText, written: str, derived: str
+) -> None:
     loaded = load_text(f"[mcpServers.'{written}']\ncommand = 'x'")
     ((made, spec),) = loaded.config.mcp_servers.items()
     assert (made, spec.title or made) == (derived, written)
@@ -411,7 +418,7 @@ def test_names_that_are_equal_after_derivation_stay_apart_whatever_their_order(t
     assert by_order[0]["GitHub"].startswith("github-")
 
 
-def test_a_derived_id_gives_way_to_a_source_s(load_text) -> None:
+def test_a_derived_id_gives_way_to_a_source_s(load_text: LoadText) -> None:
     source = "[[sources]]\nid = 'shop'\ndsn = 'sqlite:///x.db'\n"
     (made,) = load_text(f"{source}[mcpServers.Shop]\ncommand = 'x'").config.mcp_servers
     assert made.startswith("shop-")
@@ -419,7 +426,7 @@ def test_a_derived_id_gives_way_to_a_source_s(load_text) -> None:
     assert made.startswith("record-")
 
 
-def test_what_is_shown_is_a_file_that_means_the_same(load_text, tmp_path: Path) -> None:
+def test_what_is_shown_is_a_file_that_means_the_same(load_text: LoadText, tmp_path: Path) -> None:
     shown = masked(
         load_text(
             "[mcpServers.'Git Hub']\ncommand = ['npx', '-y']\n[mcpServers.GITHUB]\nurl='http://x/'"
@@ -433,7 +440,7 @@ def test_what_is_shown_is_a_file_that_means_the_same(load_text, tmp_path: Path) 
 # ---- tools of one server
 
 
-def test_tools_of_a_server_may_be_left_out_and_have_limits_of_their_own(load_text) -> None:
+def test_tools_of_a_server_may_be_left_out_and_have_limits_of_their_own(load_text: LoadText) -> None:
     loaded = load_text(
         "[mcpServers.a]\ncommand = 'x'\n"
         "tools = { leave_out = ['odd', 'drop_*'], only = ['a'], timeout_s = { slow = 900 } }"
@@ -446,7 +453,7 @@ def test_tools_of_a_server_may_be_left_out_and_have_limits_of_their_own(load_tex
     )
 
 
-def test_a_wrong_word_about_tools_is_told(problems_of) -> None:
+def test_a_wrong_word_about_tools_is_told(problems_of: ProblemsOf) -> None:
     (problem,) = problems_of("[mcpServers.a]\ncommand = 'x'\ntools = { leaveout = ['odd'] }")
     assert (problem.key_path, problem.hint) == ("mcpServers.a.tools.leaveout", 'Did you mean "leave_out"?')
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from config.conftest import LoadText, ProblemsOf
 
 from callgate.config.load import ConfigProblems, Flags, Problem, load_config
 from callgate.model.error_codes import SETUP_CONFIG
@@ -12,7 +13,7 @@ TOOL = '[[tools]]\nname = "t"\nsource = "shop"\nsql = "SELECT 1"\n'
 SERVER = '[mcpServers.a]\nurl = "http://x/"\n'
 
 
-def test_a_near_miss_is_told_what_was_meant(problems_of):
+def test_a_near_miss_is_told_what_was_meant(problems_of: ProblemsOf) -> None:
     assert problems_of(SOURCE + 'mode = "readonly"') == (
         Problem("sources[0].mode", '"readonly" is not one of read_only, write', 'Did you mean "read_only"?'),
     )
@@ -158,7 +159,9 @@ def test_a_near_miss_is_told_what_was_meant(problems_of):
         ("[policy]\ndestructive = 'mysql://u:hunter2@h'", "policy.destructive", "the value is not one of"),
     ],
 )
-def test_one_mistake_is_one_problem_at_its_place(problems_of, text: str, path: str, words: str):
+def test_one_mistake_is_one_problem_at_its_place(
+    problems_of: ProblemsOf, text: str, path: str, words: str
+) -> None:
     problems = problems_of(text)
     assert [problem.key_path for problem in problems] == [path]
     assert words in problems[0].message + " " + problems[0].hint
@@ -166,7 +169,7 @@ def test_one_mistake_is_one_problem_at_its_place(problems_of, text: str, path: s
     assert "this is not valid" not in problems[0].message
 
 
-def test_three_different_mistakes_are_exactly_three_problems(problems_of):
+def test_three_different_mistakes_are_exactly_three_problems(problems_of: ProblemsOf) -> None:
     text = (
         SOURCE.replace("mysql://db", "mysql://u:${NOT_SET}@db")
         + 'mode = "readonly"\n'
@@ -179,7 +182,7 @@ def test_three_different_mistakes_are_exactly_three_problems(problems_of):
     ]
 
 
-def test_mistakes_in_one_table_do_not_hide_one_another(problems_of):
+def test_mistakes_in_one_table_do_not_hide_one_another(problems_of: ProblemsOf) -> None:
     text = """
 [server]
 listen = "0.0.0.0:1"
@@ -209,14 +212,14 @@ max_rows = -1
 
 
 @pytest.mark.parametrize("text", ["", 'version = "1"', "version = 2", "version = true", "version = 1.0"])
-def test_a_file_must_say_its_version(tmp_path: Path, text: str):
+def test_a_file_must_say_its_version(tmp_path: Path, text: str) -> None:
     (tmp_path / "callgate.toml").write_text(text)
     with pytest.raises(ConfigProblems) as caught:
         load_config(environ={})
     assert [problem.key_path for problem in caught.value.problems] == ["version"]
 
 
-def test_a_syntax_error_is_named_with_line_and_column(tmp_path: Path):
+def test_a_syntax_error_is_named_with_line_and_column(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text("version = 1\n[[sources]]\ndsn = mysql://u:hunter2@h/d\n")
     with pytest.raises(ConfigProblems) as caught:
         load_config(environ={})
@@ -225,19 +228,19 @@ def test_a_syntax_error_is_named_with_line_and_column(tmp_path: Path):
     assert caught.value.__context__ is None
 
 
-def test_a_syntax_error_at_the_end_is_named_too(tmp_path: Path):
+def test_a_syntax_error_at_the_end_is_named_too(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text('version = 1\nx = "')
     with pytest.raises(ConfigProblems, match="end of the file"):
         load_config(environ={})
 
 
-def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path):
+def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigProblems, match="UTF-8"):
         load_config(environ={})
 
 
-def test_a_bad_variable_or_flag_is_named_instead_of_the_key(problems_of):
+def test_a_bad_variable_or_flag_is_named_instead_of_the_key(problems_of: ProblemsOf) -> None:
     (problem,) = problems_of("", {"CALLGATE_POLICY_DESTRUCTIVE": "alow"})
     assert problem == Problem(
         "CALLGATE_POLICY_DESTRUCTIVE", '"alow" is not one of allow, deny', 'Did you mean "allow"?'
@@ -246,19 +249,21 @@ def test_a_bad_variable_or_flag_is_named_instead_of_the_key(problems_of):
     assert problem.key_path == "--host"
 
 
-def test_a_host_flag_beyond_this_machine_needs_a_token_as_well(problems_of, load_text):
+def test_a_host_flag_beyond_this_machine_needs_a_token_as_well(
+    problems_of: ProblemsOf, load_text: LoadText
+) -> None:
     (problem,) = problems_of("", flags=Flags(host="0.0.0.0"))
     assert problem.key_path == "server.tokens"
     loaded = load_text("[server]\ntokens = ['9f3c27d1a8e64b05']", flags=Flags(host="::", port=1))
     assert str(loaded.config.server.listen) == "[::]:1"
 
 
-def test_a_value_that_was_filled_in_is_not_repeated(problems_of):
+def test_a_value_that_was_filled_in_is_not_repeated(problems_of: ProblemsOf) -> None:
     (problem,) = problems_of(SOURCE + 'mode = "${MODE}"', {"MODE": "hunter2"})
     assert problem.message == "the value is not one of read_only, write"
 
 
-def test_what_follows_from_a_reported_mistake_is_not_reported_again(problems_of):
+def test_what_follows_from_a_reported_mistake_is_not_reported_again(problems_of: ProblemsOf) -> None:
     text = (
         '[server]\nlisten = "${L}"\ntokens = ["${T}", "${T}"]\n'
         + SOURCE.replace('"shop"', '"${ID}"', 1)
@@ -272,7 +277,9 @@ def test_what_follows_from_a_reported_mistake_is_not_reported_again(problems_of)
     ]
 
 
-def test_the_report_carries_the_code_the_file_and_every_problem(tmp_path: Path, problems_of):
+def test_the_report_carries_the_code_the_file_and_every_problem(
+    tmp_path: Path, problems_of: ProblemsOf
+) -> None:
     problems_of("a = 1\nb = 2")
     with pytest.raises(ConfigProblems) as caught:
         load_config(environ={})

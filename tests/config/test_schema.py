@@ -1,9 +1,11 @@
 import json
+from collections.abc import Iterator
+from typing import Any
 
 from callgate.config.schema import config_json_schema
 
 
-def walk(node: object):
+def walk(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node
         for item in node.values():
@@ -13,7 +15,7 @@ def walk(node: object):
             yield from walk(item)
 
 
-def test_the_schema_speaks_of_the_file_as_it_is_written():
+def test_the_schema_speaks_of_the_file_as_it_is_written() -> None:
     schema = config_json_schema()
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["required"] == ["version"]
@@ -36,7 +38,7 @@ def test_the_schema_speaks_of_the_file_as_it_is_written():
     assert "from_environment" not in source
 
 
-def test_every_key_has_a_description_and_nothing_is_null():
+def test_every_key_has_a_description_and_nothing_is_null() -> None:
     schema = config_json_schema()
     for model in [schema, *schema["$defs"].values()]:
         for name, prop in model["properties"].items():

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from callgate.config.specs.dsn import DsnError, parse_dsn
-from callgate.config.specs.server_params import read_server_params
+from callgate.config.specs.server_params import ServerParams, read_server_params
 
 
-def params_of(text: str):
+def params_of(text: str) -> ServerParams:
     return read_server_params(parse_dsn(text))
 
 
@@ -19,17 +19,17 @@ def refusal_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["mysql", "postgres"])
-def test_beyond_this_machine_tls_is_verified_without_a_word(scheme: str):
+def test_beyond_this_machine_tls_is_verified_without_a_word(scheme: str) -> None:
     assert params_of(f"{scheme}://me@db.example/shop").tls_mode == "verify"
     assert params_of(f"{scheme}://me@10.0.0.7/shop").tls_mode == "verify"
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "[::1]", ""])
-def test_on_loopback_tls_is_used_when_offered(host: str):
+def test_on_loopback_tls_is_used_when_offered(host: str) -> None:
     assert params_of(f"postgres://me@{host}/shop").tls_mode == "prefer"
 
 
-def test_a_named_authority_is_looked_at_on_loopback_too():
+def test_a_named_authority_is_looked_at_on_loopback_too() -> None:
     assert params_of("mysql://me@localhost/shop?ssl_ca=/ca.pem").tls_mode == "verify"
 
 
@@ -48,17 +48,17 @@ def test_a_named_authority_is_looked_at_on_loopback_too():
         ("ssl=true", "verify"),
     ],
 )
-def test_the_words_of_other_tools_are_understood(written: str, mode: str):
+def test_the_words_of_other_tools_are_understood(written: str, mode: str) -> None:
     assert params_of(f"mysql://me@db/shop?{written}").tls_mode == mode
 
 
 @pytest.mark.parametrize("written", ["ssl=prefer", "sslmode=prefer", "sslmode=allow", "ssl-mode=PREFERRED"])
-def test_encryption_that_anybody_in_between_can_switch_off_is_refused(written: str):
+def test_encryption_that_anybody_in_between_can_switch_off_is_refused(written: str) -> None:
     assert "ssl=verify" in refusal_of(f"postgres://me@db.example/shop?{written}")
     assert params_of(f"postgres://me@localhost/shop?{written}").tls_mode == "prefer"
 
 
-def test_files_and_sockets_are_read():
+def test_files_and_sockets_are_read() -> None:
     params = params_of(
         "postgres://me@db/shop?sslrootcert=/ca.pem&sslcert=/c.pem&sslkey=/k.pem&sslpassword=pw"
     )
@@ -73,7 +73,7 @@ def test_files_and_sockets_are_read():
     assert params_of("mysql:///shop?socket=/run/mysqld.sock").socket == Path("/run/mysqld.sock")
 
 
-def test_relative_files_are_anchored_like_the_path_of_a_file_database():
+def test_relative_files_are_anchored_like_the_path_of_a_file_database() -> None:
     dsn = parse_dsn("mysql://me@db/shop?ssl_ca=ca.pem&application_name=ca.pem").anchored_at(
         Path("/etc/callgate")
     )
@@ -93,10 +93,10 @@ def test_relative_files_are_anchored_like_the_path_of_a_file_database():
         ("connect_timeout=0", "seconds"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_advice(written: str, words: str):
+def test_what_makes_no_sense_is_refused_with_advice(written: str, words: str) -> None:
     assert words in refusal_of(f"mysql://me@db/shop?{written}")
 
 
-def test_a_refusal_repeats_no_value():
+def test_a_refusal_repeats_no_value() -> None:
     assert "hunter2" not in refusal_of("mysql://me@db/shop?hunter=hunter2")
     assert "hunter2" not in refusal_of("mysql://me@db/shop?ssl=hunter2")

@@ -5,11 +5,13 @@ import traceback
 from pathlib import Path
 
 import pytest
+from config.conftest import LoadText
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from callgate.config.load import ConfigProblems, Flags, load_config
 from callgate.config.show import fingerprint, masked
+from callgate.config.specs.config import Config
 
 FULL = """
 [server]
@@ -27,7 +29,7 @@ env = { HOME = "hunter2" }
 """
 
 
-def test_the_configuration_is_shown_as_the_file_would_say_it(load_text):
+def test_the_configuration_is_shown_as_the_file_would_say_it(load_text: LoadText) -> None:
     shown = masked(load_text(FULL).config)
     assert shown["server"]["listen"] == "127.0.0.1:7420"
     assert shown["server"]["max_body"] == "16MiB"
@@ -44,21 +46,21 @@ def test_the_configuration_is_shown_as_the_file_would_say_it(load_text):
     assert "hunter2" not in json.dumps(shown)
 
 
-def test_no_other_view_of_the_configuration_shows_a_secret(load_text):
+def test_no_other_view_of_the_configuration_shows_a_secret(load_text: LoadText) -> None:
     config = load_text(FULL).config
     views = [repr(config), str(config), config.model_dump_json(), repr(config.model_dump())]
     for secret in ("hunter2", "9f3c27d1a8e64b05", "50b46e8a1d72c3f9"):
         assert not [view for view in views if secret in view]
 
 
-def test_what_is_shown_can_be_loaded_again_once_the_secrets_are_put_back(load_text):
+def test_what_is_shown_can_be_loaded_again_once_the_secrets_are_put_back(load_text: LoadText) -> None:
     config = load_text('[record]\nkeep = "36h"\nmax_size = "1500KB"\n').config
     shown = masked(config)
     again = type(config).model_validate(shown)
     assert again == config
 
 
-def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text):
+def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text: LoadText) -> None:
     first = fingerprint(load_text(FULL).config)
     assert first == fingerprint(load_text(FULL).config)
     assert first == fingerprint(load_text(FULL.replace("hunter2", "hunter3")).config)
@@ -66,7 +68,7 @@ def test_the_fingerprint_follows_what_was_said_and_not_the_secrets(load_text):
     assert len(first) == 64
 
 
-def test_the_fingerprint_does_not_ask_where_it_listens_nor_where_its_state_lies(load_text):
+def test_the_fingerprint_does_not_ask_where_it_listens_nor_where_its_state_lies(load_text: LoadText) -> None:
     first = fingerprint(load_text(FULL).config)
     flags = Flags(host="127.0.0.2", port=7, state_dir=Path("elsewhere"))
     assert first == fingerprint(load_text(FULL, flags=flags).config)
@@ -98,14 +100,14 @@ env = { HOME = "${V}" }
 """
 
 
-def filled_in(load_text, tmp_path, value: str):
+def filled_in(load_text: LoadText, tmp_path: Path, value: str) -> Config:
     (tmp_path / "secret").write_text("hunter2-walks-the-moor")
     (tmp_path / "dsn").write_text("mysql://hunter2@hunter2/shop")
     environ = {"V": value, "WHOLE": f"mysql://{value}:{value}@{value}/{value}", "PORT": "3306"}
     return load_text(FILLED_IN, environ).config
 
 
-def test_what_was_filled_in_is_shown_as_it_was_written(load_text, tmp_path):
+def test_what_was_filled_in_is_shown_as_it_was_written(load_text: LoadText, tmp_path: Path) -> None:
     shown = masked(filled_in(load_text, tmp_path, "hunter2"))
     assert [source["dsn"] for source in shown["sources"]] == [
         "mysql://agent:***@${V}/${V}?ssl=verify&sslpassword=***",
@@ -121,7 +123,7 @@ def test_what_was_filled_in_is_shown_as_it_was_written(load_text, tmp_path):
     assert "hunter2" not in json.dumps(shown)
 
 
-def test_the_fingerprint_follows_what_a_variable_holds(load_text, tmp_path):
+def test_the_fingerprint_follows_what_a_variable_holds(load_text: LoadText, tmp_path: Path) -> None:
     first = filled_in(load_text, tmp_path, "one")
     second = filled_in(load_text, tmp_path, "two")
     assert masked(first) == masked(second)
@@ -198,7 +200,7 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
 @given(password=PASSWORDS, dsn=DSNS, place=PLACES)
 @example(password="QZ7/QZ7", dsn="mysql://root:1/{}@h/d", place="[[sources]]\nid = 'a'\ndsn = {}")
 @example(password="QZ7@QZ7", dsn="https://root:{}@h/mcp?key={}", place="[mcpServers.a]\nurl = {}")
-def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: str, place: str):
+def test_no_password_of_a_file_is_ever_said(quiet_folder: Path, password: str, dsn: str, place: str) -> None:
     # Without "://" this is a path like any other.
     assume("://" in dsn or ("path" not in place and "state_dir" not in place))
     # JSON's string syntax is TOML's basic string for these characters.
@@ -210,7 +212,9 @@ def test_no_password_of_a_file_is_ever_said(quiet_folder, password: str, dsn: st
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(password=PASSWORDS, dsn=DSNS, port=st.sampled_from(["3306", "x"]))
-def test_no_password_of_the_environment_is_ever_said(quiet_folder, password: str, dsn: str, port: str):
+def test_no_password_of_the_environment_is_ever_said(
+    quiet_folder: Path, password: str, dsn: str, port: str
+) -> None:
     environ = {
         "MYSQL_HOST": "db",
         "MYSQL_PORT": port,
@@ -257,7 +261,9 @@ FILLED_TEXTS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500)
 @given(value=PASSWORDS, text=FILLED_TEXTS, place=FILLED_PLACES)
-def test_nothing_that_was_filled_in_is_ever_shown(quiet_folder, value: str, text: str, place: str):
+def test_nothing_that_was_filled_in_is_ever_shown(
+    quiet_folder: Path, value: str, text: str, place: str
+) -> None:
     assume("}" not in value)  # it would end a default
     (quiet_folder / "secret").write_text(value, "utf-8")
     literal = json.dumps(text.replace("{}", value), ensure_ascii=False)
@@ -268,7 +274,7 @@ def test_nothing_that_was_filled_in_is_ever_shown(quiet_folder, value: str, text
 
 @given(password=PASSWORDS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_password_put_in_by_a_variable_arrives_unchanged(quiet_folder, password: str):
+def test_a_password_put_in_by_a_variable_arrives_unchanged(quiet_folder: Path, password: str) -> None:
     text = 'version = 1\n[[sources]]\nid = "a"\ndsn = "postgres://me:${PW}@h/d"\n'
     (quiet_folder / "callgate.toml").write_text(text, "utf-8")
     (source,) = load_config(environ={"PW": password}).config.sources
@@ -277,7 +283,7 @@ def test_a_password_put_in_by_a_variable_arrives_unchanged(quiet_folder, passwor
     assert (source.dsn.user, source.dsn.host, source.dsn.database) == ("me", "h", "d")
 
 
-def test_the_marker_would_be_found(quiet_folder):
+def test_the_marker_would_be_found(quiet_folder: Path) -> None:
     (quiet_folder / "callgate.toml").write_text("version = 1\n[policy]\ndestructive = 'QZ7'")
     with pytest.raises(ConfigProblems, match="QZ7"):
         load_config(environ={})

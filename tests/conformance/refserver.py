@@ -12,12 +12,13 @@ suite (@modelcontextprotocol/conformance 0.1.16 and 0.2.0-alpha.12) looks for.
 import argparse
 import json
 import warnings
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import mcp_types as t
 from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.streamable_http import EventMessage, EventStore
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from refserver_era import ERAS, one_era_app, run_streams
@@ -27,6 +28,8 @@ from refserver_tools import InputNeededError, bus, call_tool, inputs, list_tools
 # Logging, sampling and roots are deprecated in 2026-07-28 but still tested on 2025-11-25.
 warnings.simplefilter("ignore")
 
+Handler = Callable[[Any, Any], Awaitable[dict[str, Any]]]
+
 RESOURCES = {
     "test://static-text": ("text/plain", "text", "This is the content of the static text resource."),
     "test://static-binary": ("image/png", "blob", PNG),
@@ -34,7 +37,7 @@ RESOURCES = {
 }
 
 
-async def list_resources(ctx, params):
+async def list_resources(ctx: Any, params: Any) -> dict[str, Any]:
     return {
         "resources": [
             {"uri": u, "name": u.split("//")[1], "mimeType": m} for u, (m, _, _) in RESOURCES.items()
@@ -43,7 +46,7 @@ async def list_resources(ctx, params):
     }
 
 
-async def list_templates(ctx, params):
+async def list_templates(ctx: Any, params: Any) -> dict[str, Any]:
     return {
         "resourceTemplates": [
             {"uriTemplate": "test://template/{id}/data", "name": "template", "mimeType": "application/json"}
@@ -52,7 +55,7 @@ async def list_templates(ctx, params):
     }
 
 
-async def read_resource(ctx, params):
+async def read_resource(ctx: Any, params: Any) -> dict[str, Any]:
     uri = str(params.uri)
     if uri in RESOURCES:
         mime, kind, body = RESOURCES[uri]
@@ -82,14 +85,14 @@ PROMPTS = {
 }
 
 
-async def list_prompts(ctx, params):
+async def list_prompts(ctx: Any, params: Any) -> dict[str, Any]:
     return {
         "prompts": [{"name": n, "description": n, "arguments": a} for n, a in PROMPTS.items()],
         **fresh(ctx),
     }
 
 
-async def get_prompt(ctx, params):
+async def get_prompt(ctx: Any, params: Any) -> dict[str, Any]:
     a, n = params.arguments or {}, params.name
     if n == "test_simple_prompt":
         c = [text("This is a simple prompt for testing.")]
@@ -111,18 +114,18 @@ async def get_prompt(ctx, params):
     return {"messages": [{"role": "user", "content": x} for x in c]}
 
 
-async def empty(ctx, params):
+async def empty(ctx: Any, params: Any) -> dict[str, Any]:
     return {}
 
 
-async def complete(ctx, params):
+async def complete(ctx: Any, params: Any) -> dict[str, Any]:
     return {"completion": {"values": [], "total": 0, "hasMore": False}}
 
 
-def era(handler):
+def era(handler: Handler) -> Handler:
     """2026-07-28 results must carry `resultType`; the SDK only fills it for typed results."""
 
-    async def f(ctx, params):
+    async def f(ctx: Any, params: Any) -> dict[str, Any]:
         try:
             r = await handler(ctx, params)
         except InputNeededError as needed:
@@ -162,18 +165,18 @@ class Events(EventStore):
     def __init__(self) -> None:
         self.log: list[tuple[str, Any]] = []
 
-    async def store_event(self, stream_id, message):
+    async def store_event(self, stream_id: str, message: t.JSONRPCMessage | None) -> str:
         self.log.append((stream_id, message))
         return str(len(self.log))
 
-    async def replay_events_after(self, last_event_id, send):
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
         i = int(last_event_id)
         if not 1 <= i <= len(self.log):
             return None
         sid = self.log[i - 1][0]
         for n, (s, m) in enumerate(self.log[i:], i + 1):
             if s == sid and m is not None:
-                await send(EventMessage(m, str(n)))
+                await send_callback(EventMessage(m, str(n)))
         return sid
 
 
@@ -214,12 +217,13 @@ def serve(srv: Server, o: argparse.Namespace) -> None:
     else:
         from mcp.server.sse import SseServerTransport
         from starlette.applications import Starlette
+        from starlette.requests import Request
         from starlette.responses import Response
         from starlette.routing import Mount, Route
 
         sse = SseServerTransport("/messages/")
 
-        async def handle(request):
+        async def handle(request: Request) -> Response:
             async with sse.connect_sse(request.scope, request.receive, request._send) as (r, w):
                 await srv.run(r, w, opts)
             return Response()

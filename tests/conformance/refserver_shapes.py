@@ -74,5 +74,5 @@ def answer(params: Any, key: str) -> dict[str, Any] | None:
     return v if isinstance(v, dict) else None
 
 
-def fresh(ctx) -> dict[str, Any]:
+def fresh(ctx: Any) -> dict[str, Any]:
     return {"ttlMs": 0, "cacheScope": "public"} if ctx.protocol_version == MODERN else {}

@@ -31,6 +31,8 @@ from refserver_shapes import (
     unseal,
 )
 
+Tool = Callable[[Any, dict[str, Any], dict[str, Any]], Awaitable[dict[str, Any]]]
+
 bus = InMemorySubscriptionBus()
 legacy_sessions: dict[int, Any] = {}  # by connection: a change is told to each
 
@@ -75,21 +77,21 @@ async def log(ctx: Any, msg: str) -> None:
     await ctx.session.send_log_message("info", msg, logger="refserver", related_request_id=ctx.request_id)
 
 
-async def t_logging(ctx, a, p):
+async def t_logging(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     for m in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await log(ctx, m)
         await anyio.sleep(0.05)
     return ok(text("Tool with logging executed successfully"))
 
 
-async def t_progress(ctx, a, p):
+async def t_progress(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     for n in (0, 50, 100):
         await ctx.session.report_progress(n, 100, f"Completed step {n} of 100")
         await anyio.sleep(0.05)
     return ok(text("progress done"))
 
 
-async def t_sampling(ctx, a, p):
+async def t_sampling(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     r = (await inputs(ctx, p, {"reply": sample(a["prompt"], 100)}))["reply"]
     return ok(text(f"LLM response: {r['content']['text']}"))
 
@@ -101,13 +103,13 @@ def form(message: str, schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def t_elicit(ctx, a, p):
+async def t_elicit(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     schema = obj({"response": {**STR, "description": "User's response"}}, required=["response"])
     r = (await inputs(ctx, p, {"reply": form(a["message"], schema)}))["reply"]
     return ok(text(f"User response: action={r['action']}, content={json.dumps(r.get('content') or {})}"))
 
 
-async def t_elicit_defaults(ctx, a, p):
+async def t_elicit_defaults(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     schema = obj(
         {
             "name": {**STR, "default": "John Doe"},
@@ -125,7 +127,7 @@ def _const(*pairs: tuple[str, str]) -> list[dict[str, str]]:
     return [{"const": c, "title": ti} for c, ti in pairs]
 
 
-async def t_elicit_enums(ctx, a, p):
+async def t_elicit_enums(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     titled = _const(("value1", "First"), ("value2", "Second"), ("value3", "Third"))
     options = ["option1", "option2", "option3"]
     schema = obj(
@@ -143,7 +145,7 @@ async def t_elicit_enums(ctx, a, p):
     )
 
 
-async def t_reconnect(ctx, a, p):
+async def t_reconnect(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await log(ctx, "Before disconnect")
     if ctx.close_sse_stream:
         await ctx.close_sse_stream()
@@ -152,7 +154,7 @@ async def t_reconnect(ctx, a, p):
     return ok(text("Reconnection test completed"))
 
 
-async def t_missing_cap(ctx, a, p):
+async def t_missing_cap(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     caps = ctx.session.client_capabilities
     if caps is None or caps.sampling is None:
         raise MCPError(
@@ -163,27 +165,27 @@ async def t_missing_cap(ctx, a, p):
     return ok(text("sampling declared"))
 
 
-async def t_ir_elicit(ctx, a, p):
+async def t_ir_elicit(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     r = (await inputs(ctx, p, {"user_name": elicit("What is your name?", name=STR)}))["user_name"]
     return ok(text(f"Hello, {(r.get('content') or {}).get('name', '?')}!"))
 
 
-async def t_ir_sampling(ctx, a, p):
+async def t_ir_sampling(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     r = await inputs(ctx, p, {"capital_question": sample("What is the capital of France?", 100)})
     return ok(text(f"Model said: {(r['capital_question'].get('content') or {}).get('text', '?')}"))
 
 
-async def t_ir_roots(ctx, a, p):
+async def t_ir_roots(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     r = (await inputs(ctx, p, {"client_roots": {"method": "roots/list"}}))["client_roots"]
     return ok(text(f"Client exposed {len(r.get('roots') or [])} root(s)."))
 
 
-async def t_ir_state(ctx, a, p):
+async def t_ir_state(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await inputs(ctx, p, {"confirm": elicit("Please confirm", ok=BOOL)}, "nonce")
     return ok(text("state-ok: confirmation received"))
 
 
-async def t_ir_multi_inputs(ctx, a, p):
+async def t_ir_multi_inputs(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     wanted = {
         "user_name": elicit("What is your name?", name=STR),
         "greeting": sample("Generate a greeting", 50),
@@ -193,7 +195,7 @@ async def t_ir_multi_inputs(ctx, a, p):
     return ok(text("All inputs received."))
 
 
-async def t_ir_rounds(ctx, a, p):
+async def t_ir_rounds(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     first, second = (
         {"step1": elicit("Step 1: What is your name?", name=STR)},
         {"step2": elicit("Step 2: favourite colour?", color=STR)},
@@ -210,12 +212,12 @@ async def t_ir_rounds(ctx, a, p):
     raise InputNeededError(first, '{"round": 1}')
 
 
-async def t_ir_tampered(ctx, a, p):
+async def t_ir_tampered(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await inputs(ctx, p, {"confirm": elicit("Please confirm", ok=BOOL)}, "round-1")
     return ok(text("state-ok: round-1"))
 
 
-async def t_ir_caps(ctx, a, p):
+async def t_ir_caps(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     caps, reqs = ctx.session.client_capabilities, {}
     if caps is None or caps.sampling is not None:
         reqs["sample"] = sample("Say hello", 50)
@@ -225,7 +227,7 @@ async def t_ir_caps(ctx, a, p):
     return ok(text("asked what was declared"))
 
 
-async def t_stream_elicit(ctx, a, p):
+async def t_stream_elicit(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await ctx.session.report_progress(1, 2, "working")
     return await t_ir_elicit(ctx, a, p)
 
@@ -236,20 +238,20 @@ async def tell_legacy(tell: Callable[[Any], Awaitable[None]]) -> None:
             await tell(session)
 
 
-async def t_tools_changed(ctx, a, p):
+async def t_tools_changed(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await bus.publish(ToolsListChanged())
     await tell_legacy(lambda session: session.send_tool_list_changed())
     return ok(text("tool list changed"))
 
 
-async def t_prompts_changed(ctx, a, p):
+async def t_prompts_changed(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
     await bus.publish(PromptsListChanged())
     await tell_legacy(lambda session: session.send_prompt_list_changed())
     return ok(text("prompt list changed"))
 
 
-def const(result):
-    async def f(ctx, a, p):
+def const(result: dict[str, Any]) -> Tool:
+    async def f(ctx: Any, a: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
         return result
 
     return f
@@ -320,7 +322,7 @@ TOOLS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-async def list_tools(ctx, params):
+async def list_tools(ctx: Any, params: Any) -> dict[str, Any]:
     return {
         "tools": [
             {"name": n, "description": f"fixture {n}", "inputSchema": s} for n, (_, s) in TOOLS.items()
@@ -329,7 +331,7 @@ async def list_tools(ctx, params):
     }
 
 
-async def call_tool(ctx, params):
+async def call_tool(ctx: Any, params: Any) -> dict[str, Any]:
     args = params.arguments or {}
     if params.name == "echo":
         return ok(text(args.get("text", "")))

@@ -43,6 +43,7 @@ def program(name: str, package: str, *folders: str | Path) -> str:
 @contextmanager
 def running(launch: Launch) -> Iterator[Database]:
     """Yield the server once it answers a query."""
+    log = ""
     for _ in range(PORT_ATTEMPTS):
         port = _free_port()
         with _process(launch, port) as process:

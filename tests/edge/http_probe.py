@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -45,7 +45,7 @@ class HttpProbe:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def __aenter__(self) -> "HttpProbe":
+    async def __aenter__(self) -> Self:
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
         return self
 
@@ -159,6 +159,6 @@ class HttpProbe:
 
     async def initialize(self, **headers: str) -> str:
         """Shakes hands; returns the session's id."""
-        answer = await self.legacy("initialize", INITIALIZE, **headers)
+        answer = await self.legacy("initialize", INITIALIZE, rpc_id=1, **headers)
         assert answer.status == 200, answer
         return answer.headers["mcp-session-id"]

@@ -193,7 +193,10 @@ async def test_the_client_is_named_by_the_first_thing_known(
 ) -> None:
     async with door.probe() as http:
         await http.legacy(
-            "initialize", INITIALIZE, **{name.replace("-", "_"): value for name, value in headers.items()}
+            "initialize",
+            INITIALIZE,
+            rpc_id=1,
+            **{name.replace("-", "_"): value for name, value in headers.items()},
         )
     assert door.answerer.arrivals[0].client == client
 

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 from edge.conftest import TOKEN, Door
+from edge.http_probe import Answer, HttpProbe
 
 from callgate.edge.token_guesses import TokenGuesses
 
@@ -94,8 +95,8 @@ async def test_a_right_token_is_answered_while_wrong_ones_of_the_same_address_wa
     assert "a-guess-at-a-token" not in caplog.text
 
 
-async def _statuses(http: object, count: int) -> list[int]:
-    return [(await http.answer()).status for _ in range(count)]  # type: ignore[attr-defined]
+async def _statuses(http: HttpProbe, count: int) -> list[int]:
+    return [(await http.answer()).status for _ in range(count)]
 
 
 async def test_who_guesses_on_many_connections_is_told_that_it_is_too_many(guarded_door: Door) -> None:
@@ -104,12 +105,12 @@ async def test_who_guesses_on_many_connections_is_told_that_it_is_too_many(guard
     for probe in probes:
         await probe.send_request("GET", "/x", wrong)
     answering = [asyncio.create_task(probe.answer()) for probe in probes]
-    done: set[asyncio.Task[object]] = set()
+    done: set[asyncio.Task[Answer]] = set()
     async with asyncio.timeout(20):
-        while not any(task.result().status == 429 for task in done):  # type: ignore[attr-defined]
+        while not any(task.result().status == 429 for task in done):
             done, _ = await asyncio.wait(answering, return_when=asyncio.FIRST_COMPLETED)
             answering = [task for task in answering if task not in done]
-    refused = next(task.result() for task in done if task.result().status == 429)  # type: ignore[attr-defined]
+    refused = next(task.result() for task in done if task.result().status == 429)
     assert refused.json()["code"] == "refused.too_many_guesses"
     assert refused.headers["retry-after"] == "60"
     for probe in probes:

@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from mcp import StdioServerParameters
+from mcp_types import TextContent, TextResourceContents
 
 CALLGATE = [sys.executable, "-m", "callgate"]
 
@@ -100,3 +101,9 @@ async def run_callgate(
     stdout, stderr = await process.communicate(stdin)
     assert process.returncode is not None
     return Finished(process.returncode, stdout.decode(), stderr.decode())
+
+
+def text_in(part: object) -> str:
+    """Of a part that the official client gave, which may also be an image or a link."""
+    assert isinstance(part, TextContent | TextResourceContents)
+    return part.text

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, Self
 
 from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META
 from waiting import until
@@ -143,7 +143,7 @@ class LegacyClient(_Client):
         self.session = ""
         self.introduced: dict[str, Any] = {}
 
-    async def __aenter__(self) -> "LegacyClient":
+    async def __aenter__(self) -> Self:
         answering = await self.send("initialize", self._hello)
         async with asyncio.timeout(DEADLINE_S):
             await answering.read_head()
@@ -201,7 +201,7 @@ class ModernClient(_Client):
         super().__init__(port, path)
         self._meta = MODERN_META | {"io.modelcontextprotocol/clientCapabilities": capabilities or {}}
 
-    async def __aenter__(self) -> "ModernClient":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -112,10 +112,9 @@ async def test_call_of_a_server_that_is_down_says_so(tmp_path: Path, running: bo
 
 
 async def test_call_reaches_tools_that_are_found_by_search_only(tmp_path: Path) -> None:
-    searching = {"CALLGATE_SERVER_TOOL_SEARCH": "true"}
-    done = await run_callgate(tmp_path, "call", "demo__query", COUNT, **searching)
+    done = await run_callgate(tmp_path, "call", "demo__query", COUNT, CALLGATE_SERVER_TOOL_SEARCH="true")
     assert (done.exit_code, "| n |" in done.stdout) == (0, True), done.stderr
-    wrong = await run_callgate(tmp_path, "call", "demo__qery", COUNT, **searching)
+    wrong = await run_callgate(tmp_path, "call", "demo__qery", COUNT, CALLGATE_SERVER_TOOL_SEARCH="true")
     assert (wrong.exit_code, "Did you mean demo__query" in wrong.stderr) == (2, True), wrong.stderr
 
 

@@ -225,15 +225,18 @@ async def test_a_collector_that_is_down_changes_nothing_for_callers_and_the_gate
 async def test_the_sdk_s_own_variables_count_where_the_file_says_nothing(
     tmp_path: Path, taken: Collector
 ) -> None:
-    variables = {
-        "CALLGATE_OTEL_ENABLED": "true",
-        "OTEL_EXPORTER_OTLP_ENDPOINT": taken.url,
-        "OTEL_EXPORTER_OTLP_HEADERS": "x-key=from-env",
-        "OTEL_SERVICE_NAME": "from-env",
-        "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
-        "OTEL_TRACES_SAMPLER": "always_on",
-    }
-    async with running_gateway(tmp_path, **variables) as gateway, Client(gateway.mcp_url) as client:
+    async with (
+        running_gateway(
+            tmp_path,
+            CALLGATE_OTEL_ENABLED="true",
+            OTEL_EXPORTER_OTLP_ENDPOINT=taken.url,
+            OTEL_EXPORTER_OTLP_HEADERS="x-key=from-env",
+            OTEL_SERVICE_NAME="from-env",
+            OTEL_RESOURCE_ATTRIBUTES="deployment.environment.name=test",
+            OTEL_TRACES_SAMPLER="always_on",
+        ) as gateway,
+        Client(gateway.mcp_url) as client,
+    ):
         result = await client.call_tool(
             "demo__query", {"query": "SELECT 1"}, meta={"traceparent": TRACEPARENT}
         )
@@ -248,12 +251,15 @@ async def test_the_sdk_s_own_variables_count_where_the_file_says_nothing(
 
 
 async def test_the_sdk_can_be_switched_off(tmp_path: Path, taken: Collector) -> None:
-    variables = {
-        "CALLGATE_OTEL_ENABLED": "true",
-        "CALLGATE_OTEL_ENDPOINT": taken.url,
-        "OTEL_SDK_DISABLED": "true",
-    }
-    async with running_gateway(tmp_path, **variables) as gateway, Client(gateway.mcp_url) as client:
+    async with (
+        running_gateway(
+            tmp_path,
+            CALLGATE_OTEL_ENABLED="true",
+            CALLGATE_OTEL_ENDPOINT=taken.url,
+            OTEL_SDK_DISABLED="true",
+        ) as gateway,
+        Client(gateway.mcp_url) as client,
+    ):
         await client.list_tools()
     assert taken.bodies == []
 

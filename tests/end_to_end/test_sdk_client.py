@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from end_to_end.gateway_process import GatewayProcess, running_gateway, stdio_server
+from end_to_end.gateway_process import GatewayProcess, running_gateway, stdio_server, text_in
 from mcp import Client
 from mcp_types import CallToolResult
 
@@ -34,7 +34,7 @@ async def exercise(client: Client) -> None:
     refused = await client.call_tool("demo__query", {"query": INSERT})
     assert refused.is_error
     assert code_of(refused) == "refused.read_only"
-    text = refused.content[0].text  # type: ignore[union-attr]
+    text = text_in(refused.content[0])
     assert text.startswith("Query blocked: INSERT operations are not allowed in READ-ONLY mode.")
     assert 'mode = "write"' in text
 

@@ -7,6 +7,7 @@ templates, completion, and what is said when something is wrong.
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from databases.database import Database
@@ -325,10 +326,10 @@ async def test_a_write_is_blocked_in_the_seeds_words(connect: Callable[[], Clien
         )
 
 
-async def test_write_mode_by_the_seeds_variable(shop: Database, tmp_path) -> None:
+async def test_write_mode_by_the_seeds_variable(shop: Database, tmp_path: Path) -> None:
     more = {"MYSQL_ALLOW_WRITE": "true", "MYSQL_USER": shop.user, "MYSQL_PASSWORD": shop.password}
     async with (
-        running_gateway(tmp_path, **variables(shop, **more)) as gateway,
+        running_gateway(tmp_path, cwd=None, stderr=None, **variables(shop, **more)) as gateway,
         Client(gateway.mcp_url) as client,
     ):
         (tool, *_) = (await client.list_tools()).tools

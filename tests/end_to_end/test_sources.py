@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from databases.database import Database
-from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway, text_in
 from mcp import Client
 from waiting import until
 
@@ -65,7 +65,7 @@ async def test_sources_of_a_kind_have_schemes_and_names_of_their_own(folder: Pat
         ]
         one = await client.read_resource("sqlite+shop.one://shop/orders")
         two = await client.read_resource("sqlite+two://main/orders")
-        databases = [json.loads(read.contents[0].text)["table"]["database"] for read in (one, two)]
+        databases = [json.loads(text_in(read.contents[0]))["table"]["database"] for read in (one, two)]
         assert databases == ["shop", "main"]
         tools = [tool.name for tool in (await client.list_tools()).tools]
         assert tools == [
@@ -81,11 +81,13 @@ async def test_sources_of_a_kind_have_schemes_and_names_of_their_own(folder: Pat
         assert result.structured_content is not None
         assert result.structured_content["rows"][0][0] > 10
         read = await direct.read_resource("sqlite://main")
-        assert "orders" in read.contents[1].text
+        assert "orders" in text_in(read.contents[1])
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_every_engine_is_asked_alike(folder: Path, mariadb, postgres, mode: str) -> None:
+async def test_every_engine_is_asked_alike(
+    folder: Path, mariadb: Database, postgres: Database, mode: str
+) -> None:
     with closing(duckdb.connect(folder / "duck.db")) as connection:
         connection.execute("CREATE TABLE ducks (id INTEGER)")
     dsns = {
@@ -109,7 +111,7 @@ async def test_every_engine_is_asked_alike(folder: Path, mariadb, postgres, mode
         await until(all_listed)  # a list does not wait for a database that is slow at first
         for name, scheme in zip(dsns, schemes, strict=True):
             listed = await client.read_resource(f"{scheme}://databases")
-            assert json.loads(listed.contents[0].text)["totalCount"] >= 1
+            assert json.loads(text_in(listed.contents[0]))["totalCount"] >= 1
             answered = await client.call_tool(f"{name}__query", {"query": "SELECT 1 AS one"})
             assert answered.structured_content is not None, answered
             assert answered.structured_content["rows"] == [[1]]
@@ -124,6 +126,9 @@ async def test_a_statement_is_audited_on_stderr_and_its_secrets_are_not(folder: 
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env=clean_environment(folder), cwd=folder,
     )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -231,7 +236,7 @@ async def test_doctor_asks_mcp_servers_too(tmp_path: Path) -> None:
     assert told["upstreams"][1]["findings"][0]["severity"] == "problem"
 
 
-async def test_doctor_warns_of_an_account_that_may_do_too_much(tmp_path: Path, mariadb) -> None:
+async def test_doctor_warns_of_an_account_that_may_do_too_much(tmp_path: Path, mariadb: Database) -> None:
     (tmp_path / "callgate.toml").write_text(
         f"version = 1\n[[sources]]\nid = 'big'\ndsn = '{mariadb.dsn}?ssl=off'\n"
     )

@@ -12,7 +12,9 @@ from fuzz.targets import TARGETS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/fuzz bytes", description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(
+        prog="scripts/fuzz bytes", description=(__doc__ or "").partition("\n\n")[2]
+    )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)}; all if none")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="for all targets together")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed, the same inputs")

@@ -13,8 +13,14 @@ class Target(Protocol):
     share: int  # of a hundred inputs
     hang_cpu_s: float  # what one input may take; it has at most a few thousand bytes
     is_cut: bool  # whether its input comes in packets, and the borders of packets must not matter
-    words: Sequence[bytes]  # of its language, for mutations
-    seeds: Sequence[bytes]
+
+    @property
+    def words(self) -> Sequence[bytes]:
+        """Of its language, for mutations."""
+        ...
+
+    @property
+    def seeds(self) -> Sequence[bytes]: ...
 
     def run(self, pieces: Sequence[bytes]) -> Any:
         """What it made of them, to be compared. Typed errors are part of that; any other is a finding."""

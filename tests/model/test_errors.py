@@ -21,19 +21,19 @@ MEGABYTE = "x" * 1_000_000
     ],
     ids=["message", "hint", "data"],
 )
-def test_no_part_of_an_error_is_long(error):
+def test_no_part_of_an_error_is_long(error: CallerError) -> None:
     assert len(encode_error_object(fault_of(error))) < 10_000
     assert len(problem_of(error)[1]) < 10_000
     assert len(str(error)) < 10_000
 
 
-def test_what_was_cut_says_so_and_what_is_short_stays():
+def test_what_was_cut_says_so_and_what_is_short_stays() -> None:
     error = CallerError(CALLER_UNKNOWN_RESOURCE, "Not here", hint=MEGABYTE, data={"uri": "a://b", "n": 1})
     assert (error.message, error.data) == ("Not here", {"uri": "a://b", "n": 1})
     assert error.hint.endswith("x…")
 
 
-def test_of_ten_thousand_problems_in_a_file_the_first_hundred_are_printed_and_the_rest_counted():
+def test_of_ten_thousand_problems_in_a_file_the_first_hundred_are_printed_and_the_rest_counted() -> None:
     problems = [Problem(f"key{n}", "there is no such key") for n in range(10_000)]
     found = ConfigProblems(problems)
     assert len(found.problems) == 10_000

@@ -78,7 +78,7 @@ def collector() -> Iterator[Collector]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_: Any, **__: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -114,4 +114,6 @@ def _read(attributes: Any) -> dict[str, Any]:
 
 
 def _value(value: AnyValue) -> Any:
-    return getattr(value, value.WhichOneof("value"))
+    kind = value.WhichOneof("value")
+    assert kind is not None
+    return getattr(value, kind)

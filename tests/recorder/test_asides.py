@@ -24,8 +24,9 @@ def refused(code: str = CODE, error: str = "A bearer token is needed", **changed
 
 
 def said(server: str = "mail", **changed: Any) -> Aside:
-    told = {"method": "notifications/x", "sender": "server", "server_name": server, "is_notification": True}
-    return refused(**(told | {"settlement": Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)} | changed))
+    told: dict[str, Any] = {"method": "notifications/x", "sender": "server", "is_notification": True}
+    told |= {"server_name": server, "settlement": Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)}
+    return refused(**(told | changed))
 
 
 async def ask(record: Record, sql: str) -> list[tuple[Any, ...]]:

@@ -103,14 +103,15 @@ async def test_a_broken_store_is_named_once_and_journalling_goes_on(
 ) -> None:
     store = today_file(tmp_path)
     store.write_bytes(b"not a database" * 1000)
-    recorder = open_recorder(True)
+    recorder, problem = open_recorder(True), ""
     for number in range(3):
         recorder.emit(settled(a_session(), NOW_S + number, sql=str(number)))
         error = await refusal(recorder)
         assert error.code.code == "setup.state_folder"
         assert f"{store} cannot be opened" in error.message
         assert "move it" in error.hint
-    assert recorder.problem() == f"{error.message}. {error.hint}"
+        problem = f"{error.message}. {error.hint}"
+    assert recorder.problem() == problem
     assert complaints(caplog) == [f"✗ {recorder.problem()}"]
     assert not any(record.exc_info for record in caplog.records), "an operator reads this, not a programmer"
     store.rename(tmp_path / "moved")

@@ -28,6 +28,7 @@ async def test_a_call_reaches_its_tool_without_a_list_before_it(
     reply = await reply_of(relay, arrival("tools/call", {"name": public, "arguments": {}}))
     assert reply.result is not None
     upstream = relay._upstreams[public.replace("__", "_").partition("_")[0]]
+    assert isinstance(upstream, StagedUpstream)
     method, params = upstream.asked[-1]
     assert (method, json.loads(params)["name"]) == ("tools/call", native)
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 from relay.stage import (
@@ -22,8 +23,8 @@ from callgate.model.reply import Notice
 from callgate.relay.relay import Relay
 
 
-def relay_of(*upstreams: StagedUpstream, **more: object) -> Relay:
-    return Relay(upstreams, sink=RememberingSink(), session_gap_s=1800, bridge=BRIDGE, **more)  # type: ignore[arg-type]
+def relay_of(*upstreams: StagedUpstream, **more: Any) -> Relay:
+    return Relay(upstreams, sink=RememberingSink(), session_gap_s=1800, bridge=BRIDGE, **more)
 
 
 async def turns_of_others(work: Awaitable[object]) -> int:

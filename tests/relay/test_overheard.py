@@ -52,8 +52,8 @@ def test_a_question_that_is_taken_back_is_settled_once_and_names_the_one_the_cli
     overheard, question = Overheard(sink), Asking("roots/list", b"", heard.append)
     call = a_call()
     asked = overheard.pass_on(question, call)
-    assert overheard.pass_on(Withdrawn(question), call) == Withdrawn(asked)
     assert isinstance(asked, Asking)
+    assert overheard.pass_on(Withdrawn(question), call) == Withdrawn(asked)
     asked.respond(Answer(result=b"{}"))
     overheard.forget(call)
     (told,) = sink.all_settled

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from relay.stage import RememberingSink
+from relay.stage import RememberingSink, StagedUpstream
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
@@ -23,23 +23,21 @@ CLIENT = Envelope(Era.MODERN, "2026-07-28", capabilities=b'{"elicitation":{"form
 FORM = b'{"message":"m","requestedSchema":{}}'
 
 
-class AskingServer:
+class AskingServer(StagedUpstream):
     """Says its items one after the other; an answer to a question is remembered."""
 
-    name = "old"
-
     def __init__(self, *items: Item | bytes | float) -> None:
+        super().__init__("old")
         self.items = items
         self.answers: list[Answer] = []
         self.questions: list[Asking] = []
-        self.asked = 0
         self.is_closed = False
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        self.asked += 1
+        self.asked.append((hop.method, hop.params))
         try:
             for item in self.items:
-                if isinstance(item, float):  # a pause: until then the client was asked
+                if isinstance(item, float | int):  # a pause: until then the client was asked
                     while not self.answers:
                         await asyncio.sleep(0)
                 elif isinstance(item, bytes):
@@ -61,7 +59,7 @@ def exchange_of(params: dict[str, Any]) -> tuple[Exchange, Hop, Asker]:
 
 async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[Item]:
     exchange, hop, asker = exchange_of({"name": "x", **params})
-    async with aclosing(calls.ask(server, exchange, hop, asker)) as items:  # type: ignore[arg-type]
+    async with aclosing(calls.ask(server, exchange, hop, asker)) as items:
         return [item async for item in items]
 
 
@@ -106,7 +104,7 @@ async def test_a_retry_without_the_answer_is_asked_again_and_one_with_it_goes_on
     answers = {"elicitation_1": {"action": "accept"}}
     done = await play(calls, server, requestState=again["requestState"], inputResponses=answers)
     assert result_of(done) == {"content": []}
-    assert (server.asked, server.answers) == (1, [Answer(result=b'{"action": "accept"}')])
+    assert (len(server.asked), server.answers) == (1, [Answer(result=b'{"action": "accept"}')])
 
 
 async def test_a_question_is_in_the_record_until_it_is_answered_also_while_no_request_is_open() -> None:
@@ -138,7 +136,7 @@ async def test_params_that_cannot_be_read_park_nothing() -> None:
     raw = b'{"name":"x","arguments":{"n":1e400}}'
     arrival = Arrival("tools/call", b"1", raw, CLIENT, LOCAL, "http", "test")
     exchange.arrival = arrival
-    items = calls.ask(server, exchange, hop, asker)  # type: ignore[arg-type]
+    items = calls.ask(server, exchange, hop, asker)
     with pytest.raises(CallgateError):
         await anext(items)
     assert server.is_closed
@@ -156,7 +154,7 @@ async def test_a_page_that_must_be_visited_first_is_asked_for_and_the_call_made_
     answers = {"elicitation_1": {"action": "accept"}}
     done = await play(calls, server, requestState=first["requestState"], inputResponses=answers)
     assert result_of(done) == {"content": []}
-    assert server.asked == 2
+    assert len(server.asked) == 2
 
 
 async def test_what_nobody_comes_back_for_is_cancelled_at_the_server() -> None:

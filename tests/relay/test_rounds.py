@@ -101,7 +101,7 @@ async def test_a_question_that_nobody_answers_is_withdrawn_and_ends_the_call() -
 async def test_what_the_client_may_not_be_asked_ends_the_call_before_anything_is_put(
     requests: dict[str, object], code: str
 ) -> None:
-    server = Server(wants(**requests))
+    server = Server(wants("s", **requests))
     with pytest.raises(CallgateError) as raised:
         await play(server, Answer(result=b"{}"))
     assert raised.value.code.code == code

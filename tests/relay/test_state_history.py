@@ -28,6 +28,5 @@ def test_what_was_wrong_is_remembered_once_it_is_right_again() -> None:
 
 def test_the_same_failure_again_is_a_new_one() -> None:
     history = StateHistory()
-    for at, health in enumerate((DOWN, UP, DOWN)):
-        looked = history.look(health, at)
-    assert looked.last_failure == Failure(2, "it ended with 3", "upstream.exited")
+    looked = [history.look(health, at) for at, health in enumerate((DOWN, UP, DOWN))]
+    assert looked[-1].last_failure == Failure(2, "it ended with 3", "upstream.exited")

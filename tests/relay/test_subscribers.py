@@ -6,7 +6,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.heard import Heard
 from callgate.model.identity import LOCAL
 from callgate.model.offers import Route
-from callgate.model.reply import Answer, Asking, Notice
+from callgate.model.reply import Answer, Asking, Notice, Unasked
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.relay.subscribers import Subscribers
@@ -17,9 +17,9 @@ UPDATED = "notifications/resources/updated"
 
 class Outlet:
     def __init__(self) -> None:
-        self.said: list[Notice | Asking] = []
+        self.said: list[Unasked] = []
 
-    def say(self, item: Notice | Asking) -> None:
+    def say(self, item: Unasked) -> None:
         self.said.append(item)
 
 

@@ -2,29 +2,39 @@
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack
 
 import pytest
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Hop, StatementFacts
+from callgate.model.identity import LOCAL
 from callgate.model.reply import Reply
+from callgate.model.session import Session
+from callgate.ports import upstream
 from callgate.sql.demo.demo import make_demo_shop
+from callgate.sql.server.custom_tools import ToolSettings
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.server import SqlServer
-from callgate.sql.settings import SourceSettings
+from callgate.sql.settings import Mode, SourceSettings
 
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")
+CLIENT = upstream.Asker(ENVELOPE, Session("s", LOCAL, "http", ENVELOPE, 0.0, 0.0), b"1")
 
 
 @dataclass(frozen=True)
 class Answer:
     raw: dict[str, Any]
-    facts: StatementFacts | None
+    known: StatementFacts | None
+
+    @property
+    def facts(self) -> StatementFacts:
+        assert self.known is not None, "no statement was reached"
+        return self.known
 
     @property
     def text(self) -> str:
@@ -53,7 +63,7 @@ class Asker:
 
     async def send(self, method: str, params: object) -> tuple[dict[str, Any], Hop]:
         hop = Hop(self.server.name, method, json.dumps(params).encode(), started_mono=0.0)
-        items = [item async for item in self.server.ask(hop, ENVELOPE)]
+        items = [item async for item in self.server.ask(hop, CLIENT)]
         assert len(items) == 1
         assert isinstance(items[0], Reply)
         assert items[0].result is not None
@@ -79,6 +89,28 @@ class Asker:
         return json.loads(structured["text"]), markdown["text"]
 
 
+class Options(TypedDict, total=False):
+    """What a test may set of a source: fields of SourceSettings."""
+
+    schema: str | None
+    mode: Mode
+    timeout_s: float
+    max_rows: int
+    character_limit: int
+    allow_ddl: bool
+    allow_functions: frozenset[str]
+    pool_size: int
+    require_qualified: bool
+
+
+class OpenShop(Protocol):
+    """The fixture `opened`: a source on the demo shop, or on the file at `path`."""
+
+    def __call__(
+        self, path: Path | None = None, tools: Sequence[ToolSettings] = (), **settings: Unpack[Options]
+    ) -> AbstractAsyncContextManager[Asker]: ...
+
+
 @pytest.fixture(scope="session")
 def pristine_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("demo") / "shop.db"
@@ -92,9 +124,11 @@ def shop(pristine_shop: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(shop: Path) -> Callable[..., Any]:
+def opened(shop: Path) -> OpenShop:
     @asynccontextmanager
-    async def open_it(path: Path | None = None, tools: Any = (), **settings: Any) -> AsyncIterator[Asker]:
+    async def open_it(
+        path: Path | None = None, tools: Sequence[ToolSettings] = (), **settings: Unpack[Options]
+    ) -> AsyncIterator[Asker]:
         server = open_source(SourceSettings("demo", "sqlite", path or shop, **settings), tools)
         try:
             yield Asker(server)

@@ -4,6 +4,7 @@ import multiprocessing
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from callgate.sql.demo.demo import DEMO_VERSION, make_demo_shop
 
@@ -13,19 +14,19 @@ def rows(path: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-def value(path: Path, sql: str) -> object:
+def value(path: Path, sql: str) -> Any:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql).fetchone()[0]
 
 
-def test_two_shops_hold_the_same_rows(tmp_path):
+def test_two_shops_hold_the_same_rows(tmp_path: Path) -> None:
     make_demo_shop(tmp_path / "a.db")
     make_demo_shop(tmp_path / "new folder" / "b.db")
     assert rows(tmp_path / "a.db") == rows(tmp_path / "new folder" / "b.db")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "new folder"]
 
 
-def test_it_is_a_shop_that_makes_sense(pristine_shop):
+def test_it_is_a_shop_that_makes_sense(pristine_shop: Path) -> None:
     counts = {
         table: value(pristine_shop, f"SELECT count(*) FROM {table}")
         for table in ("customers", "products", "orders", "order_items")
@@ -42,7 +43,7 @@ def test_it_is_a_shop_that_makes_sense(pristine_shop):
     assert value(pristine_shop, "PRAGMA integrity_check") == "ok"
 
 
-def test_a_current_shop_is_left_alone_and_an_old_or_broken_one_is_replaced(shop):
+def test_a_current_shop_is_left_alone_and_an_old_or_broken_one_is_replaced(shop: Path) -> None:
     with closing(sqlite3.connect(shop)) as connection:
         connection.execute("DELETE FROM order_items")
         connection.commit()
@@ -57,7 +58,7 @@ def test_a_current_shop_is_left_alone_and_an_old_or_broken_one_is_replaced(shop)
     assert value(shop, "SELECT count(*) FROM orders") > 0
 
 
-def test_processes_that_start_together_all_succeed(tmp_path):
+def test_processes_that_start_together_all_succeed(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=make_demo_shop, args=(path,)) for _ in range(4)]

@@ -60,7 +60,7 @@ async def asked(server: Database, sql: str, **changed: Any) -> Answer:
     return answer
 
 
-async def test_validation(server):
+async def test_validation(server: Database) -> None:
     async with source(server) as it:
         answer = await it.query("x" * 10_001, response_format="xml", limit=3)
     assert answer.code == "caller.bad_arguments"
@@ -109,14 +109,14 @@ async def test_validation(server):
         ),
     ],
 )
-async def test_blocked(server, sql, changed, text):
+async def test_blocked(server: Database, sql: str, changed: dict[str, Any], text: str) -> None:
     answer = await asked(server, sql, **changed)
-    assert answer.code.startswith("refused.")
+    assert str(answer.code).startswith("refused.")
     assert answer.text == text
     assert answer.facts.verdict == "deny"
 
 
-async def test_syntax(server):
+async def test_syntax(server: Database) -> None:
     answer = await asked(server, "SELECT id, FROM cat_shop.zebra_rides")
     assert answer.code == "source.syntax"
     assert answer.text == (
@@ -125,7 +125,7 @@ async def test_syntax(server):
     )
 
 
-async def test_permission(server):
+async def test_permission(server: Database) -> None:
     answer = await asked(server, "SELECT * FROM cat_shop.secrets", user="cat_reader", password="reading")
     assert answer.code == "source.access_denied"
     assert answer.text.startswith(
@@ -135,7 +135,7 @@ async def test_permission(server):
     assert "cat_reader" not in answer.text
 
 
-async def test_connection(server):
+async def test_connection(server: Database) -> None:
     for changed in ({"port": 1}, {"password": "wrong-password"}):
         answer = await asked(server, "SELECT 1", **changed)
         assert answer.code == "source.unavailable"
@@ -145,14 +145,14 @@ async def test_connection(server):
             assert secret not in answer.text
 
 
-async def test_timeout(server):
+async def test_timeout(server: Database) -> None:
     slow = "SELECT count(*) FROM " + ", ".join(f"information_schema.columns AS c{n}" for n in range(5))
     answer = await asked(server, slow, timeout_s=0.3)
     assert answer.code == "source.timeout"
     assert answer.text == TIMEOUT
 
 
-async def test_resource(server):
+async def test_resource(server: Database) -> None:
     table = await asked(server, "SELECT * FROM cat_shop.zebra_rids")
     assert table.code == "source.unknown_table"
     assert table.text == (
@@ -168,7 +168,7 @@ async def test_resource(server):
     assert caught.value.hint == "Did you mean zebra_rides? Read mysql://cat_shop."
 
 
-async def test_unknown(server):
+async def test_unknown(server: Database) -> None:
     answer = await asked(server, "SELECT (SELECT id FROM cat_shop.zebra_rides)")
     assert answer.code == "source.failed"
     assert answer.text == "Error: MySQL error (1242): Subquery returns more than 1 row"

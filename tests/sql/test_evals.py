@@ -4,14 +4,19 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+from sql.conftest import OpenShop
 
 EVALS = Path(__file__).parents[2] / "evals"
 
 
-def _runner():
+def _runner() -> ModuleType:
     spec = importlib.util.spec_from_file_location("evals_run", EVALS / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -22,12 +27,12 @@ RUNNER = _runner()
 QUESTIONS = RUNNER.read_questions()
 
 
-def test_there_are_ten_different_questions():
+def test_there_are_ten_different_questions() -> None:
     assert len({one.question_id for one in QUESTIONS}) == len({one.question for one in QUESTIONS}) == 10
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.question_id)
-async def test_the_answer_is_what_the_query_tool_finds_in_the_demo(opened, question):
+async def test_the_answer_is_what_the_query_tool_finds_in_the_demo(opened: OpenShop, question: Any) -> None:
     async with opened(schema="shop") as source:
         found = await source.query(question.sql)
     assert not found.is_error, found.text
@@ -48,11 +53,13 @@ async def test_the_answer_is_what_the_query_tool_finds_in_the_demo(opened, quest
         ("", "61", False),
     ],
 )
-def test_what_counts_as_right(given, expected, right):
+def test_what_counts_as_right(given: float | str, expected: str, right: bool) -> None:
     assert RUNNER.is_right(given, expected) is right
 
 
-def test_one_wrong_or_missing_answer_fails_the_run(tmp_path, capsys):
+def test_one_wrong_or_missing_answer_fails_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answers = {one.question_id: one.answer for one in QUESTIONS}
     file = tmp_path / "answers.json"
     file.write_text(json.dumps(answers))

@@ -1,9 +1,12 @@
 """The fuzzer in short: what the guard lets through changes nothing on the live engine (see scripts/fuzz)."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from sql.fuzz.campaign import Campaign
 from sql.fuzz.engines.duckdb_engine import DuckdbEngine
-from sql.fuzz.engines.engine import differences
+from sql.fuzz.engines.engine import Engine, differences
 from sql.fuzz.engines.mysql_engine import MySqlEngine
 from sql.fuzz.engines.postgres_engine import PostgresEngine
 from sql.fuzz.engines.sqlite_engine import SqliteEngine
@@ -15,7 +18,8 @@ SEED = 20261115
 
 
 @pytest.fixture(params=["sqlite", "duckdb", "mysql", "postgres"])
-def engine(request, tmp_path):
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    made: Engine
     match request.param:
         case "sqlite":
             made = SqliteEngine(tmp_path)
@@ -29,7 +33,7 @@ def engine(request, tmp_path):
     made.close()
 
 
-def test_what_the_guard_allows_changes_nothing_and_nothing_makes_it_raise(engine):
+def test_what_the_guard_allows_changes_nothing_and_nothing_makes_it_raise(engine: Engine) -> None:
     summary = Campaign(engine, Policy(engine.dialect), STATEMENTS, SEED).run()
     assert summary.is_clean, str(summary)
     assert summary.ran > STATEMENTS / 50, "most of what is generated should be worth running"
@@ -43,7 +47,7 @@ CHANGES = {
 }
 
 
-def test_what_does_change_something_is_noticed(engine):
+def test_what_does_change_something_is_noticed(engine: Engine) -> None:
     for sql in CHANGES[engine.dialect.name]:
         before = engine.state()
         assert not differences(before, engine.state())
@@ -52,7 +56,7 @@ def test_what_does_change_something_is_noticed(engine):
         engine.reset()
 
 
-def test_a_hole_in_the_guard_is_found_by_the_campaign(tmp_path):
+def test_a_hole_in_the_guard_is_found_by_the_campaign(tmp_path: Path) -> None:
     engine = DuckdbEngine(tmp_path)
     holed = Policy(engine.dialect, allow_functions=frozenset({"nextval"}))
     summary = Campaign(engine, holed, STATEMENTS, SEED).run()

@@ -23,7 +23,7 @@ STATEMENTS = {
 PASSWORD = "a long random password"
 
 
-def test_the_pages_have_statements_for_both_servers_and_modes():
+def test_the_pages_have_statements_for_both_servers_and_modes() -> None:
     assert set(STATEMENTS) == {(e, m) for e in ("mysql", "postgres") for m in ("read_only", "write")}
 
 
@@ -56,7 +56,9 @@ async def opened(engine: str, address: ServerAddress, mode: Mode) -> AsyncIterat
         await source.close()
 
 
-async def test_the_account_is_enough_and_not_too_much(place):
+async def test_the_account_is_enough_and_not_too_much(
+    place: tuple[str, Callable[[str], str], ServerAddress],
+) -> None:
     engine, run, address = place
     run("CREATE TABLE lp_shop.orders (id INT PRIMARY KEY)")
     run("INSERT INTO lp_shop.orders VALUES (1)")

@@ -1,6 +1,7 @@
 """The guard against PostgreSQL's own grammar: what that sees in an allowed read is on the guard's lists."""
 
 from random import Random
+from typing import Any
 
 import pytest
 from sql.corpus_files import load
@@ -58,24 +59,24 @@ NEW = [
 
 
 @pytest.mark.parametrize("honest", READS, ids=lambda honest: honest["id"])
-def test_postgres_sees_in_an_honest_read_what_the_guard_allows(honest):
+def test_postgres_sees_in_an_honest_read_what_the_guard_allows(honest: dict[str, Any]) -> None:
     assert found_in(honest["sql"]) == []
 
 
-def test_postgres_sees_what_is_wrong_with_an_attack():
+def test_postgres_sees_what_is_wrong_with_an_attack() -> None:
     """So that the opinion above is worth something. Other attacks aim at tables, sizes or settings."""
     seen = [attack["id"] for attack in ATTACKS if found_in(attack["sql"])]
     assert len(seen) > 0.7 * len(ATTACKS)
 
 
 @pytest.mark.parametrize("sql", READ_OTHERWISE)
-def test_the_library_reads_some_statements_otherwise_than_the_server(sql):
+def test_the_library_reads_some_statements_otherwise_than_the_server(sql: str) -> None:
     """Why the guard does not rely on it (docs/decisions/0001-libraries.md). Should this fail, decide anew."""
     assert syntax_error(sql) is not None
     assert judge(sql, Policy(POSTGRES)).allowed
 
 
-def test_what_postgres_finds_in_honest_reads_with_something_put_in_is_refused():
+def test_what_postgres_finds_in_honest_reads_with_something_put_in_is_refused() -> None:
     random = Random(20261116)
     policy = Policy(POSTGRES)
     texts = [[token.text for token in significant(POSTGRES.lex(entry["sql"]))] for entry in READS]

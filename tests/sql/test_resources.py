@@ -2,8 +2,11 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sql.conftest import Asker, OpenShop
 
 from callgate.model.errors import CallerError
 from callgate.sql.server.resource_uris import Place, ResourceUris
@@ -11,7 +14,9 @@ from callgate.sql.server.resource_uris import Place, ResourceUris
 TABLE_TEMPLATE = "sqlite://{database}/{table}"
 
 
-async def complete(source, argument, value, template=TABLE_TEMPLATE, **context):
+async def complete(
+    source: Asker, argument: str, value: str, template: str = TABLE_TEMPLATE, **context: str
+) -> dict[str, Any]:
     params = {
         "ref": {"type": "ref/resource", "uri": template},
         "argument": {"name": argument, "value": value},
@@ -21,7 +26,7 @@ async def complete(source, argument, value, template=TABLE_TEMPLATE, **context):
     return raw["completion"]
 
 
-async def test_the_list_names_databases_and_the_templates_reach_tables(opened):
+async def test_the_list_names_databases_and_the_templates_reach_tables(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         listed, _ = await source.send("resources/list", {})
         templates, _ = await source.send("resources/templates/list", {})
@@ -33,13 +38,13 @@ async def test_the_list_names_databases_and_the_templates_reach_tables(opened):
     assert uris == ["sqlite://{database}", TABLE_TEMPLATE]
 
 
-async def test_a_file_without_a_schema_name_is_called_main(opened):
+async def test_a_file_without_a_schema_name_is_called_main(opened: OpenShop) -> None:
     async with opened() as source:
         structured, _ = await source.read("sqlite://main/orders")
     assert structured["table"]["database"] == "main"
 
 
-async def test_all_databases(opened):
+async def test_all_databases(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         structured, markdown = await source.read("sqlite://databases")
     assert structured == {
@@ -56,7 +61,7 @@ async def test_all_databases(opened):
     assert "| shop | UTF-8 | BINARY | 5 |" in markdown
 
 
-async def test_one_database(opened):
+async def test_one_database(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         structured, markdown = await source.read("sqlite://shop")
     assert structured["database"] == {"name": "shop", "characterSet": "UTF-8", "collation": "BINARY"}
@@ -75,7 +80,7 @@ async def test_one_database(opened):
     assert markdown.startswith("# Database: shop\n")
 
 
-async def test_one_table(opened):
+async def test_one_table(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         structured, markdown = await source.read("sqlite://shop/order_items")
     assert (structured["table"]["name"], structured["table"]["rowCount"]) == ("order_items", 3097)
@@ -118,7 +123,7 @@ async def test_one_table(opened):
     assert "| orders (id) | NO ACTION | CASCADE |" in markdown
 
 
-async def test_unusual_tables_are_described_too(opened, tmp_path):
+async def test_unusual_tables_are_described_too(opened: OpenShop, tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("""
@@ -146,7 +151,7 @@ async def test_unusual_tables_are_described_too(opened, tmp_path):
     }
 
 
-async def test_case_does_not_matter_as_long_as_it_is_clear(opened):
+async def test_case_does_not_matter_as_long_as_it_is_clear(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         structured, _ = await source.read("sqlite://SHOP/Orders")
     assert structured["table"]["name"] == "orders"
@@ -165,7 +170,9 @@ async def test_case_does_not_matter_as_long_as_it_is_clear(opened):
         ("sqlite://shop/' OR 1=1 --", "does not exist in shop", "Read sqlite://shop"),
     ],
 )
-async def test_an_unknown_address_is_told_the_nearest(opened, uri, message, hint):
+async def test_an_unknown_address_is_told_the_nearest(
+    opened: OpenShop, uri: str, message: str, hint: str
+) -> None:
     async with opened(schema="shop") as source:
         with pytest.raises(CallerError) as caught:
             await source.read(uri)
@@ -175,7 +182,7 @@ async def test_an_unknown_address_is_told_the_nearest(opened, uri, message, hint
     assert hint in caught.value.hint
 
 
-async def test_names_are_completed(opened):
+async def test_names_are_completed(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         assert (await complete(source, "database", "s"))["values"] == ["shop"]
         tables = await complete(source, "table", "ORDER", database="shop")
@@ -189,7 +196,7 @@ async def test_names_are_completed(opened):
     assert nothing["values"] == other["values"] == []
 
 
-async def test_no_more_than_a_hundred_completions_are_sent(opened, tmp_path):
+async def test_no_more_than_a_hundred_completions_are_sent(opened: OpenShop, tmp_path: Path) -> None:
     path = tmp_path / "wide.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("".join(f"CREATE TABLE t{number} (a);" for number in range(120)))
@@ -200,7 +207,7 @@ async def test_no_more_than_a_hundred_completions_are_sent(opened, tmp_path):
     assert structured["tableCount"] == 120, "the limits of results are not those of the schema"
 
 
-def test_several_sources_of_a_kind_have_schemes_of_their_own():
+def test_several_sources_of_a_kind_have_schemes_of_their_own() -> None:
     uris = ResourceUris("mysql", "my_shop", has_siblings=True)
     assert uris.all_databases == "mysql+my.shop://databases"
     assert uris.read("mysql+my.shop://a/b") == Place("a", "b")
@@ -208,7 +215,7 @@ def test_several_sources_of_a_kind_have_schemes_of_their_own():
     assert uris.read("mysql+other://a/b") is None
 
 
-def test_a_database_called_databases_has_an_address_too():
+def test_a_database_called_databases_has_an_address_too() -> None:
     uris = ResourceUris("mysql", "x")
     assert uris.of_database("databases") == "mysql://%64atabases"
     assert uris.read("mysql://%64atabases") == Place("databases")
@@ -216,13 +223,15 @@ def test_a_database_called_databases_has_an_address_too():
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b", "ü", "%41", "a#b?c", "..", "a\nb"])
-def test_any_name_survives_its_address(name):
+def test_any_name_survives_its_address(name: str) -> None:
     uris = ResourceUris("mysql", "x")
     assert uris.read(uris.of_database(name)) == Place(name)
     assert uris.read(uris.of_table(name, name)) == Place(name, name)
 
 
-async def test_the_rows_of_a_large_table_are_estimated_by_its_highest_rowid(opened, tmp_path):
+async def test_the_rows_of_a_large_table_are_estimated_by_its_highest_rowid(
+    opened: OpenShop, tmp_path: Path
+) -> None:
     path = tmp_path / "large.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("""

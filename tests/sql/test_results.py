@@ -5,7 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sql.conftest import OpenShop
 
+from callgate.sql.drivers.driver import Cell
 from callgate.sql.results.cells import to_cell
 from callgate.sql.results.tables import row_line, row_lines
 
@@ -31,7 +33,9 @@ from callgate.sql.results.tables import row_line, row_lines
         ("'日本 🗾'", "日本 🗾", "日本 🗾"),
     ],
 )
-async def test_values_are_faithful(opened, expression, cell, shown):
+async def test_values_are_faithful(
+    opened: OpenShop, expression: str, cell: float | int | str | None, shown: str
+) -> None:
     async with opened() as source:
         answer = await source.query(f"SELECT {expression} AS v, 1 AS one")
     assert answer.structured["rows"] == [[cell, 1]]
@@ -49,19 +53,19 @@ async def test_values_are_faithful(opened, expression, cell, shown):
         ("VALUES (1.5)", "real"),
     ],
 )
-async def test_a_columns_type_is_what_it_holds(opened, sql, kind):
+async def test_a_columns_type_is_what_it_holds(opened: OpenShop, sql: str, kind: str) -> None:
     async with opened() as source:
         assert (await source.query(sql)).structured["columns"][0]["type"] == kind
 
 
-def test_long_cells_are_cut_between_characters_and_say_so():
+def test_long_cells_are_cut_between_characters_and_say_so() -> None:
     assert to_cell(bytearray("é" * 10, "utf-8"), 5) == "éé… [cut: 4 of 20 bytes shown]"
     assert to_cell(b"\x01" * 10, 8) == "0x01010101… [cut: 4 of 10 bytes shown]"
     assert to_cell("é" * 3, 5) == "éé… [cut: 4 of 6 bytes shown]"
     assert to_cell(bytearray("abc", "utf-8"), 3) == "abc"
 
 
-async def test_the_row_limit_is_exact(opened):
+async def test_the_row_limit_is_exact(opened: OpenShop) -> None:
     async with opened(max_rows=10) as source:
         exact = await source.query("SELECT id FROM orders ORDER BY id LIMIT 10")
         cut = await source.query("SELECT id FROM orders ORDER BY id LIMIT 11")
@@ -74,7 +78,9 @@ async def test_the_row_limit_is_exact(opened):
 
 
 @pytest.mark.parametrize("response_format", ["markdown", "json"])
-async def test_the_character_limit_cuts_text_and_structure_at_the_same_row(opened, response_format):
+async def test_the_character_limit_cuts_text_and_structure_at_the_same_row(
+    opened: OpenShop, response_format: str
+) -> None:
     async with opened(character_limit=5_000) as source:
         answer = await source.query("SELECT * FROM customers", response_format=response_format)
     assert len(answer.text) <= 5_000
@@ -89,7 +95,7 @@ async def test_the_character_limit_cuts_text_and_structure_at_the_same_row(opene
     assert f"OFFSET {len(rows)}" in answer.text
 
 
-async def test_a_first_row_that_is_too_long_says_what_to_do(opened):
+async def test_a_first_row_that_is_too_long_says_what_to_do(opened: OpenShop) -> None:
     async with opened(character_limit=2_000) as source:
         answer = await source.query("SELECT printf('%.*c', 5000, 'a')")
     assert answer.structured["rows"] == []
@@ -97,14 +103,14 @@ async def test_a_first_row_that_is_too_long_says_what_to_do(opened):
     assert len(answer.text) <= 2_000
 
 
-async def test_several_results_share_the_limit(opened):
+async def test_several_results_share_the_limit(opened: OpenShop) -> None:
     async with opened(character_limit=5_000) as source:
         answer = await source.query("SELECT * FROM customers; SELECT * FROM products; SELECT 1")
     assert len(answer.text) <= 5_000
     assert [entry["truncated"] for entry in answer.structured["statements"]] == [True, True, True]
 
 
-async def test_a_large_cell_does_not_fill_the_reply(opened):
+async def test_a_large_cell_does_not_fill_the_reply(opened: OpenShop) -> None:
     async with opened() as source:
         answer = await source.query(
             "SELECT replace(hex(zeroblob(10000)), '00', 'aaaaaaaaaaaaaaaaaaaa') AS a, hex(1) AS b"
@@ -113,7 +119,7 @@ async def test_a_large_cell_does_not_fill_the_reply(opened):
     assert len(answer.text) < 9_000
 
 
-async def test_no_rows_still_show_their_columns(opened):
+async def test_no_rows_still_show_their_columns(opened: OpenShop) -> None:
     async with opened() as source:
         answer = await source.query("SELECT id, name FROM customers WHERE 0")
     assert answer.text.startswith("| id | name |\n| --- | --- |\n\n0 rows in ")
@@ -128,12 +134,14 @@ _SPECIAL_CELLS = st.sampled_from(["", "NULL", "|", "\0"])
         lambda width: st.lists(st.tuples(*[_CELLS | _SPECIAL_CELLS] * width), max_size=8)
     )
 )
-def test_lines_of_many_rows_are_those_of_each_row(rows):
+def test_lines_of_many_rows_are_those_of_each_row(rows: list[tuple[Cell, ...]]) -> None:
     assert row_lines(rows) == [row_line(row) for row in rows]
 
 
 @pytest.mark.parametrize("response_format", ["markdown", "json"])
-async def test_the_limit_counts_characters_whatever_their_bytes(opened, response_format):
+async def test_the_limit_counts_characters_whatever_their_bytes(
+    opened: OpenShop, response_format: str
+) -> None:
     async with opened(character_limit=3_000) as source:
         kept = [
             len((await source.query(_long_rows(text), response_format=response_format)).structured["rows"])

@@ -2,9 +2,9 @@
 
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from typing import Protocol
 
 import duckdb
 import pytest
@@ -50,8 +50,14 @@ def _address(server: Database) -> ServerAddress:
     return ServerAddress(*where, tls=Tls(TlsMode.OFF))
 
 
+class OpenSource(Protocol):
+    def __call__(self, tools: Sequence[ToolSettings] = ()) -> AbstractAsyncContextManager[Asker]: ...
+
+
 @pytest.fixture(scope="module", params=ENGINES)
-def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def settings(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SourceSettings]:
     engine = request.param
     path = tmp_path_factory.mktemp("engines") / f"{engine}.db"
     if engine in ("mysql", "postgres"):
@@ -71,9 +77,9 @@ def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture
-def source(settings: SourceSettings) -> Callable[..., Any]:
+def source(settings: SourceSettings) -> OpenSource:
     @asynccontextmanager
-    async def open_it(tools: Any = ()) -> AsyncIterator[Asker]:
+    async def open_it(tools: Sequence[ToolSettings] = ()) -> AsyncIterator[Asker]:
         server = open_source(settings, tools)
         try:
             yield Asker(server)
@@ -83,7 +89,9 @@ def source(settings: SourceSettings) -> Callable[..., Any]:
     return open_it
 
 
-async def test_databases_and_tables_are_listed_without_the_engines_own(source, settings):
+async def test_databases_and_tables_are_listed_without_the_engines_own(
+    source: OpenSource, settings: SourceSettings
+) -> None:
     scheme = settings.engine
     async with source() as it:
         listed, _ = await it.send("resources/list", {})
@@ -107,7 +115,7 @@ async def test_databases_and_tables_are_listed_without_the_engines_own(source, s
     ]
 
 
-async def test_a_tables_columns_keys_and_rules(source, settings):
+async def test_a_tables_columns_keys_and_rules(source: OpenSource, settings: SourceSettings) -> None:
     async with source() as it:
         kids, markdown = await it.read(f"{settings.engine}://cat/kids")
         parents, _ = await it.read(f"{settings.engine}://cat/parents")
@@ -133,7 +141,9 @@ async def test_a_tables_columns_keys_and_rules(source, settings):
     assert "| parents (a, b) |" in markdown
 
 
-async def test_names_are_completed_and_unknown_ones_told_the_nearest(source, settings):
+async def test_names_are_completed_and_unknown_ones_told_the_nearest(
+    source: OpenSource, settings: SourceSettings
+) -> None:
     template = f"{settings.engine}://{{database}}/{{table}}"
     params = {
         "ref": {"type": "ref/resource", "uri": template},
@@ -148,7 +158,7 @@ async def test_names_are_completed_and_unknown_ones_told_the_nearest(source, set
     assert "Did you mean kids?" in caught.value.hint
 
 
-async def test_objects_are_found(source):
+async def test_objects_are_found(source: OpenSource) -> None:
     async with source() as it:
         tables = await it.call("search_objects", pattern="KID", object_type="table", database="cat")
         columns = await it.call(
@@ -163,7 +173,7 @@ async def test_objects_are_found(source):
     assert injected.structured["objects"] == []
 
 
-async def test_a_query_is_explained(source):
+async def test_a_query_is_explained(source: OpenSource) -> None:
     async with source() as it:
         plan = await it.call("explain", query="SELECT * FROM cat.kids WHERE id = 1")
         refused = await it.call("explain", query="DELETE FROM cat.kids")
@@ -175,7 +185,7 @@ async def test_a_query_is_explained(source):
     assert several.code == "refused.forbidden"
 
 
-async def test_values_of_own_tools_are_bound_by_the_engine(source):
+async def test_values_of_own_tools_are_bound_by_the_engine(source: OpenSource) -> None:
     async with source([KIDS_OF]) as it:
         found = await it.call("kids_of", a=1, b="x")
         fewer = await it.call("kids_of", a=1, b="x", least=5)
@@ -186,7 +196,7 @@ async def test_values_of_own_tools_are_bound_by_the_engine(source):
     assert injected.structured["rows"] == []
 
 
-async def test_every_example_of_the_description_works(source):
+async def test_every_example_of_the_description_works(source: OpenSource) -> None:
     async with source() as it:
         description = (await it.tools())["query"]["description"]
         lines = description.partition("**Examples**:\n")[2].partition("\n\n")[0].splitlines()

@@ -1,5 +1,7 @@
 """What the page's schema browser shows, the same on every engine."""
 
+from pathlib import Path
+
 import pytest
 from sql.test_schema_engines import PRIMARY, settings  # noqa: F401 - a fixture
 
@@ -69,7 +71,7 @@ async def test_a_name_that_is_not_there_is_said_to_be_so(settings: SourceSetting
         assert "kids" in no_table.value.hint
 
 
-async def test_a_database_that_is_down_says_so(tmp_path) -> None:
+async def test_a_database_that_is_down_says_so(tmp_path: Path) -> None:
     source = open_source(SourceSettings("it", "sqlite", tmp_path / "nowhere.db"))
     try:
         with pytest.raises(SourceError) as caught:

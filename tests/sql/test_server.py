@@ -3,8 +3,10 @@
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
+from sql.conftest import CLIENT, OpenShop
 
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.exchange import Hop
@@ -13,7 +15,7 @@ from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
 
 
-async def test_the_tool_tells_the_truth_about_a_read_only_source(opened):
+async def test_the_tool_tells_the_truth_about_a_read_only_source(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         listed, hop = await source.send("tools/list", {})
     tool = listed["tools"][0]
@@ -32,7 +34,7 @@ async def test_the_tool_tells_the_truth_about_a_read_only_source(opened):
     assert hop.server_version == f"SQLite {sqlite3.sqlite_version}"
 
 
-async def test_the_tool_tells_the_truth_about_a_writable_source(opened):
+async def test_the_tool_tells_the_truth_about_a_writable_source(opened: OpenShop) -> None:
     async with opened(mode=Mode.WRITE) as source:
         listed, _ = await source.send("tools/list", {})
     annotations = listed["tools"][0]["annotations"]
@@ -41,7 +43,7 @@ async def test_the_tool_tells_the_truth_about_a_writable_source(opened):
 
 
 @pytest.mark.parametrize("schema", [None, "shop", "my shop"])
-async def test_the_examples_of_the_description_work(opened, schema):
+async def test_the_examples_of_the_description_work(opened: OpenShop, schema: str | None) -> None:
     async with opened(schema=schema) as source:
         listed, _ = await source.send("tools/list", {})
         lines = listed["tools"][0]["description"].partition("**Examples**:\n")[2].partition("\n\n")[0]
@@ -53,7 +55,7 @@ async def test_the_examples_of_the_description_work(opened, schema):
             assert answer.structured["rowCount"] > 0
 
 
-async def test_an_answer_has_text_structure_and_facts(opened):
+async def test_an_answer_has_text_structure_and_facts(opened: OpenShop) -> None:
     async with opened() as source:
         answer = await source.query("SELECT id, name, price FROM products WHERE id <= 2")
     assert answer.structured["columns"][:2] == [
@@ -73,7 +75,7 @@ async def test_an_answer_has_text_structure_and_facts(opened):
     )
 
 
-async def test_the_structure_fits_the_declared_schema(opened):
+async def test_the_structure_fits_the_declared_schema(opened: OpenShop) -> None:
     async with opened() as source:
         listed, _ = await source.send("tools/list", {})
         schema = listed["tools"][0]["outputSchema"]
@@ -82,7 +84,7 @@ async def test_the_structure_fits_the_declared_schema(opened):
             assert set(schema["required"]) <= set(structured) <= set(schema["properties"])
 
 
-async def test_several_statements_give_the_last_result_and_all_of_them(opened):
+async def test_several_statements_give_the_last_result_and_all_of_them(opened: OpenShop) -> None:
     async with opened() as source:
         answer = await source.query("SELECT 1 AS a; SELECT 2 AS b")
     assert answer.structured["rows"] == [[2]]
@@ -90,13 +92,13 @@ async def test_several_statements_give_the_last_result_and_all_of_them(opened):
     assert "Statement 1 of 2: SELECT" in answer.text
 
 
-async def test_json_text_is_the_structured_content(opened):
+async def test_json_text_is_the_structured_content(opened: OpenShop) -> None:
     async with opened() as source:
         answer = await source.query("SELECT 1 AS a", response_format="json")
     assert json.loads(answer.text) == answer.structured
 
 
-async def test_a_schema_name_leads_to_the_same_tables(opened):
+async def test_a_schema_name_leads_to_the_same_tables(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         plain = await source.query("SELECT count(*) FROM orders")
         qualified = await source.query("SELECT count(*) FROM shop.orders")
@@ -108,7 +110,7 @@ async def test_a_schema_name_leads_to_the_same_tables(opened):
     assert attached.code == "refused.forbidden"
 
 
-async def test_a_refusal_is_an_answer_with_code_rule_and_facts(opened, shop):
+async def test_a_refusal_is_an_answer_with_code_rule_and_facts(opened: OpenShop, shop: Path) -> None:
     before = shop.read_bytes()
     async with opened() as source:
         answer = await source.query("SELECT 1; DELETE FROM orders")
@@ -133,7 +135,9 @@ async def test_a_refusal_is_an_answer_with_code_rule_and_facts(opened, shop):
         (None, "- query: Required"),
     ],
 )
-async def test_wrong_arguments_are_named_one_by_one(opened, arguments, problem):
+async def test_wrong_arguments_are_named_one_by_one(
+    opened: OpenShop, arguments: object, problem: str
+) -> None:
     async with opened() as source:
         raw, hop = await source.send("tools/call", {"name": "query", "arguments": arguments})
     assert raw["isError"] is True
@@ -146,7 +150,9 @@ async def test_wrong_arguments_are_named_one_by_one(opened, arguments, problem):
 
 @pytest.mark.parametrize("tool", ["query", "explain", "search_objects"])
 @pytest.mark.parametrize(("count", "key_chars"), [(8_000, 6), (40, 2_000), (3, 1_000)])
-async def test_any_number_of_wrong_arguments_is_a_short_error(opened, tool, count, key_chars):
+async def test_any_number_of_wrong_arguments_is_a_short_error(
+    opened: OpenShop, tool: str, count: int, key_chars: int
+) -> None:
     arguments = {f"{'k' * key_chars}{number}": 1 for number in range(count)}
     async with opened() as source:
         raw, _ = await source.send("tools/call", {"name": tool, "arguments": arguments})
@@ -157,7 +163,7 @@ async def test_any_number_of_wrong_arguments_is_a_short_error(opened, tool, coun
         assert f"- {count - 10:,} more unrecognized parameters" in text
 
 
-async def test_arguments_that_no_valid_call_could_have_are_not_decoded(opened):
+async def test_arguments_that_no_valid_call_could_have_are_not_decoded(opened: OpenShop) -> None:
     """800,000 of them would take a third of a second to decode, on the loop."""
     arguments = {f"key{number}": 1 for number in range(800_000)}
     async with opened() as source:
@@ -168,11 +174,11 @@ async def test_arguments_that_no_valid_call_could_have_are_not_decoded(opened):
 
 
 @pytest.mark.parametrize("nested", ['{"query":' + "[" * 5_000 + "]" * 5_000 + "}", '{"\\ud800":1}'])
-async def test_arguments_that_cannot_be_read_are_the_callers_error(opened, nested):
+async def test_arguments_that_cannot_be_read_are_the_callers_error(opened: OpenShop, nested: str) -> None:
     async with opened() as source:
         hop = Hop("demo", "tools/call", b'{"name":"query","arguments":%b}' % nested.encode(), 0.0)
         with pytest.raises(CallerError) as caught:
-            await anext(source.server.ask(hop, None))
+            await anext(source.server.ask(hop, CLIENT))
     assert caught.value.code.code == "caller.bad_params"
 
 
@@ -187,7 +193,9 @@ async def test_arguments_that_cannot_be_read_are_the_callers_error(opened, neste
         ("tools/call", [], "caller.bad_params"),
     ],
 )
-async def test_what_is_not_ours_to_answer_is_the_callers_error(opened, method, params, code):
+async def test_what_is_not_ours_to_answer_is_the_callers_error(
+    opened: OpenShop, method: str, params: object, code: str
+) -> None:
     async with opened() as source:
         with pytest.raises(CallerError) as caught:
             await source.send(method, params)
@@ -228,17 +236,16 @@ async def test_what_is_not_ours_to_answer_is_the_callers_error(opened, method, p
         ),
     ],
 )
-async def test_errors_teach(opened, sql, code, parts):
+async def test_errors_teach(opened: OpenShop, sql: str, code: str, parts: list[str]) -> None:
     async with opened() as source:
         answer = await source.query(sql)
     assert answer.is_error
     assert answer.code == code
     for part in parts:
         assert part in answer.text
-    assert answer.facts is not None
 
 
-async def test_a_write_source_writes_counts_and_keeps_its_rules(opened, shop):
+async def test_a_write_source_writes_counts_and_keeps_its_rules(opened: OpenShop, shop: Path) -> None:
     async with opened(mode=Mode.WRITE) as source:
         updated = await source.query("UPDATE products SET stock = 5 WHERE id <= 3")
         returned = await source.query("DELETE FROM order_items WHERE id <= 4 RETURNING id")
@@ -254,14 +261,14 @@ async def test_a_write_source_writes_counts_and_keeps_its_rules(opened, shop):
         assert connection.execute("SELECT count(*) FROM order_items WHERE id <= 4").fetchone() == (0,)
 
 
-async def test_writes_through_a_schema_name_reach_the_file(opened, shop):
+async def test_writes_through_a_schema_name_reach_the_file(opened: OpenShop, shop: Path) -> None:
     async with opened(mode=Mode.WRITE, schema="shop") as source:
         assert not (await source.query("DELETE FROM shop.order_items")).is_error
     with closing(sqlite3.connect(shop)) as connection:
         assert connection.execute("SELECT count(*) FROM order_items").fetchone() == (0,)
 
 
-async def test_a_returning_clause_is_cut_but_its_write_is_whole(opened, shop):
+async def test_a_returning_clause_is_cut_but_its_write_is_whole(opened: OpenShop, shop: Path) -> None:
     async with opened(mode=Mode.WRITE, max_rows=2) as source:
         answer = await source.query("DELETE FROM order_items RETURNING id")
     assert (len(answer.structured["rows"]), answer.structured["truncated"]) == (2, True)
@@ -269,7 +276,9 @@ async def test_a_returning_clause_is_cut_but_its_write_is_whole(opened, shop):
         assert connection.execute("SELECT count(*) FROM order_items").fetchone() == (0,)
 
 
-async def test_a_failed_transaction_is_rolled_back_and_the_connection_is_clean_again(opened):
+async def test_a_failed_transaction_is_rolled_back_and_the_connection_is_clean_again(
+    opened: OpenShop,
+) -> None:
     async with opened(mode=Mode.WRITE, pool_size=1) as source:
         failed = await source.query("BEGIN; DELETE FROM order_items; SELECT * FROM nowhere; COMMIT")
         left = await source.query("SELECT count(*) FROM order_items")
@@ -279,7 +288,7 @@ async def test_a_failed_transaction_is_rolled_back_and_the_connection_is_clean_a
     assert not done.is_error
 
 
-async def test_ddl_runs_where_it_is_allowed(opened):
+async def test_ddl_runs_where_it_is_allowed(opened: OpenShop) -> None:
     async with opened(mode=Mode.WRITE, allow_ddl=True) as source:
         for sql in (
             "CREATE TABLE notes (id INTEGER PRIMARY KEY, body VARCHAR(20) DEFAULT ('x'))",
@@ -294,7 +303,7 @@ async def test_ddl_runs_where_it_is_allowed(opened):
         assert (await source.query("SELECT * FROM bodies")).structured["rows"] == [["a"]]
 
 
-async def test_a_locked_database_says_so(opened, shop):
+async def test_a_locked_database_says_so(opened: OpenShop, shop: Path) -> None:
     async with opened(mode=Mode.WRITE) as source:
         with closing(sqlite3.connect(shop, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
@@ -304,7 +313,7 @@ async def test_a_locked_database_says_so(opened, shop):
     assert "locked" in answer.text
 
 
-async def test_the_engines_own_refusal_is_told_apart(opened, shop):
+async def test_the_engines_own_refusal_is_told_apart(opened: OpenShop, shop: Path) -> None:
     """A view may call what no statement may: the guard does not see into it, the authorizer does."""
     with closing(sqlite3.connect(shop)) as connection:
         connection.execute("CREATE VIEW sneaky AS SELECT sqlite_compileoption_get(0) AS z")
@@ -314,7 +323,7 @@ async def test_the_engines_own_refusal_is_told_apart(opened, shop):
     assert (answer.facts.verdict, answer.facts.rule) == ("deny", "engine")
 
 
-async def test_full_text_tables_can_be_read(opened, shop):
+async def test_full_text_tables_can_be_read(opened: OpenShop, shop: Path) -> None:
     with closing(sqlite3.connect(shop)) as connection:
         connection.execute("CREATE VIRTUAL TABLE docs USING fts5(body)")
         connection.execute("INSERT INTO docs VALUES ('hello world'), ('other')")
@@ -324,7 +333,7 @@ async def test_full_text_tables_can_be_read(opened, shop):
     assert answer.structured["rows"] == [["[hello] world"]]
 
 
-async def test_a_missing_file_is_down_and_comes_back_by_itself(opened, shop):
+async def test_a_missing_file_is_down_and_comes_back_by_itself(opened: OpenShop, shop: Path) -> None:
     hidden = shop.rename(shop.with_suffix(".hidden"))
     async with opened() as source:
         health = source.server.health()
@@ -343,7 +352,7 @@ async def test_a_missing_file_is_down_and_comes_back_by_itself(opened, shop):
 
 
 @pytest.mark.parametrize("size", [100, 5_000])
-async def test_a_corrupt_file_is_down_with_a_reason(opened, shop, size):
+async def test_a_corrupt_file_is_down_with_a_reason(opened: OpenShop, shop: Path, size: int) -> None:
     good = shop.read_bytes()
     shop.write_bytes(good[:size] + b"\xaa" * 20_000)
     async with opened() as source:
@@ -355,7 +364,7 @@ async def test_a_corrupt_file_is_down_with_a_reason(opened, shop, size):
         assert "not a SQLite database" in source.server.health().detail
 
 
-async def test_a_replaced_file_is_read_anew(opened, shop, tmp_path):
+async def test_a_replaced_file_is_read_anew(opened: OpenShop, shop: Path, tmp_path: Path) -> None:
     async with opened(pool_size=1) as source:
         await source.query("SELECT 1")
         fresh = tmp_path / "fresh.db"
@@ -365,7 +374,7 @@ async def test_a_replaced_file_is_read_anew(opened, shop, tmp_path):
         assert not (await source.query("SELECT * FROM only_here")).is_error
 
 
-def test_an_engine_that_is_not_spoken_is_a_setup_error(tmp_path):
+def test_an_engine_that_is_not_spoken_is_a_setup_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError) as caught:
         open_source(SourceSettings("x", "oracle", tmp_path))
     assert caught.value.code.code == "setup.engine"

@@ -1,8 +1,11 @@
 """The tools beside `query`: explain, search_objects and the operator's own."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sql.conftest import OpenShop
 
 from callgate.model.errors import SetupError
 from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
@@ -24,7 +27,7 @@ BY_CUSTOMER = ToolSettings(
 )
 
 
-async def test_every_tool_says_what_it_is(opened):
+async def test_every_tool_says_what_it_is(opened: OpenShop) -> None:
     async with opened(schema="shop", mode=Mode.WRITE, tools=[BY_CUSTOMER]) as source:
         tools = await source.tools()
     assert list(tools) == ["query", "explain", "search_objects", "orders_by_customer"]
@@ -40,7 +43,7 @@ async def test_every_tool_says_what_it_is(opened):
 # ---- explain
 
 
-async def test_explain_shows_the_plan_and_runs_nothing(opened):
+async def test_explain_shows_the_plan_and_runs_nothing(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         plan = await source.call("explain", query="SELECT * FROM shop.orders WHERE customer_id = 3;")
         explained = await source.call("explain", query="EXPLAIN QUERY PLAN SELECT 1")
@@ -61,7 +64,7 @@ async def test_explain_shows_the_plan_and_runs_nothing(opened):
         ("SELECT load_extension('x')", "refused.forbidden"),
     ],
 )
-async def test_only_one_read_is_explained(opened, shop, query, code):
+async def test_only_one_read_is_explained(opened: OpenShop, shop: Path, query: str, code: str) -> None:
     before = shop.read_bytes()
     async with opened(mode=Mode.WRITE) as source:
         answer = await source.call("explain", query=query)
@@ -73,7 +76,7 @@ async def test_only_one_read_is_explained(opened, shop, query, code):
 # ---- search_objects
 
 
-async def test_tables_and_columns_are_found_by_part_of_their_name(opened):
+async def test_tables_and_columns_are_found_by_part_of_their_name(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         found = await source.call("search_objects", pattern="ORDER")
     assert [(entry["type"], entry.get("table"), entry["name"]) for entry in found.structured["objects"]] == [
@@ -89,7 +92,7 @@ async def test_tables_and_columns_are_found_by_part_of_their_name(opened):
     assert "| column | shop | orders.ordered_at |" in found.text
 
 
-async def test_three_levels_of_detail(opened):
+async def test_three_levels_of_detail(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         answers = [
             await source.call("search_objects", pattern="orders", detail_level=level)
@@ -116,7 +119,7 @@ async def test_three_levels_of_detail(opened):
     assert "Only the first 1 are shown" in column.text
 
 
-async def test_json_text_is_the_structured_content_and_nothing_found_says_so(opened):
+async def test_json_text_is_the_structured_content_and_nothing_found_says_so(opened: OpenShop) -> None:
     async with opened(schema="shop") as source:
         found = await source.call("search_objects", pattern="zzz", response_format="json")
         wrong = await source.call("search_objects", database="shpo")
@@ -128,14 +131,14 @@ async def test_json_text_is_the_structured_content_and_nothing_found_says_so(ope
     assert "- limit: Expected an integer from 1 to 500" in small.text
 
 
-async def test_the_answer_stays_within_the_character_limit(opened):
+async def test_the_answer_stays_within_the_character_limit(opened: OpenShop) -> None:
     async with opened(schema="shop", character_limit=2_000) as source:
         found = await source.call("search_objects", detail_level="full")
     assert found.structured["truncated"] is True
     assert len(found.text) <= 2_000
 
 
-async def test_search_on_a_source_that_is_down_teaches(opened, shop):
+async def test_search_on_a_source_that_is_down_teaches(opened: OpenShop, shop: Path) -> None:
     shop.unlink()
     async with opened() as source:
         answer = await source.call("search_objects")
@@ -155,18 +158,18 @@ async def test_search_on_a_source_that_is_down_teaches(opened, shop):
         ("", "%%"),
     ],
 )
-def test_patterns(pattern, like):
+def test_patterns(pattern: str, like: str) -> None:
     assert like_pattern(pattern) == like
 
 
-def test_a_name_that_is_meant_exactly_holds_no_wildcard():
+def test_a_name_that_is_meant_exactly_holds_no_wildcard() -> None:
     assert like_exactly("a_b%|") == "a|_b|%||"
 
 
 # ---- the operator's own tools
 
 
-async def test_values_are_bound_and_never_part_of_the_text(opened):
+async def test_values_are_bound_and_never_part_of_the_text(opened: OpenShop) -> None:
     async with opened(schema="shop", tools=[BY_CUSTOMER]) as source:
         tool = (await source.tools())["orders_by_customer"]
         found = await source.call("orders_by_customer", customer_id=2, status="delivered")
@@ -193,14 +196,16 @@ async def test_values_are_bound_and_never_part_of_the_text(opened):
         ({"customer_id": 1, "status": "x", "extra": 1}, "- extra: Unrecognized parameter"),
     ],
 )
-async def test_arguments_of_another_type_are_named(opened, arguments, problem):
+async def test_arguments_of_another_type_are_named(
+    opened: OpenShop, arguments: dict[str, Any], problem: str
+) -> None:
     async with opened(schema="shop", tools=[BY_CUSTOMER]) as source:
         answer = await source.call("orders_by_customer", **arguments)
     assert answer.code == "caller.bad_arguments"
     assert problem in answer.text
 
 
-async def test_a_tool_may_hold_several_statements_and_write(opened):
+async def test_a_tool_may_hold_several_statements_and_write(opened: OpenShop) -> None:
     tool = ToolSettings(
         "restock",
         "BEGIN; UPDATE products SET stock = stock + :n WHERE id = :id; "
@@ -238,8 +243,8 @@ async def test_a_tool_may_hold_several_statements_and_write(opened):
     ],
 )
 async def test_a_tool_that_cannot_be_offered_is_a_setup_error_that_names_the_rule(
-    opened, name, sql, parameters, message
-):
+    opened: OpenShop, name: str, sql: str, parameters: dict[str, Any], message: str
+) -> None:
     tool = ToolSettings(name, sql, "", tuple(Parameter(key, kind) for key, kind in parameters.items()))
     with pytest.raises(SetupError) as caught:
         async with opened(tools=[tool]):
@@ -247,7 +252,7 @@ async def test_a_tool_that_cannot_be_offered_is_a_setup_error_that_names_the_rul
     assert message in caught.value.message
 
 
-def test_a_caller_s_text_names_no_secret_setting():
+def test_a_caller_s_text_names_no_secret_setting() -> None:
     tool = ToolSettings("a", "SELECT current_setting(:x)", "", (Parameter("x", "string"),))
     outcome = prepare_tool(tool, Policy(POSTGRES))
     assert isinstance(outcome, ToolFault)

@@ -26,6 +26,9 @@ class Heard:
     def stream_failed(self, about: int, error: UpstreamError) -> None:
         raise AssertionError("a pipe has no streams of requests")
 
+    def stream_paused(self, about: int, retry_ms: int | None) -> None:
+        raise AssertionError("a pipe has no streams of requests")
+
     def lost(self, error: UpstreamError) -> None:
         self.losses.append(error)
         self.frames_at_loss = len(self.frames)

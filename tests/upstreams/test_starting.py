@@ -84,7 +84,9 @@ async def health_with(upstream: McpUpstream, is_so: Callable[[Health], bool]) ->
         return health
 
 
-async def test_a_slow_start_is_one_process_and_shown_with_its_last_words(slow: Slow, opening: Opening):
+async def test_a_slow_start_is_one_process_and_shown_with_its_last_words(
+    slow: Slow, opening: Opening
+) -> None:
     """It answers nothing for longer than the probe of its era waits, and is not started again."""
     async with opening() as upstream:
         told = await health_with(upstream, lambda health: bool(health.stderr_tail))
@@ -101,7 +103,7 @@ async def test_a_slow_start_is_one_process_and_shown_with_its_last_words(slow: S
         assert len(slow.pids()) == 1
 
 
-async def test_the_time_to_start_is_its_own_and_ends_the_process(slow: Slow, opening: Opening):
+async def test_the_time_to_start_is_its_own_and_ends_the_process(slow: Slow, opening: Opening) -> None:
     """Whatever a request may take: here it would be a minute."""
     async with opening(start_timeout_s=0.5, timeout_s=60.0) as upstream:
         down = await health_with(upstream, lambda health: health.state is State.DOWN)
@@ -111,7 +113,7 @@ async def test_the_time_to_start_is_its_own_and_ends_the_process(slow: Slow, ope
 
 async def test_a_request_waits_its_own_limit_and_hears_that_the_server_is_starting(
     slow: Slow, opening: Opening
-):
+) -> None:
     async with opening(timeout_s=0.3) as upstream:
         await until(lambda: bool(upstream.health().stderr_tail))
         with pytest.raises(UpstreamError, match="slow is still starting") as caught:
@@ -124,7 +126,7 @@ async def test_a_request_waits_its_own_limit_and_hears_that_the_server_is_starti
         assert len(slow.pids()) == 1
 
 
-async def test_the_first_call_after_a_death_waits_for_the_next_attempt(slow: Slow, opening: Opening):
+async def test_the_first_call_after_a_death_waits_for_the_next_attempt(slow: Slow, opening: Opening) -> None:
     slow.gate.touch()
     async with opening() as upstream:
         first = (await ask(upstream))["pid"]
@@ -135,7 +137,7 @@ async def test_the_first_call_after_a_death_waits_for_the_next_attempt(slow: Slo
         assert {answer["pid"] for answer in answers} == {slow.pids()[1]} != {first}
 
 
-async def test_a_server_that_does_not_come_back_is_waited_for_once(slow: Slow, opening: Opening):
+async def test_a_server_that_does_not_come_back_is_waited_for_once(slow: Slow, opening: Opening) -> None:
     slow.gate.touch()
     async with opening(start_timeout_s=0.3) as upstream:
         await ask(upstream)
@@ -150,7 +152,7 @@ async def test_a_server_that_does_not_come_back_is_waited_for_once(slow: Slow, o
         assert len(slow.pids()) == 2
 
 
-async def test_the_time_of_the_last_failure_is_that_of_the_last_one(slow: Slow, opening: Opening):
+async def test_the_time_of_the_last_failure_is_that_of_the_last_one(slow: Slow, opening: Opening) -> None:
     async with opening(start_timeout_s=0.3) as upstream:
         failed = await health_with(upstream, lambda health: health.last_failure is not None)
         assert failed.last_failure is not None

@@ -134,8 +134,8 @@ def _report(servers: list[Server], clients: list[Client], gateway: str, is_parti
         for entry, result in zip(entries, results, strict=True)
         if result is None
     ]
-    there = [[result for result in results if result is not None] for results in found]
-    text, unexplained = report.written(*there, manifest.explanations(), _tools(), missing)
+    of_servers, of_clients = ([result for result in results if result is not None] for results in found)
+    text, unexplained = report.written(of_servers, of_clients, manifest.explanations(), _tools(), missing)
     if missing:
         print(f"no result for this gateway yet: {', '.join(missing)}")
     if not missing or is_partial:

@@ -40,7 +40,7 @@ class _Site(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(PAGE if found else b"")
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: Any, **__: Any) -> None:
         """Nobody reads it."""
 
 

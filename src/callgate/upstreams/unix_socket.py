@@ -31,7 +31,7 @@ class UnixSocketTransport(OneStream, asyncio.Protocol):
             {"sock": self._place} if isinstance(self._place, socket.socket) else {"path": str(self._place)}
         )
         try:
-            self._transport, _ = await loop.create_unix_connection(lambda: self, **where)  # type: ignore[arg-type]
+            self._transport, _ = await loop.create_unix_connection(lambda: self, **where)  # pyright: ignore[reportArgumentType]
         except OSError as problem:
             raise UpstreamError(
                 UPSTREAM_UNAVAILABLE, f"Nothing listens on {self._place}: {problem.strerror}"

@@ -10,6 +10,7 @@ import mcp_types as t
 from lines import ROOT, Driver, Json, Link, ServerRefusedError, answer_elicitation, answer_sampling
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 
 warnings.simplefilter("ignore")  # logging, sampling and roots are deprecated, and subjects here
 MODERN = "2026-07-28"
@@ -104,19 +105,19 @@ class Sdk2Link(Link):
                 return found
 
     async def do_call(self, name: str, arguments: Json) -> Json:
-        progress: list[Any] = []
+        told: list[Any] = []
 
-        async def note(done: float, total: float | None, message: str | None) -> None:
-            progress.append([done, total, message])
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            told.append([progress, total, message])
 
         result = await refusing(self.client.call_tool(name, arguments, progress_callback=note))
-        return {"result": wire(result), "progress": progress}
+        return {"result": wire(result), "progress": told}
 
     async def do_cancel(self, name: str, arguments: Json) -> Json:
         """Cancelled as soon as it has begun."""
         scope = anyio.CancelScope()
 
-        async def stop(*_: Any) -> None:
+        async def stop(progress: float, total: float | None, message: str | None) -> None:
             scope.cancel()
 
         with scope:
@@ -138,7 +139,7 @@ class Sdk2Link(Link):
         if self.client.protocol_version == MODERN:
             await refusing(self.client.call_tool(name, {}, meta={LOG_LEVEL: level}))
         else:
-            await refusing(self.client.set_logging_level(level))  # type: ignore[arg-type]
+            await refusing(self.client.set_logging_level(level))  # pyright: ignore[reportArgumentType]
             await refusing(self.client.call_tool(name, {}))
         logged = [entry["params"] for entry in self.told if entry["method"] == "logged"]
         await self.do_forget()
@@ -163,7 +164,7 @@ class Sdk2Link(Link):
             ) as subscription:
                 opened.set_result(wire(subscription.honored))
                 async for event in subscription:
-                    about = {"uri": event.uri} if hasattr(event, "uri") else {}
+                    about = {"uri": event.uri} if isinstance(event, ResourceUpdated) else {}
                     await self.note(EVENTS[type(event).__name__], about)
         except MCPError as error:
             refusal = ServerRefusedError(error.error.code, error.error.message, error.error.data)

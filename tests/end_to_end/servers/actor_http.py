@@ -17,7 +17,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     perform: Perform
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: Any, **__: Any) -> None:
         pass
 
     def plain(self, status: int, body: bytes = b"", **headers: str) -> None:
@@ -134,7 +134,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_: Any, **__: Any) -> None:
         pass  # a client that hung up
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import stdio_server
+from end_to_end.gateway_process import stdio_server, text_in
 from end_to_end.raw_clients import LegacyClient
 from end_to_end.upstream_stage import Actor, client_of, code_of, is_alive, say, staged, text_of
 from mcp import Client
@@ -296,7 +296,7 @@ async def test_the_child_of_a_session_ends_with_it(tmp_path: Path, how: str) -> 
                 await client.end()
         else:
 
-            async def answer(*_: Any) -> ElicitResult:
+            async def answer(context: Any, params: Any) -> ElicitResult:
                 return ElicitResult(action="decline")
 
             server = stdio_server(stage.folder)
@@ -439,6 +439,7 @@ async def test_past_the_ceiling_on_connections_of_their_own_the_longest_idle_one
     async with staged(one) as stage:
         await stage.until_state("one", "up")
         codes: list[str] = []
+        last: dict[str, Any] = {}
         for _ in range(101):
             async with stage.client(capabilities={"roots": {}}) as client:
                 answer = await client.play("one__play", FINE)
@@ -456,7 +457,7 @@ async def test_two_sdk_clients_each_answer_their_own_elicitations(tmp_path: Path
     async with staged(one) as stage:
 
         async def run(who: str) -> None:
-            async def answer(_: Any, params: Any) -> ElicitResult:
+            async def answer(context: Any, params: Any) -> ElicitResult:
                 assert params.message == who
                 return ElicitResult(action="accept", content={"who": who})
 
@@ -471,7 +472,7 @@ async def test_two_sdk_clients_each_answer_their_own_elicitations(tmp_path: Path
                     result = await client.call_tool(
                         "one__play", {"steps": [question, {"answer": "@ANSWER@"}]}
                     )
-                    said = json.loads(result.content[0].text)  # type: ignore[union-attr]
+                    said = json.loads(text_in(result.content[0]))
                     assert said["content"] == {"who": who}
 
         async with asyncio.timeout(60):

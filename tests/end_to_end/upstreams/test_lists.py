@@ -175,9 +175,13 @@ async def test_a_client_that_declares_roots_lists_without_a_child_of_its_own(tmp
 
 
 async def test_what_a_clients_own_child_adds_is_listed_to_that_client(tmp_path: Path) -> None:
-    one, own = Actor("one", tmp_path), {"capabilities": {"roots": {}}}
+    one, own = Actor("one", tmp_path), {"roots": {}}
     one.offer(tools=PLAIN)
-    async with staged(one) as stage, stage.client(**own) as client, stage.client(**own) as other:
+    async with (
+        staged(one) as stage,
+        stage.client(capabilities=own) as client,
+        stage.client(capabilities=own) as other,
+    ):
         heard = await client.listen()
         assert text_of(await client.play("one__play", FINE)) == "fine"
         one.offer(tools=[*PLAIN, "added"])
@@ -350,8 +354,9 @@ async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path)
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         env=clean_environment(tmp_path), cwd=tmp_path,
     )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
 
     ids = itertools.count(1)
 
@@ -362,8 +367,8 @@ async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path)
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         }
         message = {"jsonrpc": "2.0", "id": next(ids), "method": method, "params": {**params, "_meta": meta}}
-        process.stdin.write(json.dumps(message).encode() + b"\n")
-        answer = json.loads(await process.stdout.readline())
+        stdin.write(json.dumps(message).encode() + b"\n")
+        answer = json.loads(await stdout.readline())
         assert "result" in answer, answer
         return answer["result"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import stdio_server
+from end_to_end.gateway_process import stdio_server, text_in
 from end_to_end.raw_clients import LegacyClient
 from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of, tokens_for
 from mcp import Client
@@ -146,7 +146,7 @@ async def test_the_process_of_a_modern_client_on_a_pipe_ends_with_the_pipe(tmp_p
         async with Client(stdio_server(stage.folder)) as first, Client(stdio_server(stage.folder)) as second:
             for client in (first, second, first):
                 result = await client.call_tool("one__play", {"steps": [PID]})
-                pids.append(int(result.content[0].text))  # type: ignore[union-attr]
+                pids.append(int(text_in(result.content[0])))
         assert pids[0] == pids[2] != pids[1]
         await until(lambda: not any(map(is_alive, pids)))
         assert is_alive(one.pids()[0])

@@ -109,7 +109,7 @@ async def test_an_excerpt_that_nobody_waits_for_any_more_leaves_no_file(
 
 async def test_an_excerpt_that_fails_leaves_no_file(taken: Excerpts, record: Record) -> None:
     with pytest.raises(TypeError):
-        await taken.take("local", [None])  # type: ignore[list-item]
+        await taken.take("local", [None])  # pyright: ignore[reportArgumentType]
     assert not list(record.recorder.keeper.days_folder.glob("excerpt-*"))
 
 

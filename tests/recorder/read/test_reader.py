@@ -231,8 +231,9 @@ async def test_export_holds_the_rows_asked_for_oldest_first(reader: Reader, tmp_
     text = (await exported(reader, "csv", EventFilter(only={"session_id": ["mine"]}))).decode()
     assert statements(csv.DictReader(io.StringIO(text))) == [f"SELECT {number}" for number in range(7)]
     (tmp_path / "out.parquet").write_bytes(await exported(reader, "parquet", EventFilter(text="needle")))
-    found = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}'").fetchall()
-    assert found == [(3,)]
+    found = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}'")
+    assert found is not None
+    assert found.fetchall() == [(3,)]
     assert not list((tmp_path / "days").glob("export-*"))
 
 

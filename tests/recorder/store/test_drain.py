@@ -125,7 +125,7 @@ def test_replay_from_any_cut_stores_every_whole_row_once(tmp_path: Path, cuts: l
     with tempfile.TemporaryDirectory(dir=tmp_path) as name:
         folder, whole = Path(name) / "journal", a_journal()
         folder.mkdir()
-        segment = folder / "1-a.000000.journal"
+        segment, stored = folder / "1-a.000000.journal", []
         with segment.open("wb") as writer:
             fcntl.flock(writer, fcntl.LOCK_EX)  # its writer lives
             for cut in (*sorted(cuts), 1.0, 1.0):

@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Unpack
 
 import duckdb
 import pytest
-from sql.conftest import Asker
+from sql.conftest import Asker, Options
 from sql.corpus_files import FOLDER
 
+from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
+from callgate.sql.engines.duckdb.driver.engine_process import EngineProcess
 from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
 
@@ -25,7 +29,7 @@ DEAF = f"SELECT levenshtein({LONG}, replace({LONG}, 'a', 'b'))"
 
 
 @pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("duckdb") / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute((FOLDER / "duckdb_schema.sql").read_text())
@@ -33,12 +37,12 @@ def pristine(tmp_path_factory):
 
 
 @pytest.fixture
-def shop(pristine, tmp_path):
+def shop(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(pristine, tmp_path / "shop.duckdb"))
 
 
 @asynccontextmanager
-async def opened(path, **settings):
+async def opened(path: Path, **settings: Unpack[Options]) -> AsyncIterator[Asker]:
     server = open_source(SourceSettings("shop", "duckdb", path, **settings))
     try:
         yield Asker(server)
@@ -46,11 +50,14 @@ async def opened(path, **settings):
         await server.close()
 
 
-def process_of(asker):
-    return asker.server._driver._process
+def process_of(asker: Asker) -> EngineProcess:
+    driver = asker.server._driver
+    assert isinstance(driver, DuckdbDriver)
+    assert driver._process is not None
+    return driver._process
 
 
-async def gone(pid):
+async def gone(pid: int) -> None:
     """Until the system has forgotten the process: it is reaped by its parent, whoever that is."""
     while Path(f"/proc/{pid}").exists():
         await asyncio.sleep(0.01)
@@ -92,14 +99,14 @@ CELLS = {
 }
 
 
-async def test_every_type_is_shown_faithfully(shop):
+async def test_every_type_is_shown_faithfully(shop: Path) -> None:
     async with opened(shop) as source:
         items = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(CELLS))
         answer = await source.query(f"SELECT {items}", response_format="json")
         assert dict(zip(CELLS, answer.structured["rows"][0], strict=True)) == CELLS
 
 
-async def test_columns_bear_their_names_and_types(shop):
+async def test_columns_bear_their_names_and_types(shop: Path) -> None:
     async with opened(shop) as source:
         sql = 'SELECT id, id, total AS "a b", note FROM orders'
         answer = await source.query(sql, response_format="json")
@@ -112,7 +119,7 @@ async def test_columns_bear_their_names_and_types(shop):
 
 
 @pytest.mark.parametrize("sql", ["SELECT range FROM range({})", "SELECT INTERVAL 1 DAY FROM range({})"])
-async def test_truncated_is_exact_at_the_limit(sql, shop):
+async def test_truncated_is_exact_at_the_limit(sql: str, shop: Path) -> None:
     async with opened(shop, max_rows=100) as source:
         at_limit = await source.query(sql.format(100), response_format="json")
         beyond = await source.query(sql.format(101), response_format="json")
@@ -122,7 +129,7 @@ async def test_truncated_is_exact_at_the_limit(sql, shop):
     assert (len(endless.structured["rows"]), endless.structured["truncated"]) == (100, True)
 
 
-async def test_rows_keep_the_order_of_the_query_when_cells_are_made_text(shop):
+async def test_rows_keep_the_order_of_the_query_when_cells_are_made_text(shop: Path) -> None:
     async with opened(shop) as source:
         sql = "SELECT r::DECIMAL(10, 1) FROM range(5000) t(r) ORDER BY r DESC"
         answer = await source.query(sql, response_format="json")
@@ -131,7 +138,7 @@ async def test_rows_keep_the_order_of_the_query_when_cells_are_made_text(shop):
         assert shown[0] == 4999
 
 
-async def test_a_value_beyond_the_memory_limit_is_an_error_and_the_next_query_runs(shop):
+async def test_a_value_beyond_the_memory_limit_is_an_error_and_the_next_query_runs(shop: Path) -> None:
     async with opened(shop) as source:
         answer = await source.query("SELECT length(string_agg('xxxxxxxxxxxxxxxxxxxx')) FROM range(100000000)")
         assert answer.code == "source.failed"
@@ -139,7 +146,7 @@ async def test_a_value_beyond_the_memory_limit_is_an_error_and_the_next_query_ru
         assert (await source.query("SELECT 1")).structured["rows"] == [[1]]
 
 
-async def test_a_large_sort_that_does_not_fit_says_so_and_leaves_no_file(shop):
+async def test_a_large_sort_that_does_not_fit_says_so_and_leaves_no_file(shop: Path) -> None:
     async with opened(shop) as source:
         answer = await source.query(
             "SELECT list(md5(range::VARCHAR) ORDER BY hash(range)) FROM range(9000000)"
@@ -148,7 +155,7 @@ async def test_a_large_sort_that_does_not_fit_says_so_and_leaves_no_file(shop):
         assert [path.name for path in shop.parent.iterdir()] == ["shop.duckdb"]
 
 
-async def test_a_runaway_query_is_stopped_and_the_process_lives_on(shop):
+async def test_a_runaway_query_is_stopped_and_the_process_lives_on(shop: Path) -> None:
     async with opened(shop, timeout_s=2.0) as source:
         await source.query("SELECT 1")
         pid = process_of(source).pid
@@ -158,7 +165,7 @@ async def test_a_runaway_query_is_stopped_and_the_process_lives_on(shop):
         assert process_of(source).pid == pid
 
 
-async def test_a_call_that_nothing_interrupts_costs_the_process_and_not_the_source(shop):
+async def test_a_call_that_nothing_interrupts_costs_the_process_and_not_the_source(shop: Path) -> None:
     async with opened(shop, timeout_s=2.0) as source:
         await source.query("SELECT 1")
         pid = process_of(source).pid
@@ -169,7 +176,7 @@ async def test_a_call_that_nothing_interrupts_costs_the_process_and_not_the_sour
         assert process_of(source).pid != pid
 
 
-async def test_a_cancelled_query_ends_in_the_child(shop):
+async def test_a_cancelled_query_ends_in_the_child(shop: Path) -> None:
     async with opened(shop, pool_size=1) as source:
         await source.query("SELECT 1")
         pid = process_of(source).pid
@@ -183,7 +190,7 @@ async def test_a_cancelled_query_ends_in_the_child(shop):
         assert process_of(source).pid == pid
 
 
-async def test_a_killed_process_fails_the_call_that_runs_and_is_replaced(shop):
+async def test_a_killed_process_fails_the_call_that_runs_and_is_replaced(shop: Path) -> None:
     async with opened(shop) as source:
         await source.query("SELECT 1")
         task = asyncio.create_task(source.query(RUNAWAY))
@@ -196,7 +203,7 @@ async def test_a_killed_process_fails_the_call_that_runs_and_is_replaced(shop):
         assert (await source.query("SELECT 1")).structured["rows"] == [[1]]
 
 
-async def test_sixty_four_callers_on_a_pool_of_eight_all_get_their_own_answers(shop):
+async def test_sixty_four_callers_on_a_pool_of_eight_all_get_their_own_answers(shop: Path) -> None:
     async with opened(shop, pool_size=8) as source:
         answers = await asyncio.gather(
             *(source.query(f"SELECT {number}, count(*) FROM orders") for number in range(64))
@@ -204,7 +211,7 @@ async def test_sixty_four_callers_on_a_pool_of_eight_all_get_their_own_answers(s
         assert [answer.structured["rows"] for answer in answers] == [[[number, 4]] for number in range(64)]
 
 
-async def test_the_session_is_read_back_as_it_was_pinned(shop):
+async def test_the_session_is_read_back_as_it_was_pinned(shop: Path) -> None:
     async with opened(shop) as source:
         posture = await source.server._driver.posture()
         assert dict(posture.settings) == {
@@ -216,14 +223,14 @@ async def test_the_session_is_read_back_as_it_was_pinned(shop):
         }
 
 
-async def test_closing_leaves_no_process(shop):
+async def test_closing_leaves_no_process(shop: Path) -> None:
     async with opened(shop) as source:
         await source.query("SELECT 1")
         pid = process_of(source).pid
     assert not Path(f"/proc/{pid}").exists()
 
 
-async def test_no_orphan_is_left_when_the_gateway_is_killed(shop):
+async def test_no_orphan_is_left_when_the_gateway_is_killed(shop: Path) -> None:
     script = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
@@ -249,7 +256,9 @@ async def test_no_orphan_is_left_when_the_gateway_is_killed(shop):
     await gone(pid)
 
 
-async def test_the_child_knows_nothing_of_the_gateways_environment(shop, monkeypatch):
+async def test_the_child_knows_nothing_of_the_gateways_environment(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MYSQL_PASSWORD", "hunter2")
     async with opened(shop) as source:
         await source.query("SELECT 1")
@@ -266,7 +275,9 @@ async def test_the_child_knows_nothing_of_the_gateways_environment(shop, monkeyp
     ],
     ids=["missing", "foreign", "cut"],
 )
-async def test_a_file_that_cannot_be_used_is_told_and_tried_again(make, says, shop, pristine):
+async def test_a_file_that_cannot_be_used_is_told_and_tried_again(
+    make: Callable[[Path], object], says: str, shop: Path, pristine: Path
+) -> None:
     make(shop)
     async with opened(shop) as source:
         answer = await source.query("SELECT 1")
@@ -280,7 +291,7 @@ async def test_a_file_that_cannot_be_used_is_told_and_tried_again(make, says, sh
         assert source.server.health().state == "up"
 
 
-async def test_a_file_that_somebody_else_writes_to_is_told_with_his_number(shop):
+async def test_a_file_that_somebody_else_writes_to_is_told_with_his_number(shop: Path) -> None:
     script = (
         "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     )
@@ -300,7 +311,7 @@ async def test_a_file_that_somebody_else_writes_to_is_told_with_his_number(shop)
             assert not (await source.query("SELECT 1")).is_error
 
 
-async def test_an_idle_source_lets_others_write(shop):
+async def test_an_idle_source_lets_others_write(shop: Path) -> None:
     async with opened(shop) as source:
         await source.query("SELECT 1")
         while True:  # until the child lets go of the file by itself
@@ -313,7 +324,7 @@ async def test_an_idle_source_lets_others_write(shop):
         assert (await source.query("SELECT count(*) FROM order_items")).structured["rows"] == [[0]]
 
 
-async def test_a_file_that_was_replaced_is_the_one_that_is_read(shop, tmp_path):
+async def test_a_file_that_was_replaced_is_the_one_that_is_read(shop: Path, tmp_path: Path) -> None:
     async with opened(shop) as source:
         assert (await source.query("SELECT count(*) FROM orders")).structured["rows"] == [[4]]
         draft = tmp_path / "draft.duckdb"
@@ -323,7 +334,7 @@ async def test_a_file_that_was_replaced_is_the_one_that_is_read(shop, tmp_path):
         assert (await source.query("SELECT count(*) FROM orders")).structured["rows"] == [[1]]
 
 
-async def test_nothing_of_one_call_is_left_for_the_next(shop):
+async def test_nothing_of_one_call_is_left_for_the_next(shop: Path) -> None:
     async with opened(shop, mode=Mode.WRITE, pool_size=1) as source:
         driver = source.server._driver
         assert (await source.query("PIVOT orders ON status USING sum(total)")).structured["rows"]
@@ -332,7 +343,7 @@ async def test_nothing_of_one_call_is_left_for_the_next(shop):
         assert driver.trouble() is None
 
 
-async def test_writes_count_their_rows_and_a_failed_transaction_changes_nothing(shop):
+async def test_writes_count_their_rows_and_a_failed_transaction_changes_nothing(shop: Path) -> None:
     async with opened(shop, mode=Mode.WRITE) as source:
         wrote = await source.query("UPDATE orders SET total = total + 1")
         assert wrote.structured["rowCount"] == 4
@@ -368,7 +379,7 @@ async def test_writes_count_their_rows_and_a_failed_transaction_changes_nothing(
         ("SELECT 1 AS a ORDER BY md6(a)", "refused.function", "md6"),
     ],
 )
-async def test_errors_teach(sql, code, words, shop):
+async def test_errors_teach(sql: str, code: str, words: str, shop: Path) -> None:
     async with opened(shop) as source:
         answer = await source.query(sql)
         assert answer.code == code

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from waiting import until
@@ -26,8 +27,8 @@ class Doors:
     def __init__(self) -> None:
         self.opened = [threading.Event() for _ in range(4)]
 
-    def stand_before(self, number: int):
-        def work(_connection, _job) -> int:
+    def stand_before(self, number: int) -> Callable[[DeafConnection, object], int]:
+        def work(_connection: DeafConnection, _job: object) -> int:
             self.opened[number].wait()
             return number
 
@@ -39,27 +40,27 @@ class Doors:
 
 
 @pytest.fixture
-def doors():
+def doors() -> Iterator[Doors]:
     doors = Doors()
     yield doors
     doors.open_all()
 
 
 @pytest.fixture
-async def pool(doors):
+async def pool(doors: Doors) -> AsyncIterator[Pool[DeafConnection]]:
     # A fifth of a second for each job, and a second of grace before its worker is given up.
-    pool = Pool("test", 1, 0.2, lambda held: held or DeafConnection())
+    pool: Pool[DeafConnection] = Pool("test", 1, 0.2, lambda held: held or DeafConnection())
     yield pool
     doors.open_all()
     await pool.close()
 
 
-async def given_up(pool, doors, number: int) -> None:
+async def given_up(pool: Pool[DeafConnection], doors: Doors, number: int) -> None:
     with pytest.raises(Stopped):
         await pool.run(doors.stand_before(number))
 
 
-async def test_a_worker_that_does_not_come_back_is_replaced(pool, doors):
+async def test_a_worker_that_does_not_come_back_is_replaced(pool: Pool[DeafConnection], doors: Doors) -> None:
     await given_up(pool, doors, 0)
     assert len(pool._abandoned) == 1
     assert await pool.run(lambda _connection, _job: "served") == "served"
@@ -68,7 +69,9 @@ async def test_a_worker_that_does_not_come_back_is_replaced(pool, doors):
     assert (pool._opened, len(pool._idle)) == (1, 1)
 
 
-async def test_a_pool_of_one_goes_on_after_two_that_did_not_come_back(pool, doors):
+async def test_a_pool_of_one_goes_on_after_two_that_did_not_come_back(
+    pool: Pool[DeafConnection], doors: Doors
+) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
     assert len(pool._abandoned) == 2
@@ -81,7 +84,9 @@ def two_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_at_most")
-async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_busy(pool, doors):
+async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_busy(
+    pool: Pool[DeafConnection], doors: Doors
+) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
     with pytest.raises(PoolBusy):
@@ -89,7 +94,9 @@ async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_bu
 
 
 @pytest.mark.usefixtures("two_at_most")
-async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(pool, doors):
+async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(
+    pool: Pool[DeafConnection], doors: Doors
+) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
     pool._timeout_s = 60.0  # the caller has all the time he needs: only a free place can serve him
@@ -100,7 +107,9 @@ async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_bac
     assert len(pool._abandoned) == 1
 
 
-async def test_a_given_up_worker_that_comes_back_after_closing_opens_no_other(pool, doors):
+async def test_a_given_up_worker_that_comes_back_after_closing_opens_no_other(
+    pool: Pool[DeafConnection], doors: Doors
+) -> None:
     await given_up(pool, doors, 0)
     await pool.close()
     doors.opened[0].set()

@@ -3,8 +3,10 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
+from sql.conftest import OpenShop
 
 from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
 from callgate.sql.engines.sqlite.driver.connection import open_connection
@@ -26,7 +28,9 @@ HUNGRY = [
 
 
 @pytest.mark.parametrize("sql", HUNGRY)
-async def test_a_statement_that_needs_too_much_memory_says_so_and_leaves_the_source_usable(opened, sql):
+async def test_a_statement_that_needs_too_much_memory_says_so_and_leaves_the_source_usable(
+    opened: OpenShop, sql: str
+) -> None:
     async with opened(pool_size=1) as source:
         answer = await source.query(sql)
         assert (answer.is_error, answer.code) == (True, "source.failed")
@@ -36,7 +40,7 @@ async def test_a_statement_that_needs_too_much_memory_says_so_and_leaves_the_sou
         assert after.structured["rows"] == [[1450]]
 
 
-async def test_a_row_of_too_many_columns_is_not_built(opened):
+async def test_a_row_of_too_many_columns_is_not_built(opened: OpenShop) -> None:
     columns = ", ".join(["x"] * 300)
     async with opened() as source:
         answer = await source.query(f"WITH a AS (SELECT {LONG} x) SELECT {columns} FROM a")
@@ -46,7 +50,7 @@ async def test_a_row_of_too_many_columns_is_not_built(opened):
     assert not widest.is_error
 
 
-def test_sorting_leaves_no_files_and_the_heap_has_its_limit(shop):
+def test_sorting_leaves_no_files_and_the_heap_has_its_limit(shop: Path) -> None:
     with closing(open_connection(shop, Policy(SQLITE))) as connection:
         assert connection.execute("PRAGMA temp_store").fetchone() == (2,)
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -54,7 +58,7 @@ def test_sorting_leaves_no_files_and_the_heap_has_its_limit(shop):
         assert connection.execute("PRAGMA hard_heap_limit").fetchone() == (HEAP_BYTES,)
 
 
-async def test_eight_workers_get_their_results_beside_one_that_takes_all_memory(opened):
+async def test_eight_workers_get_their_results_beside_one_that_takes_all_memory(opened: OpenShop) -> None:
     honest = "SELECT o.*, c.name FROM orders o JOIN customers c ON c.id = o.customer_id ORDER BY c.name, o.id"
     async with opened(pool_size=9) as source:
         alone = await asyncio.gather(*(source.query(f"{honest} -- {n}") for n in range(8)))
@@ -70,7 +74,7 @@ async def test_eight_workers_get_their_results_beside_one_that_takes_all_memory(
 
 
 @pytest.fixture
-def archive(tmp_path):
+def archive(tmp_path: Path) -> Path:
     """Honest rows of which some are larger than any value may be."""
     path = tmp_path / "archive.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -97,7 +101,9 @@ def archive(tmp_path):
         "SELECT * FROM pages WHERE id <> 2 ORDER BY title",
     ],
 )
-async def test_a_stored_value_that_is_too_large_is_answered_with_what_to_leave_out(opened, archive, sql):
+async def test_a_stored_value_that_is_too_large_is_answered_with_what_to_leave_out(
+    opened: OpenShop, archive: Path, sql: str
+) -> None:
     async with opened(archive, pool_size=1) as source:
         answer = await source.query(sql)
         assert answer.code == "source.failed"
@@ -109,7 +115,9 @@ async def test_a_stored_value_that_is_too_large_is_answered_with_what_to_leave_o
         assert f"of {VALUE_BYTES - 1000:,} bytes shown" in cut.text
 
 
-async def test_a_wide_table_can_be_read_by_column_also_after_the_schema_has_changed(opened, archive):
+async def test_a_wide_table_can_be_read_by_column_also_after_the_schema_has_changed(
+    opened: OpenShop, archive: Path
+) -> None:
     async with opened(archive, pool_size=1) as source:
         assert "at most 200 columns" in (await source.query("SELECT * FROM wide")).text
         for name in ("first", "second"):

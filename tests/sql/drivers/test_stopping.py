@@ -4,8 +4,12 @@ import asyncio
 import threading
 
 import pytest
+from sql.conftest import Asker, OpenShop
 from waiting import until
 
+from callgate.sql.drivers.workers.pool import Pool
+from callgate.sql.engines.sqlite.driver.connection import FileConnection
+from callgate.sql.engines.sqlite.driver.driver import SqliteDriver
 from callgate.sql.settings import Mode
 
 RUNAWAY = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -16,15 +20,17 @@ WITH b AS (SELECT replace(hex(zeroblob(10000)), '00', 'aaaaaa') AS x, {{needle}}
 c0 AS (SELECT {{call}} AS v FROM b), {DOUBLINGS} SELECT v+v+v+v FROM c3"""
 
 
-def pool_of(source):
-    return source.server._driver._calls._pool
+def pool_of(source: Asker) -> Pool[FileConnection]:
+    driver = source.server._driver
+    assert isinstance(driver, SqliteDriver)
+    return driver._calls._pool
 
 
-def is_running(source) -> bool:
+def is_running(source: Asker) -> bool:
     return any(worker._current is not None for worker in pool_of(source)._busy)
 
 
-async def test_a_runaway_query_is_stopped_and_its_worker_is_free_again(opened):
+async def test_a_runaway_query_is_stopped_and_its_worker_is_free_again(opened: OpenShop) -> None:
     async with opened(pool_size=1, timeout_s=0.2) as source:
         answer = await source.query(RUNAWAY)
         assert answer.code == "source.timeout"
@@ -36,7 +42,7 @@ async def test_a_runaway_query_is_stopped_and_its_worker_is_free_again(opened):
         assert not pool_of(source)._abandoned
 
 
-async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened):
+async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened: OpenShop) -> None:
     async with opened(pool_size=1) as source:
         task = asyncio.create_task(source.query(RUNAWAY))
         await until(lambda: is_running(source))
@@ -47,7 +53,7 @@ async def test_a_cancelled_query_is_stopped_and_its_worker_is_free_again(opened)
         assert after.structured["rows"] == [[1450]]
 
 
-async def test_a_query_cancelled_in_any_moment_leaves_the_pool_usable(opened):
+async def test_a_query_cancelled_in_any_moment_leaves_the_pool_usable(opened: OpenShop) -> None:
     async with opened(pool_size=2) as source:
         await source.query("SELECT 1")
         for turns in range(40):
@@ -61,7 +67,7 @@ async def test_a_query_cancelled_in_any_moment_leaves_the_pool_usable(opened):
         assert all(answer.structured["rows"] == [[1]] for answer in answers)
 
 
-async def test_a_late_cancellation_does_not_hit_the_next_caller(opened):
+async def test_a_late_cancellation_does_not_hit_the_next_caller(opened: OpenShop) -> None:
     async with opened(pool_size=1) as source:
         for _ in range(50):
             first = asyncio.create_task(source.query("SELECT count(*) FROM order_items"))
@@ -85,7 +91,9 @@ async def test_a_late_cancellation_does_not_hit_the_next_caller(opened):
         ("length(trim(x, '" + "b" * 180 + "a'))", "1"),
     ],
 )
-async def test_calls_in_a_row_that_look_at_no_interrupt_are_stopped_all_the_same(opened, call, needle):
+async def test_calls_in_a_row_that_look_at_no_interrupt_are_stopped_all_the_same(
+    opened: OpenShop, call: str, needle: str
+) -> None:
     async with opened(pool_size=1, timeout_s=0.2) as source:
         answer = await source.query(CALLS_IN_A_ROW.format(call=call, needle=needle))
         assert answer.code == "source.timeout"
@@ -95,7 +103,7 @@ async def test_calls_in_a_row_that_look_at_no_interrupt_are_stopped_all_the_same
         assert pool_of(source)._opened == 1
 
 
-async def test_a_transaction_that_is_stopped_is_rolled_back(opened):
+async def test_a_transaction_that_is_stopped_is_rolled_back(opened: OpenShop) -> None:
     async with opened(pool_size=1, timeout_s=0.2, mode=Mode.WRITE) as source:
         answer = await source.query(f"BEGIN; DELETE FROM order_items; {RUNAWAY}; COMMIT")
         assert answer.code == "source.timeout"
@@ -103,7 +111,7 @@ async def test_a_transaction_that_is_stopped_is_rolled_back(opened):
         assert left.structured["rows"] == [[3097]]
 
 
-async def test_waiting_for_a_worker_has_its_limit_too(opened):
+async def test_waiting_for_a_worker_has_its_limit_too(opened: OpenShop) -> None:
     async with opened(pool_size=1, timeout_s=0.2) as source:
         tasks = [asyncio.create_task(source.query(RUNAWAY)) for _ in range(3)]
         answers = await asyncio.gather(*tasks)
@@ -111,7 +119,7 @@ async def test_waiting_for_a_worker_has_its_limit_too(opened):
         assert not (await source.query("SELECT 1")).is_error
 
 
-async def test_sixty_four_callers_on_four_connections_all_get_their_own_answer(opened):
+async def test_sixty_four_callers_on_four_connections_all_get_their_own_answer(opened: OpenShop) -> None:
     async with opened(pool_size=4) as source:
         answers = await asyncio.gather(
             *(source.query(f"SELECT {n} AS n, count(*) FROM order_totals") for n in range(64))
@@ -121,14 +129,14 @@ async def test_sixty_four_callers_on_four_connections_all_get_their_own_answer(o
         assert len(pool_of(source)._idle) == 4
 
 
-async def test_one_caller_after_the_other_needs_one_connection(opened):
+async def test_one_caller_after_the_other_needs_one_connection(opened: OpenShop) -> None:
     async with opened(pool_size=4) as source:
         for n in range(20):
             assert (await source.query(f"SELECT {n}")).structured["rows"] == [[n]]
         assert pool_of(source)._opened == 1
 
 
-async def test_closing_leaves_no_thread(opened):
+async def test_closing_leaves_no_thread(opened: OpenShop) -> None:
     before = set(threading.enumerate())
     async with opened(pool_size=4) as source:
         await asyncio.gather(*(source.query(f"SELECT {n}") for n in range(16)))
@@ -136,7 +144,7 @@ async def test_closing_leaves_no_thread(opened):
     assert set(threading.enumerate()) == before
 
 
-async def test_closing_stops_what_runs_and_what_waits(opened):
+async def test_closing_stops_what_runs_and_what_waits(opened: OpenShop) -> None:
     before = set(threading.enumerate())
     async with opened(pool_size=1) as source:
         running = asyncio.create_task(source.query(RUNAWAY))
@@ -147,6 +155,6 @@ async def test_closing_stops_what_runs_and_what_waits(opened):
     assert set(threading.enumerate()) == before
 
 
-async def test_closing_an_unused_source_is_fine(opened):
+async def test_closing_an_unused_source_is_fine(opened: OpenShop) -> None:
     async with opened():
         pass

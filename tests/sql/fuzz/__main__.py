@@ -15,7 +15,7 @@ from callgate.sql.guard.policy import Policy
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__.partition("\n\n")[2])
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("--statements", type=int, default=100_000)
     parser.add_argument(

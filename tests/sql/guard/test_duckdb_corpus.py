@@ -8,8 +8,10 @@ rows hold a word that is in a file, the name of a column or file there, a path, 
 
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -38,14 +40,14 @@ SEEN = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckdbEngine]:
     made = DuckdbEngine(tmp_path_factory.mktemp("duckdb"))
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "corpus.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute((FOLDER / "duckdb_schema.sql").read_text())
@@ -53,7 +55,9 @@ def pristine(tmp_path_factory):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
-def test_the_attack_does_what_it_says_when_nothing_stops_it(attack, engine):
+def test_the_attack_does_what_it_says_when_nothing_stops_it(
+    attack: dict[str, Any], engine: DuckdbEngine
+) -> None:
     engine.reset()
     before = engine.state() if attack["proof"] == "change" else {}
     rows, problem = [], ""
@@ -81,8 +85,10 @@ def test_the_attack_does_what_it_says_when_nothing_stops_it(attack, engine):
             assert SEEN[seen] in str(rows)
 
 
-async def test_with_the_guard_off_the_session_keeps_the_file_and_its_folder_as_they_are(pristine, tmp_path):
-    path = shutil.copy(pristine, tmp_path / "corpus.duckdb")
+async def test_with_the_guard_off_the_session_keeps_the_file_and_its_folder_as_they_are(
+    pristine: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(pristine, tmp_path / "corpus.duckdb"))
     before = path.read_bytes()
     changed: list[str] = []
     driver = DuckdbDriver(path, Policy(DUCKDB), 1)
@@ -97,7 +103,7 @@ async def test_with_the_guard_off_the_session_keeps_the_file_and_its_folder_as_t
     assert path.read_bytes() == before
 
 
-async def test_every_honest_read_runs(pristine, tmp_path):
+async def test_every_honest_read_runs(pristine: Path, tmp_path: Path) -> None:
     failed = await _run_all([honest for honest in HONEST if "mode" not in honest], pristine)
     assert not failed
 
@@ -105,12 +111,12 @@ async def test_every_honest_read_runs(pristine, tmp_path):
 @pytest.mark.parametrize(
     "honest", [honest for honest in HONEST if "mode" in honest], ids=lambda honest: honest["id"]
 )
-async def test_every_honest_write_runs(honest, pristine, tmp_path):
+async def test_every_honest_write_runs(honest: dict[str, Any], pristine: Path, tmp_path: Path) -> None:
     failed = await _run_all([honest], Path(shutil.copy(pristine, tmp_path / "corpus.duckdb")))
     assert not failed
 
 
-async def _run_all(statements, path):
+async def _run_all(statements: list[dict[str, Any]], path: Path) -> dict[str, str]:
     """What did not run, by its id. All of them are of the same mode."""
     policy = policy_for(DUCKDB, statements[0])
     settings = SourceSettings(

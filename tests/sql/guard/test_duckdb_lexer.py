@@ -76,13 +76,13 @@ PIECES = (
 )
 
 
-def begins(text, start):
+def begins(text: str, start: int) -> bool:
     """Whether a token that begins there decides how the rest is read."""
     return text[start] in "'\"();_$`" or text[start].isalnum() or text.startswith(("--", "/*"), start)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_tokens_begin_where_duckdb_says(seed):
+def test_tokens_begin_where_duckdb_says(seed: int) -> None:
     random = Random(seed)
     compared = 0
     for _ in range(3_000):
@@ -116,7 +116,7 @@ def test_tokens_begin_where_duckdb_says(seed):
         ("SELECT 'a\0'", "NUL"),
     ],
 )
-def test_what_could_deceive_is_illegal_and_says_why(text, fault):
+def test_what_could_deceive_is_illegal_and_says_why(text: str, fault: str) -> None:
     faults = [token.fault for token in lex(text) if token.kind is Kind.ILLEGAL]
     assert faults
     assert fault in faults[0]
@@ -132,7 +132,7 @@ def test_what_could_deceive_is_illegal_and_says_why(text, fault):
         ("N'x'", "x"),
     ],
 )
-def test_a_text_is_read_as_duckdb_reads_it(text, said):
+def test_a_text_is_read_as_duckdb_reads_it(text: str, said: str) -> None:
     (token,) = lex(text)
     assert (token.kind, token.name) == (Kind.STRING, said)
     with duckdb.connect() as connection:

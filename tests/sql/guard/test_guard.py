@@ -29,7 +29,7 @@ def refusal(sql: str, policy: Policy = READ_ONLY) -> Deny:
     return verdict
 
 
-def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words_with_the_tomls_advice():
+def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words_with_the_tomls_advice() -> None:
     deny = refusal("INSERT INTO t VALUES (1)")
     assert (deny.code.code, deny.rule) == ("refused.read_only", "read_only")
     assert deny.reason == "INSERT operations are not allowed in READ-ONLY mode."
@@ -37,7 +37,7 @@ def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words_with_the_tomls_
     assert "callgate.toml" in deny.hint
 
 
-def test_a_source_from_the_environment_is_told_about_its_variable_where_there_is_one():
+def test_a_source_from_the_environment_is_told_about_its_variable_where_there_is_one() -> None:
     wording = replace(SQLITE.wording, write_variable="MYSQL_ALLOW_WRITE")
     mysql = Policy(replace(SQLITE, wording=wording), from_environment=True)
     assert "MYSQL_ALLOW_WRITE=true" in refusal("DELETE FROM t", mysql).hint
@@ -47,7 +47,7 @@ def test_a_source_from_the_environment_is_told_about_its_variable_where_there_is
 
 
 @pytest.mark.parametrize("policy", [READ_ONLY, WRITE, DDL])
-def test_drop_is_dangerous_and_never_allowed(policy):
+def test_drop_is_dangerous_and_never_allowed(policy: Policy) -> None:
     deny = refusal("DROP TABLE t", policy)
     assert deny.code.code == "refused.forbidden"
     assert "operations are dangerous and" in deny.reason
@@ -66,22 +66,24 @@ def test_drop_is_dangerous_and_never_allowed(policy):
         ("VALUES (1)", "VALUES", ()),
     ],
 )
-def test_a_statement_knows_its_type_and_tables(sql, statement_type, tables):
+def test_a_statement_knows_its_type_and_tables(
+    sql: str, statement_type: str, tables: tuple[str, ...]
+) -> None:
     judgement = judge(sql, READ_ONLY)
     assert judgement.verdict == Allow()
     assert (judgement.statement_type, sorted(judgement.tables)) == (statement_type, sorted(tables))
 
 
-def test_a_refused_write_still_names_the_table_it_aimed_at():
+def test_a_refused_write_still_names_the_table_it_aimed_at() -> None:
     assert judge("WITH a AS (SELECT 1) REPLACE INTO shop.t SELECT * FROM a", READ_ONLY).tables == ("shop.t",)
 
 
-def test_the_exact_text_of_each_statement_is_kept():
+def test_the_exact_text_of_each_statement_is_kept() -> None:
     judgement = judge(" /* a */ SELECT  1 ; ; select\n'x;y' -- end", READ_ONLY)
     assert [statement.text for statement in judgement.statements] == ["SELECT  1", "select\n'x;y'"]
 
 
-def test_one_refused_statement_of_several_refuses_all_and_says_which():
+def test_one_refused_statement_of_several_refuses_all_and_says_which() -> None:
     deny = refusal("SELECT 1; DELETE FROM t; SELECT 2")
     assert "Statement 2 of 3; none of them was run" in deny.hint
 
@@ -102,7 +104,7 @@ def test_one_refused_statement_of_several_refuses_all_and_says_which():
         "SELECT 1",
     ],
 )
-def test_write_mode_allows_writes_and_whole_transactions(sql):
+def test_write_mode_allows_writes_and_whole_transactions(sql: str) -> None:
     assert judge(sql, WRITE).allowed, judge(sql, WRITE).verdict
 
 
@@ -118,7 +120,7 @@ def test_write_mode_allows_writes_and_whole_transactions(sql):
         "BEGIN; SELECT 1",
     ],
 )
-def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql):
+def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql: str) -> None:
     assert refusal(sql, WRITE).rule == "transaction"
 
 
@@ -134,7 +136,7 @@ def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql):
         "ALTER TABLE t RENAME TO u",
     ],
 )
-def test_ddl_runs_only_where_the_operator_allowed_it(sql):
+def test_ddl_runs_only_where_the_operator_allowed_it(sql: str) -> None:
     assert judge(sql, DDL).allowed, judge(sql, DDL).verdict
     assert refusal(sql, WRITE).rule == "ddl"
     assert refusal(sql, READ_ONLY).code.code == "refused.forbidden"
@@ -153,18 +155,18 @@ def test_ddl_runs_only_where_the_operator_allowed_it(sql):
         "CREATE INDEX i ON t (evil(a))",
     ],
 )
-def test_some_ddl_is_refused_even_then(sql):
+def test_some_ddl_is_refused_even_then(sql: str) -> None:
     refusal(sql, DDL)
 
 
-def test_the_operator_can_add_functions_but_not_the_forbidden_ones():
+def test_the_operator_can_add_functions_but_not_the_forbidden_ones() -> None:
     policy = Policy(SQLITE, allow_functions=frozenset({"my_fn", "load_extension"}))
     assert judge("SELECT My_Fn(1), [MY_FN](2)", policy).allowed
     assert refusal("SELECT my_fn(1)").rule == "function"
     assert refusal("SELECT load_extension('x')", policy).rule == "forbidden_function"
 
 
-def test_unqualified_names_are_refused_only_where_wanted():
+def test_unqualified_names_are_refused_only_where_wanted() -> None:
     policy = Policy(SQLITE, require_qualified=True, schema="shop")
     deny = refusal("WITH a AS (SELECT 1) SELECT * FROM orders, a", policy)
     assert deny.rule == "unqualified_table"
@@ -186,7 +188,7 @@ def test_unqualified_names_are_refused_only_where_wanted():
         ("(CASE WHEN ", " THEN 1 END)"),
     ],
 )
-def test_nesting_is_allowed_to_the_limit_and_refused_beyond_it(opening, closing_):
+def test_nesting_is_allowed_to_the_limit_and_refused_beyond_it(opening: str, closing_: str) -> None:
     levels = opening.count("(") + opening.count("CASE")
     fits = (MAX_NESTING - 1) // levels
     assert judge("SELECT " + opening * fits + "1" + closing_ * fits, READ_ONLY).allowed
@@ -197,11 +199,11 @@ def test_nesting_is_allowed_to_the_limit_and_refused_beyond_it(opening, closing_
 
 
 @pytest.mark.parametrize("operator", ["NOT ", "- ", "~"])
-def test_long_chains_of_operators_end_in_a_verdict_and_not_in_a_recursion_error(operator):
+def test_long_chains_of_operators_end_in_a_verdict_and_not_in_a_recursion_error(operator: str) -> None:
     assert refusal("SELECT " + operator * 2_000 + "1").rule == "nesting"
 
 
-def test_what_a_text_is_searched_for_must_be_written_out_and_the_refusal_says_how():
+def test_what_a_text_is_searched_for_must_be_written_out_and_the_refusal_says_how() -> None:
     deny = refusal("SELECT instr(a, b) FROM t")
     assert (deny.code.code, deny.rule) == ("refused.function", "needle")
     assert "LIKE '%' || b || '%'" in deny.hint
@@ -220,24 +222,24 @@ def test_what_a_text_is_searched_for_must_be_written_out_and_the_refusal_says_ho
         "SELECT CAST((SELECT 1 AS a b) AS BIG INT)",
     ],
 )
-def test_nothing_hides_behind_a_type_of_several_words(sql):
+def test_nothing_hides_behind_a_type_of_several_words(sql: str) -> None:
     refusal(sql)
 
 
-def test_joins_without_on_cannot_hold_the_interpreter():
+def test_joins_without_on_cannot_hold_the_interpreter() -> None:
     assert refusal("SELECT * FROM t" + " JOIN t" * 25).rule == "parser_budget"
     assert judge("SELECT * FROM t" + " JOIN t ON 1" * 60, READ_ONLY).allowed
     assert judge("SELECT * FROM t" + " NATURAL JOIN t" * 5, READ_ONLY).allowed
 
 
-def test_the_parser_does_not_log_what_it_gives_up_on(caplog):
+def test_the_parser_does_not_log_what_it_gives_up_on(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         for sql in ("REPLACE INTO t VALUES (1)", "EXPLAIN SELECT 1", "VACUUM INTO 'x'", "SHOW TABLES"):
             judge(sql, WRITE)
     assert not caplog.records
 
 
-def test_statements_of_other_engines_are_answered_with_what_to_write_here():
+def test_statements_of_other_engines_are_answered_with_what_to_write_here() -> None:
     assert "sqlite_master" in refusal("SHOW TABLES").hint
     assert "PRAGMA table_info" in refusal("DESCRIBE t").hint
     assert "SELECT * FROM" in refusal("TABLE t").hint
@@ -326,7 +328,7 @@ templates = st.sampled_from(
 
 
 @st.composite
-def mutated_statements(draw):
+def mutated_statements(draw: st.DrawFn) -> str:
     """An honest statement with a few pieces put in, taken out or doubled: many of them still parse."""
     words = list(draw(templates))
     for _ in range(draw(st.integers(0, 4))):
@@ -339,7 +341,9 @@ def mutated_statements(draw):
 
 @settings(max_examples=600)
 @given(mutated_statements())
-def test_what_the_guard_allows_changes_nothing_even_on_a_connection_without_any_other_protection(sql):
+def test_what_the_guard_allows_changes_nothing_even_on_a_connection_without_any_other_protection(
+    sql: str,
+) -> None:
     judgement = judge(sql, READ_ONLY)
     if not judgement.allowed:
         return
@@ -363,17 +367,17 @@ def run_quietly(connection: sqlite3.Connection, sql: str) -> None:
 
 def state_of(connection: sqlite3.Connection) -> list[object]:
     names = ("user_version", "journal_mode", "writable_schema", "query_only", "database_list", "foreign_keys")
-    return [connection.execute(f"PRAGMA {name}").fetchall() for name in names] + [connection.total_changes]
+    return [*(connection.execute(f"PRAGMA {name}").fetchall() for name in names), connection.total_changes]
 
 
 @settings(max_examples=300)
 @given(st.lists(fragments, max_size=25).map(" ".join))
-def test_every_text_gets_a_verdict(sql):
+def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)
 
 
 @pytest.mark.parametrize("dialect", [SQLITE, DUCKDB, POSTGRES], ids=lambda dialect: dialect.name)
-def test_thousands_of_signs_before_a_size_are_refused_like_any_other_depth(dialect: Dialect):
+def test_thousands_of_signs_before_a_size_are_refused_like_any_other_depth(dialect: Dialect) -> None:
     name = "zeroblob(" if dialect is SQLITE else "repeat('x', "
     assert isinstance(judge(f"SELECT {name}{'- ' * 4000}1)", Policy(dialect)).verdict, Deny)

@@ -57,7 +57,7 @@ def kinds(sql: str) -> list[str]:
         ("a\\b", ["word:a", "illegal:\\", "word:b"]),
     ],
 )
-def test_tokens_are_those_of_sqlite(sql, tokens):
+def test_tokens_are_those_of_sqlite(sql: str, tokens: list[str]) -> None:
     assert kinds(sql) == tokens
 
 
@@ -91,25 +91,25 @@ def test_tokens_are_those_of_sqlite(sql, tokens):
         "'a\x00b'",
     ],
 )
-def test_what_hides_is_illegal_and_says_why(sql):
+def test_what_hides_is_illegal_and_says_why(sql: str) -> None:
     faults = [token.fault for token in lex(sql) if token.kind is Kind.ILLEGAL]
     assert faults
     assert all(faults)
 
 
-def test_windows_line_ends_after_a_comment_are_fine():
+def test_windows_line_ends_after_a_comment_are_fine() -> None:
     assert Kind.ILLEGAL not in {token.kind for token in lex("SELECT 1 -- one\r\nFROM t")}
 
 
 @pytest.mark.parametrize("text", ["\U0001f469\u200d\U0001f4bb", "a\u00a0b", "\ufeff", "\u00ad", "\U0001fae8"])
-def test_what_is_only_invisible_is_fine_in_comments_and_quotes(text):
+def test_what_is_only_invisible_is_fine_in_comments_and_quotes(text: str) -> None:
     for sql in (f"SELECT 1 -- {text}\n", f"SELECT /* {text} */ 1", f"SELECT '{text}' AS \"{text}\""):
         assert Kind.ILLEGAL not in {token.kind for token in lex(sql)}
         with closing(sqlite3.connect(":memory:")) as connection:
             assert len(connection.execute(sql).fetchall()) == 1
 
 
-def test_names_are_unquoted_and_folded_in_ascii_only():
+def test_names_are_unquoted_and_folded_in_ascii_only() -> None:
     assert [token.name for token in significant(lex('"A""b" [C] `D` \'E\' f'))] == ['a"b', "c", "d", "e", "f"]
     assert fold("\u212aELVIN") == "\u212aelvin"
 
@@ -163,7 +163,7 @@ sql_soup = st.lists(
 
 
 @given(st.one_of(st.text(), sql_soup))
-def test_the_lexer_is_total_and_loses_nothing(text):
+def test_the_lexer_is_total_and_loses_nothing(text: str) -> None:
     tokens = lex(text)
     assert "".join(token.text for token in tokens) == text
     assert [token.start for token in tokens] == [
@@ -173,7 +173,7 @@ def test_the_lexer_is_total_and_loses_nothing(text):
 
 
 @given(sql_soup)
-def test_sqlite_never_finds_a_second_statement_where_the_lexer_sees_one(text):
+def test_sqlite_never_finds_a_second_statement_where_the_lexer_sees_one(text: str) -> None:
     """`SELECT 1` in front makes SQLite read on: a ; that only SQLite sees would be told."""
     sql = f"SELECT 1 {text}"
     tokens = lex(sql)
@@ -189,7 +189,7 @@ def test_sqlite_never_finds_a_second_statement_where_the_lexer_sees_one(text):
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_a_quoted_text_is_the_text_that_sqlite_reads(text):
+def test_a_quoted_text_is_the_text_that_sqlite_reads(text: str) -> None:
     literal = "'" + text.replace("'", "''") + "'"
     (token,) = lex(literal)
     assert (token.kind, token.spelled) == (Kind.STRING, text)

@@ -14,8 +14,12 @@ An attack's `proof` says what is looked at:
 `"only": "mysql"` marks what MariaDB does not understand: the guard judges it, no server here can run it.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import pymysql.err
 import pytest
+from databases.database import Database
 from sql.corpus_files import load, policy_for
 from sql.mysql_lab import MySqlLab, Session
 
@@ -28,41 +32,41 @@ HONEST = [entry for entry in load("mysql_honest") if "only" not in entry]
 
 
 @pytest.fixture(scope="module")
-def lab(mariadb):
+def lab(mariadb: Database) -> MySqlLab:
     return MySqlLab(mariadb)
 
 
 @pytest.fixture
-def attacker(lab):
+def attacker(lab: MySqlLab) -> Iterator[Session]:
     session = Session(lab)
     yield session
     session.close()
 
 
-def prove_changes(lab, attacker, sql):
+def prove_changes(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     assert lab.changed()
 
 
-def prove_global(lab, attacker, sql):
+def prove_global(lab: MySqlLab, attacker: Session, sql: str) -> None:
     with lab.globals_kept() as changed:
         attacker.run(sql)
         assert changed()
 
 
-def prove_session(lab, attacker, sql):
+def prove_session(lab: MySqlLab, attacker: Session, sql: str) -> None:
     before = attacker.state()
     attacker.run(sql)
     assert attacker.state() != before
     attacker.connection.rollback()
 
 
-def prove_session_table(lab, attacker, sql):
+def prove_session_table(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     attacker.run("SELECT * FROM corpus.evil")
 
 
-def prove_locks(lab, attacker, sql):
+def prove_locks(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     other = Session(lab)
     other.run("SELECT IS_USED_LOCK('corpus') IS NOT NULL AS taken")
@@ -70,7 +74,7 @@ def prove_locks(lab, attacker, sql):
     assert "(1,)" in other.output
 
 
-def prove_row_locks(lab, attacker, sql):
+def prove_row_locks(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run("BEGIN")
     attacker.run(sql)
     other = Session(lab)
@@ -80,22 +84,22 @@ def prove_row_locks(lab, attacker, sql):
     attacker.run("ROLLBACK")
 
 
-def prove_reads_file(lab, attacker, sql):
+def prove_reads_file(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     assert attacker.shows_secret()
 
 
-def prove_writes_file(lab, attacker, sql):
+def prove_writes_file(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     (lab.files / "out.txt").unlink()
 
 
-def prove_reads_hash(lab, attacker, sql):
+def prove_reads_hash(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
     assert attacker.shows_hash()
 
 
-def prove_runs(lab, attacker, sql):
+def prove_runs(lab: MySqlLab, attacker: Session, sql: str) -> None:
     attacker.run(sql)
 
 
@@ -105,7 +109,7 @@ PROOFS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
-def test_the_attack_really_harms(attack, lab, attacker):
+def test_the_attack_really_harms(attack: dict[str, Any], lab: MySqlLab, attacker: Session) -> None:
     try:
         PROOFS[attack["proof"]](lab, attacker, attack["sql"])
     finally:
@@ -115,7 +119,7 @@ def test_the_attack_really_harms(attack, lab, attacker):
 
 
 @pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest["id"])
-def test_the_honest_statement_really_runs(honest, lab, attacker):
+def test_the_honest_statement_really_runs(honest: dict[str, Any], lab: MySqlLab, attacker: Session) -> None:
     is_write = honest.get("mode") == "write"
     if not is_write:
         attacker.run("START TRANSACTION READ ONLY")  # as our driver does: the engine must not mind either
@@ -125,11 +129,11 @@ def test_the_honest_statement_really_runs(honest, lab, attacker):
         lab.changed()
 
 
-def test_honest_reads_and_attacks_that_only_read_left_everything_as_it_was(lab):
+def test_honest_reads_and_attacks_that_only_read_left_everything_as_it_was(lab: MySqlLab) -> None:
     assert not lab.changed()
 
 
-def test_the_corpus_is_large_and_mostly_proven():
+def test_the_corpus_is_large_and_mostly_proven() -> None:
     assert len(load("mysql_attacks")) >= 150
     assert len(ATTACKS) >= 150
     assert len(HONEST) >= 150

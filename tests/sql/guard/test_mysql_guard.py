@@ -25,7 +25,7 @@ def refusal(sql: str, policy: Policy = READ_ONLY) -> Deny:
 
 
 @pytest.mark.parametrize("verb", ["INSERT", "UPDATE", "DELETE", "REPLACE"])
-def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words(verb):
+def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words(verb: str) -> None:
     tails = {
         "INSERT": "INTO t VALUES (1)",
         "UPDATE": "t SET a = 1",
@@ -64,11 +64,11 @@ def test_a_write_in_read_only_mode_is_refused_in_the_seeds_words(verb):
         "RENAME TABLE a TO b",
     ],
 )
-def test_some_things_are_refused_in_every_mode_and_called_forbidden(sql, policy):
+def test_some_things_are_refused_in_every_mode_and_called_forbidden(sql: str, policy: Policy) -> None:
     assert refusal(sql, policy).code.code == "refused.forbidden"
 
 
-def test_drop_and_truncate_are_dangerous_in_the_seeds_words():
+def test_drop_and_truncate_are_dangerous_in_the_seeds_words() -> None:
     for verb in ("DROP", "TRUNCATE"):
         assert refusal(f"{verb} TABLE t").reason == (
             f"{verb} operations are dangerous and never allowed for safety."
@@ -78,7 +78,7 @@ def test_drop_and_truncate_are_dangerous_in_the_seeds_words():
         assert deny.hint == "Use MySQL CLI directly for destructive DDL operations."
 
 
-def test_administrative_commands_are_refused_in_the_seeds_words():
+def test_administrative_commands_are_refused_in_the_seeds_words() -> None:
     assert refusal("GRANT ALL ON *.* TO x").reason == "Administrative commands (GRANT) are never allowed."
     assert refusal("REVOKE ALL ON *.* FROM x", WRITE).reason == (
         "Administrative commands (REVOKE) are never allowed for security."
@@ -108,7 +108,9 @@ def test_administrative_commands_are_refused_in_the_seeds_words():
         ("SHOW TABLES FROM shop WHERE (SELECT 1 FROM shop.u)", "SHOW", ("shop.u",)),
     ],
 )
-def test_a_statement_knows_its_type_and_tables(sql, statement_type, tables):
+def test_a_statement_knows_its_type_and_tables(
+    sql: str, statement_type: str, tables: tuple[str, ...]
+) -> None:
     judgement = judge(sql, READ_ONLY)
     assert judgement.verdict == Allow()
     assert (judgement.statement_type, sorted(judgement.tables)) == (statement_type, sorted(tables))
@@ -125,7 +127,7 @@ def test_a_statement_knows_its_type_and_tables(sql, statement_type, tables):
         ("DELETE FROM a USING shop.a AS a JOIN shop.b AS b", ("shop.a", "shop.b")),
     ],
 )
-def test_a_write_knows_its_tables_and_not_their_aliases(sql, tables):
+def test_a_write_knows_its_tables_and_not_their_aliases(sql: str, tables: tuple[str, ...]) -> None:
     judgement = judge(sql, QUALIFIED)
     assert judgement.verdict == Allow()
     assert sorted(judgement.tables) == sorted(tables)
@@ -144,7 +146,7 @@ def test_a_write_knows_its_tables_and_not_their_aliases(sql, tables):
         "SELECT * FROM shop.t WHERE a IN (SELECT b FROM orders)",
     ],
 )
-def test_unqualified_names_are_refused_where_wanted_with_a_candidate(sql):
+def test_unqualified_names_are_refused_where_wanted_with_a_candidate(sql: str) -> None:
     deny = refusal(sql, QUALIFIED)
     assert deny.rule == "unqualified_table"
     assert deny.reason == "Unqualified table name detected: orders."
@@ -162,7 +164,7 @@ def test_unqualified_names_are_refused_where_wanted_with_a_candidate(sql):
         "SHOW STATUS",
     ],
 )
-def test_what_names_no_table_needs_no_database(sql):
+def test_what_names_no_table_needs_no_database(sql: str) -> None:
     assert judge(sql, QUALIFIED).allowed
 
 
@@ -196,7 +198,7 @@ def test_what_names_no_table_needs_no_database(sql):
         ("BEGIN", "read_only"),
     ],
 )
-def test_each_refusal_names_its_rule(sql, rule):
+def test_each_refusal_names_its_rule(sql: str, rule: str) -> None:
     assert refusal(sql).rule == rule
 
 
@@ -209,23 +211,23 @@ def test_each_refusal_names_its_rule(sql, rule):
         "SELECT shop.a.id, CONVERT(name USING utf8mb4) FROM shop.a",
     ],
 )
-def test_columns_may_be_fully_qualified_where_that_cannot_crash_a_server(sql):
+def test_columns_may_be_fully_qualified_where_that_cannot_crash_a_server(sql: str) -> None:
     assert judge(sql, QUALIFIED).allowed
 
 
-def test_what_crashes_mariadb_is_refused_with_another_way_to_write_it():
+def test_what_crashes_mariadb_is_refused_with_another_way_to_write_it() -> None:
     deny = refusal("SELECT shop.a.id FROM shop.a JOIN shop.b USING (id)")
     assert deny.rule == "server_crash"
     assert "AS o" in deny.hint
 
 
-def test_a_blank_before_the_parenthesis_is_explained():
+def test_a_blank_before_the_parenthesis_is_explained() -> None:
     deny = refusal("SELECT COUNT (*) FROM t")
     assert "stored function" in deny.reason
     assert deny.hint == "Write COUNT( without the space."
 
 
-def test_locks_and_sequences_are_honest_in_write_mode():
+def test_locks_and_sequences_are_honest_in_write_mode() -> None:
     assert judge(
         "BEGIN; SELECT a FROM t FOR UPDATE; INSERT INTO t VALUES (NEXTVAL(s)); COMMIT", WRITE
     ).allowed
@@ -248,7 +250,7 @@ def test_locks_and_sequences_are_honest_in_write_mode():
         "XA START 'x'",
     ],
 )
-def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql):
+def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql: str) -> None:
     refusal(sql, WRITE)
 
 
@@ -263,7 +265,7 @@ def test_a_transaction_that_does_not_end_in_its_call_is_refused(sql):
         "REPLACE INTO information_schema.tables VALUES (1)",
     ],
 )
-def test_the_engines_own_tables_are_never_written(sql):
+def test_the_engines_own_tables_are_never_written(sql: str) -> None:
     assert refusal(sql, WRITE).rule in ("system_table", "hidden_table")
 
 
@@ -281,7 +283,9 @@ def test_the_engines_own_tables_are_never_written(sql):
         ("ALTER TABLE shop.t ADD COLUMN c INT GENERATED ALWAYS AS (a + 1) STORED", ("shop.t",)),
     ],
 )
-def test_ddl_knows_its_tables_and_runs_only_where_the_operator_allowed_it(sql, tables):
+def test_ddl_knows_its_tables_and_runs_only_where_the_operator_allowed_it(
+    sql: str, tables: tuple[str, ...]
+) -> None:
     judgement = judge(sql, DDL)
     assert judgement.verdict == Allow()
     assert sorted(judgement.tables) == sorted(tables)
@@ -308,15 +312,15 @@ def test_ddl_knows_its_tables_and_runs_only_where_the_operator_allowed_it(sql, t
         ("CREATE TABLE t (a INT DEFAULT (f(1)))", "function"),
     ],
 )
-def test_some_ddl_is_refused_even_then(sql, rule):
+def test_some_ddl_is_refused_even_then(sql: str, rule: str) -> None:
     assert refusal(sql, DDL).rule == rule
 
 
-def test_a_default_database_that_is_hidden_hides_its_tables():
+def test_a_default_database_that_is_hidden_hides_its_tables() -> None:
     assert refusal("SELECT * FROM user", Policy(MYSQL, schema="mysql")).rule == "hidden_table"
 
 
-def test_the_operator_can_allow_stored_functions_by_their_written_name():
+def test_the_operator_can_allow_stored_functions_by_their_written_name() -> None:
     policy = Policy(MYSQL, allow_functions=frozenset({"shop.tax", "vat", "sleep"}))
     assert judge("SELECT shop.tax(1), `shop`.`tax`(2), vat(3), VAT(4)", policy).allowed
     assert refusal("SELECT tax(1)", policy).rule == "function"
@@ -324,12 +328,12 @@ def test_the_operator_can_allow_stored_functions_by_their_written_name():
     assert refusal("SELECT sleep(1)", policy).rule == "forbidden_function"
 
 
-def test_placeholders_pass_only_where_a_driver_will_bind_them():
+def test_placeholders_pass_only_where_a_driver_will_bind_them() -> None:
     assert judge("SELECT * FROM t WHERE a = ? LIMIT ?", READ_ONLY, may_bind=True).allowed
     assert refusal("SELECT * FROM t WHERE a = ?").rule == "placeholder"
 
 
-def test_long_lists_of_values_are_read_quickly_and_whole():
+def test_long_lists_of_values_are_read_quickly_and_whole() -> None:
     ids = ", ".join(str(number) for number in range(1700))
     assert judge(f"SELECT * FROM t WHERE id IN ({ids})", READ_ONLY).allowed
     rows = ", ".join("(1, 'a', NULL)" for _ in range(600))
@@ -338,7 +342,7 @@ def test_long_lists_of_values_are_read_quickly_and_whole():
     assert refusal(f"INSERT INTO t VALUES {rows}, (SLEEP(1))", WRITE).rule == "forbidden_function"
 
 
-def test_every_example_of_the_description_is_allowed():
+def test_every_example_of_the_description_is_allowed() -> None:
     wording = MYSQL.wording
     examples = [example.partition(": ")[2] for example in wording.examples]
     for sql in (wording.list_tables_sql, wording.describe_table_sql.format(table="shop.orders"), *examples):
@@ -352,7 +356,7 @@ ATTACKS = [entry["sql"] for entry in load("mysql_attacks") if len(entry["sql"]) 
 
 
 @st.composite
-def spliced(draw):
+def spliced(draw: st.DrawFn) -> str:
     """Pieces of honest and hostile statements in one text."""
     words: list[str] = []
     for _ in range(draw(st.integers(1, 4))):
@@ -364,12 +368,12 @@ def spliced(draw):
 
 @settings(max_examples=400)
 @given(spliced())
-def test_every_text_gets_a_verdict(sql):
+def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL, QUALIFIED):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)
 
 
 @settings(max_examples=200)
 @given(st.text(max_size=80))
-def test_every_string_gets_a_verdict(sql):
+def test_every_string_gets_a_verdict(sql: str) -> None:
     assert isinstance(judge(sql, DDL).verdict, Allow | Deny)

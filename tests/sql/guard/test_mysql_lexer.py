@@ -62,7 +62,7 @@ def kinds(sql: str) -> list[str]:
         ("a\vb", ["word:a", "word:b"]),
     ],
 )
-def test_tokens_are_those_of_the_server(sql, tokens):
+def test_tokens_are_those_of_the_server(sql: str, tokens: list[str]) -> None:
     assert kinds(sql) == tokens
 
 
@@ -96,7 +96,7 @@ def test_tokens_are_those_of_the_server(sql, tokens):
         "'\ud800'",
     ],
 )
-def test_what_hides_is_illegal(sql):
+def test_what_hides_is_illegal(sql: str) -> None:
     assert any(token.kind is Kind.ILLEGAL and token.fault for token in lex(sql))
 
 
@@ -104,7 +104,7 @@ def test_what_hides_is_illegal(sql):
     "sql",
     ["'\u00a0'", "'☕ 👩‍👩‍👧'", "-- naïve ☕\n1", "-- a\r\n1", "/* a\r\nb */", "'a\rb'", "`\u00a0`", "größe"],
 )
-def test_letters_of_all_languages_are_fine_where_they_hide_nothing(sql):
+def test_letters_of_all_languages_are_fine_where_they_hide_nothing(sql: str) -> None:
     assert not any(token.kind is Kind.ILLEGAL for token in lex(sql))
 
 
@@ -118,7 +118,7 @@ def test_letters_of_all_languages_are_fine_where_they_hide_nothing(sql):
         "",
     ],
 )
-def test_hints_that_choose_a_plan_are_comments(hints):
+def test_hints_that_choose_a_plan_are_comments(hints: str) -> None:
     assert kinds(f"SELECT /*+{hints}*/ 1")[1].startswith("comment:")
 
 
@@ -136,7 +136,7 @@ def test_hints_that_choose_a_plan_are_comments(hints):
         "NO_ICP(t",
     ],
 )
-def test_hints_that_change_more_are_illegal(hints):
+def test_hints_that_change_more_are_illegal(hints: str) -> None:
     assert any(token.kind is Kind.ILLEGAL for token in lex(f"SELECT /*+ {hints} */ 1"))
 
 
@@ -184,7 +184,7 @@ pieces = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(pieces, max_size=30).map("".join)))
-def test_the_lexer_is_total(sql):
+def test_the_lexer_is_total(sql: str) -> None:
     tokens = lex(sql)
     assert "".join(token.text for token in tokens) == sql
     assert [token.start for token in tokens] == [

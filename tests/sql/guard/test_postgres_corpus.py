@@ -6,6 +6,7 @@ is found in the attack's own answer; or "runs", without an error.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from databases.database import Database
@@ -34,14 +35,14 @@ def shop(postgres: Database) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest["id"])
-def test_every_honest_statement_runs(honest, shop, postgres):
+def test_every_honest_statement_runs(honest: dict[str, Any], shop: str, postgres: Database) -> None:
     changes = "mode" in honest
     answers = ask_each(postgres, shop, *([SHOP, honest["sql"]] if changes else [honest["sql"]]))
     assert "ERROR:" not in "".join(answers)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
-def test_every_attack_does_what_it_says(attack, shop, postgres):
+def test_every_attack_does_what_it_says(attack: dict[str, Any], shop: str, postgres: Database) -> None:
     kind, _, detail = attack["proof"].partition(": ")
     if kind == "changes":
         made, before, said, after = ask_each(postgres, shop, SHOP, detail, attack["sql"], detail)

@@ -1,5 +1,7 @@
 """The lists of functions, operators and types against the system catalog of the engine at hand."""
 
+from databases.database import Database
+
 from callgate.sql.engines.postgres.dialect import functions, keywords, operators
 from callgate.sql.engines.postgres.dialect.refused_functions import FORBIDDEN, REFUSED
 
@@ -11,22 +13,22 @@ AND prorettype NOT IN ('internal'::regtype, 'cstring'::regtype, 'trigger'::regty
 """
 
 
-def names(postgres, query: str) -> set[str]:
+def names(postgres: Database, query: str) -> set[str]:
     return set(postgres.run(query).splitlines())
 
 
-def test_every_volatile_function_of_the_engine_was_looked_at(postgres):
+def test_every_volatile_function_of_the_engine_was_looked_at(postgres: Database) -> None:
     volatile = names(postgres, f"{_CALLABLE} AND provolatile = 'v'")
     assert len(volatile) > 150
     assert volatile - functions.ALLOWED - REFUSED == set()
 
 
-def test_no_function_is_both_allowed_and_refused():
+def test_no_function_is_both_allowed_and_refused() -> None:
     assert not functions.ALLOWED & REFUSED
     assert FORBIDDEN < REFUSED
 
 
-def test_what_is_volatile_and_allowed_is_known_by_name(postgres):
+def test_what_is_volatile_and_allowed_is_known_by_name(postgres: Database) -> None:
     volatile = names(postgres, f"{_CALLABLE} AND provolatile = 'v'") & functions.ALLOWED
     reads_the_clock = {"clock_timestamp", "timeofday", "random", "gen_random_uuid", "current_query"}
     reads_the_server = {name for name in volatile if name.startswith("pg_")}
@@ -34,7 +36,7 @@ def test_what_is_volatile_and_allowed_is_known_by_name(postgres):
     assert not {name for name in reads_the_server if "reset" in name or "_ls_" in name or "file" in name}
 
 
-def test_allowed_functions_that_the_engine_has_are_spelled_as_it_spells_them(postgres):
+def test_allowed_functions_that_the_engine_has_are_spelled_as_it_spells_them(postgres: Database) -> None:
     """A misspelled name allows nothing and helps nobody."""
     known = names(postgres, "SELECT proname FROM pg_proc")
     ours = functions.ALLOWED - functions.EXTENSIONS - functions.EXTENSION_TYPES
@@ -60,11 +62,11 @@ def test_allowed_functions_that_the_engine_has_are_spelled_as_it_spells_them(pos
     }
 
 
-def test_every_operator_of_the_engine_is_known(postgres):
+def test_every_operator_of_the_engine_is_known(postgres: Database) -> None:
     assert names(postgres, "SELECT DISTINCT oprname FROM pg_operator") <= operators.BUILT_IN
 
 
-def test_the_types_of_the_engine_are_known(postgres):
+def test_the_types_of_the_engine_are_known(postgres: Database) -> None:
     theirs = names(
         postgres,
         """SELECT typname FROM pg_type
@@ -75,7 +77,7 @@ def test_the_types_of_the_engine_are_known(postgres):
     assert theirs - functions.TYPES <= {"gtsvector"}
 
 
-def test_the_reserved_words_are_the_engines(postgres):
+def test_the_reserved_words_are_the_engines(postgres: Database) -> None:
     for code, ours in (
         ("R", keywords.RESERVED),
         ("T", keywords.RESERVED_OR_FUNCTION),
@@ -86,7 +88,7 @@ def test_the_reserved_words_are_the_engines(postgres):
         assert {word for word in ours - theirs if not word.startswith(("json", "merge", "system"))} == set()
 
 
-def test_every_hidden_table_is_one_of_the_engines(postgres):
+def test_every_hidden_table_is_one_of_the_engines(postgres: Database) -> None:
     from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 
     theirs = names(postgres, "SELECT relname FROM pg_class")

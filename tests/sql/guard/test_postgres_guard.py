@@ -36,13 +36,13 @@ def refusal(sql: str, policy: Policy = READ_ONLY) -> Deny:
         ('SELECT * FROM shop."order"', "SELECT", {"shop.order"}),
     ],
 )
-def test_a_statement_knows_its_type_and_tables(sql, statement_type, tables):
+def test_a_statement_knows_its_type_and_tables(sql: str, statement_type: str, tables: set[str]) -> None:
     judgement = judge(sql, READ_ONLY)
     assert judgement.verdict == Allow()
     assert (judgement.statement_type, set(judgement.tables)) == (statement_type, tables)
 
 
-def test_a_write_inside_with_makes_the_statement_a_write():
+def test_a_write_inside_with_makes_the_statement_a_write() -> None:
     judgement = judge("WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d", WRITE)
     assert judgement.allowed
     assert judgement.statements[0].is_write
@@ -78,18 +78,18 @@ def test_a_write_inside_with_makes_the_statement_a_write():
         ("BEGIN", "read_only"),
     ],
 )
-def test_a_refusal_names_its_rule_and_what_to_do(sql, rule):
+def test_a_refusal_names_its_rule_and_what_to_do(sql: str, rule: str) -> None:
     deny = refusal(sql)
     assert (deny.rule, bool(deny.reason), bool(deny.hint)) == (rule, True, True)
 
 
-def test_statements_of_other_engines_are_answered_with_what_to_write_here():
+def test_statements_of_other_engines_are_answered_with_what_to_write_here() -> None:
     assert "information_schema.tables" in refusal("SHOW TABLES").hint
     assert "information_schema.columns" in refusal("DESC t").hint
     assert "ON CONFLICT" in refusal("REPLACE INTO t VALUES (1)", WRITE).hint
 
 
-def test_the_operator_can_vouch_for_functions_and_types_but_not_for_the_forbidden_ones():
+def test_the_operator_can_vouch_for_functions_and_types_but_not_for_the_forbidden_ones() -> None:
     policy = Policy(
         POSTGRES, allow_functions=frozenset({"mine", "shop.mine", "shop.money", "pg_read_file", "dblink"})
     )
@@ -113,7 +113,7 @@ def test_the_operator_can_vouch_for_functions_and_types_but_not_for_the_forbidde
         "BEGIN ISOLATION LEVEL mine; COMMIT",
     ],
 )
-def test_transactions_that_do_not_end_in_their_call_are_refused(sql):
+def test_transactions_that_do_not_end_in_their_call_are_refused(sql: str) -> None:
     refusal(sql, WRITE)
 
 
@@ -146,7 +146,7 @@ def test_transactions_that_do_not_end_in_their_call_are_refused(sql):
         "ALTER VIEW v RENAME TO w",
     ],
 )
-def test_some_ddl_is_refused_even_where_the_operator_allowed_it(sql):
+def test_some_ddl_is_refused_even_where_the_operator_allowed_it(sql: str) -> None:
     refusal(sql, DDL)
 
 
@@ -185,12 +185,12 @@ def test_some_ddl_is_refused_even_where_the_operator_allowed_it(sql):
         "SELECT (t.a).mine FROM string_to_table('x', ',') AS t (a)",
     ],
 )  # fmt: skip
-def test_nothing_hides_behind_words_that_look_like_grammar(sql):
+def test_nothing_hides_behind_words_that_look_like_grammar(sql: str) -> None:
     refusal(sql)
 
 
 @pytest.mark.parametrize("step", ["'01:00:00'", "'5 apples'", "'1 week 2 days'", "E'1\\x20day'", "'x'"])
-def test_no_literal_confuses_the_parser(step):
+def test_no_literal_confuses_the_parser(step: str) -> None:
     assert judge(f"SELECT generate_series('2024-01-01', now(), {step})", READ_ONLY).allowed
 
 
@@ -204,18 +204,18 @@ def test_no_literal_confuses_the_parser(step):
         "(a, b) OVERLAPS (c, d)",
     ],
 )
-def test_calls_that_look_like_special_syntax_are_read(call):
+def test_calls_that_look_like_special_syntax_are_read(call: str) -> None:
     assert judge(f"SELECT {call} FROM t", READ_ONLY).allowed
 
 
-def test_unqualified_names_are_refused_only_where_wanted_and_never_for_the_system_catalog():
+def test_unqualified_names_are_refused_only_where_wanted_and_never_for_the_system_catalog() -> None:
     policy = Policy(POSTGRES, require_qualified=True, schema="shop")
     assert refusal("SELECT * FROM orders", policy).rule == "unqualified_table"
     assert judge("WITH a AS (SELECT 1) SELECT * FROM shop.orders, a, pg_class", policy).allowed
 
 
 @pytest.mark.parametrize("opening", ["(", "CASE WHEN ", "lower(", "ARRAY[", "- ", "NOT ", "a.", "a::", "/*"])
-def test_every_kind_of_nesting_ends_in_a_verdict(opening):
+def test_every_kind_of_nesting_ends_in_a_verdict(opening: str) -> None:
     for count in (10, 100, 1_000):
         assert isinstance(judge(("SELECT " + opening * count)[:10_000], READ_ONLY).verdict, Allow | Deny)
 
@@ -251,14 +251,14 @@ def is_one_read(sql: str) -> bool:
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
-def test_an_attack_inside_an_honest_statement_stays_refused(wrapping):
+def test_an_attack_inside_an_honest_statement_stays_refused(wrapping: str) -> None:
     for attack in load("postgres_attacks"):
         if is_one_read(attack["sql"]):
             refusal(wrapping.replace("{}", attack["sql"]), policy_for(POSTGRES, attack))
 
 
 @pytest.mark.parametrize("wrapping", ["SELECT * FROM ({}) x", "WITH x AS ({}) TABLE x", "EXPLAIN {}", "({})"])
-def test_an_honest_read_inside_another_statement_stays_allowed(wrapping):
+def test_an_honest_read_inside_another_statement_stays_allowed(wrapping: str) -> None:
     for honest in load("postgres_honest"):
         if "mode" not in honest and is_one_read(honest["sql"]):
             sql = wrapping.replace("{}", honest["sql"])
@@ -279,6 +279,6 @@ PIECES = word_set(
 
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(sorted(PIECES)), max_size=30).map(" ".join))
-def test_every_text_gets_a_verdict(sql):
+def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)

@@ -1,6 +1,7 @@
 """The lexer sees what PostgreSQL sees, and never fails."""
 
 import pytest
+from databases.database import Database
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.postgres_client import ask_each
@@ -86,18 +87,18 @@ def kinds(sql: str) -> list[str]:
         ("/* a", ["illegal:/* a"]),
     ],
 )  # fmt: skip
-def test_tokens_are_cut_as_postgres_cuts_them(sql, tokens):
+def test_tokens_are_cut_as_postgres_cuts_them(sql: str, tokens: list[str]) -> None:
     assert kinds(sql) == tokens
 
 
 @pytest.mark.parametrize(
     "char", ["\u00a0", "\u2003", "\u3000", "\u2028", "\ufeff", "\u200b", "\u00ad", "\x00"]
 )
-def test_blanks_that_are_none_are_refused_outside_quotes(char):
+def test_blanks_that_are_none_are_refused_outside_quotes(char: str) -> None:
     assert Kind.ILLEGAL in {token.kind for token in lex(f"SELECT{char}1")}
 
 
-def test_names_are_folded_as_postgres_folds_them():
+def test_names_are_folded_as_postgres_folds_them() -> None:
     names = [token.name for token in significant(lex("Abc \"Abc\" U&\"\\0041bc\" \u212a 'It''s' $$x$$"))]
     assert names == ["abc", "Abc", "Abc", "\u212a", "It's", "x"]
 
@@ -118,7 +119,7 @@ sql_soup = st.lists(
 
 
 @given(st.one_of(st.text(), sql_soup))
-def test_the_lexer_is_total_and_loses_nothing(text):
+def test_the_lexer_is_total_and_loses_nothing(text: str) -> None:
     tokens = lex(text)
     assert "".join(token.text for token in tokens) == text
     assert all(token.text for token in tokens)
@@ -152,7 +153,7 @@ LITERALS = [
 ]
 
 
-def test_the_engine_reads_each_literal_as_the_lexer_does(postgres):
+def test_the_engine_reads_each_literal_as_the_lexer_does(postgres: Database) -> None:
     answers = ask_each(
         postgres, "postgres", *(f"SELECT encode(convert_to({each}, 'UTF8'), 'hex')" for each in LITERALS)
     )
@@ -176,7 +177,7 @@ NAMES = [
 ]
 
 
-def test_the_engine_reads_each_name_as_the_lexer_does(postgres):
+def test_the_engine_reads_each_name_as_the_lexer_does(postgres: Database) -> None:
     texts = [f"SELECT row_to_json(x)::text FROM (SELECT 1 AS {name}) x" for name in NAMES]
     for name, answer in zip(NAMES, ask_each(postgres, "postgres", *texts), strict=True):
         (token,) = lex(name)
@@ -197,7 +198,7 @@ def spaced(tokens: tuple[Token, ...]) -> str:
     return " ".join(token.text for token in significant(tokens))
 
 
-def test_the_engine_cuts_operators_where_the_lexer_cuts_them(postgres):
+def test_the_engine_cuts_operators_where_the_lexer_cuts_them(postgres: Database) -> None:
     answers = ask_each(postgres, "postgres", *(f"SELECT {each}" for each in SUMS))
     again = ask_each(postgres, "postgres", *(f"SELECT {spaced(lex(each))}" for each in SUMS))
     assert answers == again
@@ -210,7 +211,7 @@ REFUSED_BY_BOTH = [
 ]  # fmt: skip
 
 
-def test_what_the_lexer_calls_illegal_the_engine_refuses_too(postgres):
+def test_what_the_lexer_calls_illegal_the_engine_refuses_too(postgres: Database) -> None:
     for each, answer in zip(REFUSED_BY_BOTH, ask_each(postgres, "postgres", *REFUSED_BY_BOTH), strict=True):
         assert Kind.ILLEGAL in {token.kind for token in lex(each)}, each
         assert "ERROR:" in answer, each
@@ -218,7 +219,9 @@ def test_what_the_lexer_calls_illegal_the_engine_refuses_too(postgres):
 
 @settings(max_examples=25)
 @given(st.lists(sql_soup, min_size=20, max_size=20))
-def test_the_engine_never_finds_a_second_statement_where_the_lexer_sees_one(postgres, soups):
+def test_the_engine_never_finds_a_second_statement_where_the_lexer_sees_one(
+    postgres: Database, soups: list[str]
+) -> None:
     texts = [
         f"SELECT 'here' AS a WHERE false {soup}"
         for soup in soups

@@ -3,8 +3,10 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sql.conftest import OpenShop
 from sql.corpus_files import load
 from sql.sqlite_witness import witness_all
 
@@ -36,13 +38,15 @@ def statements_of(sql: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     answers = witness_all([attack["sql"] for attack in ATTACKS], tmp_path_factory.mktemp("witness"))
     return dict(zip((attack["id"] for attack in ATTACKS), answers, strict=True))
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
-def test_the_attack_does_what_it_says_when_nothing_stops_it(attack, seen):
+def test_the_attack_does_what_it_says_when_nothing_stops_it(
+    attack: dict[str, Any], seen: dict[str, dict[str, Any]]
+) -> None:
     """`error`: no attack on SQLite itself but on a guard that reads it as another engine would."""
     problem, changes = seen[attack["id"]]["problem"], seen[attack["id"]]["changes"]
     match attack["proof"]:
@@ -60,7 +64,7 @@ def test_the_attack_does_what_it_says_when_nothing_stops_it(attack, seen):
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack["engine"]], ids=lambda attack: attack["id"]
 )
-def test_the_engine_alone_stops_the_attack(attack, shop):
+def test_the_engine_alone_stops_the_attack(attack: dict[str, Any], shop: Path) -> None:
     before = dump(shop)
     policy = Policy(SQLITE, mode=Mode(attack["mode"]))
     with closing(open_connection(shop, policy)) as connection:
@@ -74,7 +78,7 @@ def test_the_engine_alone_stops_the_attack(attack, shop):
     assert dump(shop) == before
 
 
-def test_no_attack_changes_the_file_through_the_engine_even_when_it_raises_nothing(shop):
+def test_no_attack_changes_the_file_through_the_engine_even_when_it_raises_nothing(shop: Path) -> None:
     before = shop.read_bytes()
     with closing(open_connection(shop, Policy(SQLITE))) as connection:
         connection.set_progress_handler(lambda: 1, 1_000_000)
@@ -88,7 +92,7 @@ def test_no_attack_changes_the_file_through_the_engine_even_when_it_raises_nothi
 
 
 @pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest["id"])
-async def test_every_honest_statement_runs(honest, opened):
+async def test_every_honest_statement_runs(honest: dict[str, Any], opened: OpenShop) -> None:
     async with opened(pool_size=1) as source:
         answer = await source.query(honest["sql"])
         assert not answer.is_error, answer.text
@@ -96,5 +100,5 @@ async def test_every_honest_statement_runs(honest, opened):
 
 
 @pytest.mark.parametrize("sql", ["(SELECT 1)", "((SELECT 1))", "(VALUES (1))"])
-def test_parenthesised_queries_are_allowed_though_sqlite_itself_cannot_read_them(sql):
+def test_parenthesised_queries_are_allowed_though_sqlite_itself_cannot_read_them(sql: str) -> None:
     assert judge(sql, Policy(SQLITE)).allowed

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack
 
 import pytest
 import uvloop
@@ -60,6 +60,7 @@ class Source:
 
     driver: NetworkDriver[Any]
     server: Database
+    address: ServerAddress
 
     @property
     def is_mysql(self) -> bool:
@@ -105,7 +106,26 @@ class Source:
         return name
 
 
-Opener = Callable[..., AbstractAsyncContextManager[Source]]
+class LimitOptions(TypedDict, total=False):
+    """Fields of `guard.policy.Limits`."""
+
+    timeout_s: float
+    max_rows: int
+    character_limit: int
+    cell_bytes: int
+
+
+class Options(LimitOptions, total=False):
+    pool_size: int
+    mode: Mode
+    address: ServerAddress | None
+    user: tuple[str, str] | None
+
+
+class Opener(Protocol):
+    """The fixtures `either`, `maria` and `post`."""
+
+    def __call__(self, **options: Unpack[Options]) -> AbstractAsyncContextManager[Source]: ...
 
 
 @asynccontextmanager
@@ -116,7 +136,7 @@ async def open_driver(
     mode: Mode = Mode.READ_ONLY,
     address: ServerAddress | None = None,
     user: tuple[str, str] | None = None,
-    **limits: Any,
+    **limits: Unpack[LimitOptions],
 ) -> AsyncIterator[Source]:
     found = find_engine(server.scheme)
     assert found is not None
@@ -127,13 +147,16 @@ async def open_driver(
     make = mysql_driver if server.scheme == "mysql" else postgres_driver
     driver = make("test", where, policy, pool_size)
     try:
-        yield Source(driver, server)
+        yield Source(driver, server, where)
     finally:
         await driver.close()
 
 
 def _opener(server: Database) -> Opener:
-    return lambda **options: open_driver(server, **options)
+    def opened(**options: Unpack[Options]) -> AbstractAsyncContextManager[Source]:
+        return open_driver(server, **options)
+
+    return opened
 
 
 @pytest.fixture(params=["mariadb", "postgres"])

@@ -2,7 +2,9 @@
 
 import importlib.util
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -14,8 +16,10 @@ from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 SOURCE = Path(cut_rows.__file__).with_name("cut_rows.py")
 
 
-def load_plain():
+def load_plain() -> ModuleType:
     spec = importlib.util.spec_from_file_location("plain_cut_rows", SOURCE)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -42,6 +46,7 @@ class Number:
 
 COLUMNS = [Text, Number, Text]
 Cells = list[bytes | None]
+Pack = Callable[[Cells], bytes]
 
 
 def mysql_row(cells: Cells) -> bytes:
@@ -69,7 +74,7 @@ rows = st.lists(st.tuples(texts, numbers, texts).map(list), max_size=8)
 changes = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4)
 
 
-def outcome(loop, buffer: bytes, end: int, most: int, limit: int):
+def outcome(loop: Callable[..., object], buffer: bytes, end: int, most: int, limit: int) -> object:
     try:
         return loop(buffer, end, most, limit, COLUMNS)
     except (ConnectionLost, *OUT_OF_STEP) as error:
@@ -86,8 +91,8 @@ def changed(buffer: bytes, by: list[tuple[int, int]]) -> bytes:
 
 
 @LOOPS
-def test_whole_rows_become_their_cells_and_the_rest_is_left(loop: str, pack):
-    cells = [b"\xc3\xa9", b"-7", None], [b"", None, b"\xff"], [b"x" * 270, b"1", b"y" * 310]
+def test_whole_rows_become_their_cells_and_the_rest_is_left(loop: str, pack: Pack) -> None:
+    cells: list[Cells] = [[b"\xc3\xa9", b"-7", None], [b"", None, b"\xff"], [b"x" * 270, b"1", b"y" * 310]]
     buffer = b"".join(map(pack, cells))
     wanted = [("é", -7, None), ("", None, "\\xff"), ("x" * 270, 1, "y" * 310)]
     for module in (cut_rows, PLAIN):
@@ -100,7 +105,7 @@ def test_whole_rows_become_their_cells_and_the_rest_is_left(loop: str, pack):
 
 
 @pytest.mark.parametrize("loop", ["lenenc_rows", "int32_rows"])
-def test_a_buffer_without_a_row_gives_none(loop: str):
+def test_a_buffer_without_a_row_gives_none(loop: str) -> None:
     for module in (cut_rows, PLAIN):
         for buffer in (b"", b"D", b"\0\0\0\0\0\0\0\0\0\0", b"Z\0\0\0\5I"):
             assert getattr(module, loop)(buffer, min(len(buffer), 4), 10, 1000, COLUMNS) == ([], 0)
@@ -109,7 +114,9 @@ def test_a_buffer_without_a_row_gives_none(loop: str):
 @needs_compiled
 @LOOPS
 @given(rows, changes, st.integers(0, 60), st.integers(0, 9), st.sampled_from([40, 1000, 2**40]))
-def test_compiled_rows_are_those_of_the_source(loop: str, pack, cells, by, missing, most, limit):
+def test_compiled_rows_are_those_of_the_source(
+    loop: str, pack: Pack, cells: list[Cells], by: list[tuple[int, int]], missing: int, most: int, limit: int
+) -> None:
     buffer = changed(b"".join(map(pack, cells)), by)
     asked = buffer, max(len(buffer) - missing, 0), most, limit
     assert outcome(getattr(cut_rows, loop), *asked) == outcome(getattr(PLAIN, loop), *asked)

@@ -3,14 +3,16 @@
 Asked as an administrator, who may do everything; what the sessions cannot stop is in docs/security.md.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from databases.database import Database
 from sql.corpus_files import load
 from sql.mysql_lab import MySqlLab
-from sql.network.conftest import address_of
+from sql.network.conftest import Opener, address_of
 from sql.postgres_client import ask_each
 from sql.postgres_shop import EXTENSIONS, SHOP
 
@@ -219,7 +221,9 @@ def statements(line: str) -> tuple[Statement, ...]:
     return tuple(Statement(text.strip(), "UNJUDGED", is_write=True) for text in line.split(" ;; "))
 
 
-async def run_each(opener, server, lines: list[str], state: str, *, stopped: bool) -> None:
+async def run_each(
+    opener: Opener, server: Database, lines: Sequence[str], state: str, *, stopped: bool
+) -> None:
     before = server.run(state)
     async with opener(timeout_s=10) as source:
         for line in lines:
@@ -233,23 +237,27 @@ async def run_each(opener, server, lines: list[str], state: str, *, stopped: boo
             assert server.run(state) == before, line
 
 
-async def test_mariadbs_session_alone_stops_writes_and_definitions(maria, mariadb):
+async def test_mariadbs_session_alone_stops_writes_and_definitions(maria: Opener, mariadb: Database) -> None:
     mariadb.run(MYSQL_SETUP)
     await run_each(maria, mariadb, MYSQL_STOPPED, MYSQL_STATE, stopped=True)
 
 
-async def test_postgresqls_session_alone_stops_writes_and_definitions(post, postgres):
+async def test_postgresqls_session_alone_stops_writes_and_definitions(
+    post: Opener, postgres: Database
+) -> None:
     postgres.run(POSTGRES_SETUP)
     await run_each(post, postgres, POSTGRES_STOPPED, POSTGRES_STATE, stopped=True)
 
 
-async def test_what_postgresql_does_in_a_read_only_transaction_is_undone_with_it(post, postgres):
+async def test_what_postgresql_does_in_a_read_only_transaction_is_undone_with_it(
+    post: Opener, postgres: Database
+) -> None:
     postgres.run(POSTGRES_SETUP)
     await run_each(post, postgres, POSTGRES_UNDONE, POSTGRES_STATE, stopped=False)
 
 
 @pytest.mark.parametrize("which", ["mariadb", "postgres"])
-def test_the_fingerprint_sees_a_change(which: str, request: pytest.FixtureRequest):
+def test_the_fingerprint_sees_a_change(which: str, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue(which)
     setup, state = (MYSQL_SETUP, MYSQL_STATE) if which == "mariadb" else (POSTGRES_SETUP, POSTGRES_STATE)
     server.run(setup)
@@ -285,7 +293,9 @@ async def attack_by_all_forms(source: Any, text: str, dialect: Dialect) -> None:
                 await source.driver.run(statements_)
 
 
-async def test_no_attack_of_the_corpus_changes_mariadb_through_the_session_alone(maria, mariadb):
+async def test_no_attack_of_the_corpus_changes_mariadb_through_the_session_alone(
+    maria: Opener, mariadb: Database
+) -> None:
     lab = MySqlLab(mariadb)
     lab.changed()  # it has just been made
     harmed: set[str] = set()
@@ -298,7 +308,9 @@ async def test_no_attack_of_the_corpus_changes_mariadb_through_the_session_alone
     assert not harmed
 
 
-async def test_no_attack_of_the_corpus_changes_postgresql_through_the_session_alone(post, postgres):
+async def test_no_attack_of_the_corpus_changes_postgresql_through_the_session_alone(
+    post: Opener, postgres: Database
+) -> None:
     name = "alone_shop"
     postgres.run(f"DROP DATABASE IF EXISTS {name}")
     postgres.run(f"CREATE DATABASE {name}")

@@ -1,21 +1,24 @@
 """Errors that teach, from the live engines: what happened, the nearest names, what to try; nothing secret."""
 
 import asyncio
+from collections.abc import Coroutine
 
 import pytest
+from sql.network.conftest import Opener, Source
 
 from callgate.model.errors import CallgateError, SourceError
+from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.settings import Mode
 
 
-async def error_of(source, sql: str, *tables: str, is_write: bool = False) -> CallgateError:
+async def error_of(source: Source, sql: str, *tables: str, is_write: bool = False) -> CallgateError:
     with pytest.raises(CallgateError) as caught:
         await source.driver.run((Statement(sql, "SELECT", tables=tables, is_write=is_write),))
     return caught.value
 
 
-def shop(source) -> None:
+def shop(source: Source) -> None:
     if source.is_mysql:
         source.server.run("CREATE DATABASE IF NOT EXISTS shop_of_errors")
     else:
@@ -24,7 +27,9 @@ def shop(source) -> None:
     source.table("shop_of_errors.customers", "id int PRIMARY KEY")
 
 
-async def test_an_unknown_table_is_answered_with_the_nearest_and_the_statement_that_lists_them(either):
+async def test_an_unknown_table_is_answered_with_the_nearest_and_the_statement_that_lists_them(
+    either: Opener,
+) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, "SELECT * FROM shop_of_errors.ordrs")
@@ -38,7 +43,7 @@ async def test_an_unknown_table_is_answered_with_the_nearest_and_the_statement_t
             assert "pg_tables WHERE schemaname = 'shop_of_errors'" in error.hint
 
 
-async def test_a_table_of_another_schema_is_found(either):
+async def test_a_table_of_another_schema_is_found(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(
@@ -47,7 +52,7 @@ async def test_a_table_of_another_schema_is_found(either):
         assert "shop_of_errors.customers" in error.hint
 
 
-async def test_an_unknown_column_is_answered_with_the_nearest(either):
+async def test_an_unknown_column_is_answered_with_the_nearest(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, "SELECT totl FROM shop_of_errors.orders", "shop_of_errors.orders")
@@ -59,7 +64,7 @@ async def test_an_unknown_column_is_answered_with_the_nearest(either):
         ) in error.hint
 
 
-async def test_a_column_of_an_alias_is_understood(either):
+async def test_a_column_of_an_alias_is_understood(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, "SELECT o.totl FROM shop_of_errors.orders o", "shop_of_errors.orders")
@@ -71,7 +76,7 @@ JOIN = "FROM shop_of_errors.orders AS o JOIN shop_of_errors.customers c ON o.id 
 BOTH = ("shop_of_errors.orders", "shop_of_errors.customers")
 
 
-async def test_a_column_of_a_join_is_looked_for_in_its_own_table(either):
+async def test_a_column_of_a_join_is_looked_for_in_its_own_table(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, f"SELECT c.totl {JOIN}", *BOTH)
@@ -81,7 +86,7 @@ async def test_a_column_of_a_join_is_looked_for_in_its_own_table(either):
         assert "customers" in error.hint.partition("Tip:")[2]
 
 
-async def test_a_bare_column_of_a_join_is_named_with_its_table(either):
+async def test_a_bare_column_of_a_join_is_named_with_its_table(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, f"SELECT totl {JOIN}", *BOTH)
@@ -89,7 +94,7 @@ async def test_a_bare_column_of_a_join_is_named_with_its_table(either):
         assert "orders" in error.hint.partition("Tip:")[2]
 
 
-async def test_where_no_column_is_near_all_are_named(either):
+async def test_where_no_column_is_near_all_are_named(either: Opener) -> None:
     async with either() as source:
         shop(source)
         error = await error_of(source, "SELECT zzzzz FROM shop_of_errors.orders", "shop_of_errors.orders")
@@ -99,7 +104,7 @@ async def test_where_no_column_is_near_all_are_named(either):
         assert "shop_of_errors.customers has the columns id." in error.hint
 
 
-async def test_of_many_columns_the_first_are_named_and_the_others_counted(either):
+async def test_of_many_columns_the_first_are_named_and_the_others_counted(either: Opener) -> None:
     async with either() as source:
         shop(source)
         source.table("shop_of_errors.wide", ", ".join(f"c{number} int" for number in range(60)))
@@ -108,7 +113,7 @@ async def test_of_many_columns_the_first_are_named_and_the_others_counted(either
         assert "and 40 more." in error.hint
 
 
-async def test_an_unknown_database_is_answered_with_the_nearest(maria):
+async def test_an_unknown_database_is_answered_with_the_nearest(maria: Opener) -> None:
     async with maria() as source:
         shop(source)
         error = await error_of(source, "SHOW TABLES FROM shop_of_erors")
@@ -118,7 +123,7 @@ async def test_an_unknown_database_is_answered_with_the_nearest(maria):
         assert "Tip: Use SHOW DATABASES to see available databases." in error.hint
 
 
-async def test_an_unknown_schema_is_answered_with_the_nearest(post):
+async def test_an_unknown_schema_is_answered_with_the_nearest(post: Opener) -> None:
     async with post(mode=Mode.WRITE) as source:
         shop(source)
         error = await error_of(source, "CREATE TABLE shop_of_erors.t (a int)")
@@ -126,7 +131,7 @@ async def test_an_unknown_schema_is_answered_with_the_nearest(post):
         assert "Did you mean: shop_of_errors?" in error.hint
 
 
-async def test_a_missing_right_is_told_without_the_account(either):
+async def test_a_missing_right_is_told_without_the_account(either: Opener) -> None:
     async with either() as source:
         shop(source)
         source.server.run(
@@ -146,7 +151,7 @@ async def test_a_missing_right_is_told_without_the_account(either):
         assert "poor" not in error.message + error.hint
 
 
-async def test_a_syntax_error_names_its_place(either):
+async def test_a_syntax_error_names_its_place(either: Opener) -> None:
     async with either() as source:
         error = await error_of(source, "SELECT 1\nFROM\n  WHERE x")
         assert error.code.code == "source.syntax"
@@ -156,7 +161,7 @@ async def test_a_syntax_error_names_its_place(either):
         assert early.code.code == "source.syntax"
 
 
-async def test_a_duplicate_key_is_told_with_its_value(either):
+async def test_a_duplicate_key_is_told_with_its_value(either: Opener) -> None:
     async with either(mode=Mode.WRITE) as source:
         shop(source)
         insert = "INSERT INTO shop_of_errors.orders VALUES (1, 5)"
@@ -171,7 +176,7 @@ async def test_a_duplicate_key_is_told_with_its_value(either):
         )
 
 
-async def test_a_broken_rule_of_the_table_is_told(either):
+async def test_a_broken_rule_of_the_table_is_told(either: Opener) -> None:
     async with either(mode=Mode.WRITE) as source:
         table = source.table("ruled", "a int NOT NULL, CHECK (a > 0)")
         for value in ("NULL", "-1"):
@@ -179,7 +184,7 @@ async def test_a_broken_rule_of_the_table_is_told(either):
             assert error.code.code == "source.constraint"
 
 
-async def test_a_lock_is_told_before_the_time_is_out(either):
+async def test_a_lock_is_told_before_the_time_is_out(either: Opener) -> None:
     async with either(mode=Mode.WRITE, timeout_s=3.0, pool_size=2) as source:
         shop(source)
         await source.run("INSERT INTO shop_of_errors.orders VALUES (1, 5)", is_write=True)
@@ -197,12 +202,12 @@ async def test_a_lock_is_told_before_the_time_is_out(either):
         await asyncio.gather(holder, return_exceptions=True)
 
 
-async def test_a_deadlock_is_told(either):
+async def test_a_deadlock_is_told(either: Opener) -> None:
     async with either(mode=Mode.WRITE, pool_size=2) as source:
         table = source.table("crossing")
         source.server.run(f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')")
 
-        def both(first: int, second: int):
+        def both(first: int, second: int) -> Coroutine[None, None, tuple[StatementResult, ...]]:
             updates = [f"UPDATE {table} SET name = 'x' WHERE id = {n}" for n in (first, second)]
             pause = "SELECT SLEEP(0.5)" if source.is_mysql else "SELECT pg_sleep(0.5)"
             return source.run_all("BEGIN", updates[0], pause, updates[1], "COMMIT", is_write=True)
@@ -214,7 +219,7 @@ async def test_a_deadlock_is_told(either):
         assert "rolled back" in error.message
 
 
-async def test_the_servers_own_limit_is_told_as_a_time_out(either):
+async def test_the_servers_own_limit_is_told_as_a_time_out(either: Opener) -> None:
     """When it comes before our watchdog: a caller need not know whose clock it was."""
     async with either(mode=Mode.WRITE) as source:
         if source.is_mysql:
@@ -226,7 +231,7 @@ async def test_the_servers_own_limit_is_told_as_a_time_out(either):
         assert caught.value.code.code == "source.timeout"
 
 
-async def test_a_statement_ended_by_the_administrator_is_told(post):
+async def test_a_statement_ended_by_the_administrator_is_told(post: Opener) -> None:
     async with post() as source:
         task = asyncio.create_task(source.run("SELECT pg_sleep(100) /* by-the-boss */"))
         await source.until_running("by-the-boss", 1)
@@ -239,7 +244,7 @@ async def test_a_statement_ended_by_the_administrator_is_told(post):
         assert "the database ended the statement" in caught.value.message
 
 
-async def test_an_error_of_another_kind_is_told_with_its_number(either):
+async def test_an_error_of_another_kind_is_told_with_its_number(either: Opener) -> None:
     async with either() as source:
         if source.is_mysql:
             error = await error_of(source, "SELECT (SELECT 1 UNION SELECT 2)")
@@ -250,11 +255,11 @@ async def test_an_error_of_another_kind_is_told_with_its_number(either):
         assert error.code.code == "source.failed"
 
 
-async def test_no_database_selected_is_answered_with_qualified_names(maria):
+async def test_no_database_selected_is_answered_with_qualified_names(maria: Opener) -> None:
     from dataclasses import replace
 
     async with maria() as source:
-        address = replace(source.driver._engine._address, database=None)
+        address = replace(source.address, database=None)
     async with maria(address=address) as source:
         error = await error_of(source, "SELECT * FROM orders")
         assert "Remember to use fully qualified names: database.table" in error.hint

@@ -3,32 +3,36 @@
 import asyncio
 import random
 import tracemalloc
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from databases.database import Database
 from hypothesis import given
 from hypothesis import strategies as st
+from sql.network.conftest import Opener
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
 from callgate.sql.engines.mysql.driver.geometry import to_wkt
+from callgate.sql.settings import ServerAddress
 
 
 class Liar(Proxy):
     """A proxy that spoils what the server says, once told to."""
 
-    spoil = staticmethod(lambda data: data)
+    spoil: Callable[[bytes], bytes] = staticmethod(lambda data: data)
 
     def change(self, data: bytes) -> bytes:
         return self.spoil(data)
 
 
 @pytest.fixture
-async def liar(either):
+async def liar(either: Opener) -> AsyncIterator[tuple[Liar, ServerAddress]]:
     async with either() as source:
-        address = source.driver._engine._address
+        address = source.address
     proxy = Liar(address.host, address.port)
     await proxy.mend()
     yield proxy, replace(address, port=proxy.port, connect_timeout_s=1.0)
@@ -36,7 +40,9 @@ async def liar(either):
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_spoilt_answers_end_in_an_error_or_an_answer(either, liar, seed: int):
+async def test_spoilt_answers_end_in_an_error_or_an_answer(
+    either: Opener, liar: tuple[Liar, ServerAddress], seed: int
+) -> None:
     proxy, address = liar
     chance = random.Random(seed)
 
@@ -54,7 +60,7 @@ async def test_spoilt_answers_end_in_an_error_or_an_answer(either, liar, seed: i
                 await source.run("SELECT 1, 'abc', NULL, 2.5")
 
 
-async def test_a_message_without_end_is_not_collected(post, postgres):
+async def test_a_message_without_end_is_not_collected(post: Opener, postgres: Database) -> None:
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(8)
         writer.write(b"N")
@@ -65,7 +71,7 @@ async def test_a_message_without_end_is_not_collected(post, postgres):
             await writer.drain()
 
     async with post() as source:
-        address = source.driver._engine._address
+        address = source.address
     async with listening(endless) as port:
         tracemalloc.start()
         try:
@@ -78,5 +84,5 @@ async def test_a_message_without_end_is_not_collected(post, postgres):
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_geometry_or_none(data: bytes):
+def test_any_bytes_are_a_geometry_or_none(data: bytes) -> None:
     assert to_wkt(data) is None or isinstance(to_wkt(data), str)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from databases.database import Database
+from sql.network.conftest import Opener, Source
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
@@ -17,23 +19,25 @@ HERE = "127.0.0.1"
 
 
 @pytest.fixture
-async def cable(either) -> AsyncIterator[tuple[Proxy, object]]:
+async def cable(either: Opener) -> AsyncIterator[tuple[Proxy, ServerAddress]]:
     """A proxy in front of the server, and how to reach it."""
     async with either() as source:
-        address = source.driver._engine._address
+        address = source.address
     proxy = Proxy(address.host, address.port)
     await proxy.mend()
     yield proxy, replace(address, host=HERE, port=proxy.port, connect_timeout_s=1.0)
     await proxy.cut()
 
 
-async def failure_of(source) -> SourceError:
+async def failure_of(source: Source) -> SourceError:
     with pytest.raises(SourceError) as caught:
         await source.run("SELECT 1")
     return caught.value
 
 
-async def test_a_server_that_is_down_is_told_with_the_reason_and_found_by_itself(either, cable):
+async def test_a_server_that_is_down_is_told_with_the_reason_and_found_by_itself(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
     proxy, address = cable
     await proxy.cut()
     async with either(address=address) as source:
@@ -52,7 +56,9 @@ async def test_a_server_that_is_down_is_told_with_the_reason_and_found_by_itself
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_a_server_that_never_answers_does_not_hold_a_call(either, cable):
+async def test_a_server_that_never_answers_does_not_hold_a_call(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
     proxy, address = cable
     proxy.is_stalled = True
     async with either(address=replace(address, connect_timeout_s=0.2), pool_size=1) as source:
@@ -61,7 +67,9 @@ async def test_a_server_that_never_answers_does_not_hold_a_call(either, cable):
         assert "no answer within 0.2 s" in errors[0].message
 
 
-async def test_a_server_killed_under_load_gives_errors_and_comes_back_by_itself(either, cable):
+async def test_a_server_killed_under_load_gives_errors_and_comes_back_by_itself(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
     proxy, address = cable
     async with either(address=address, pool_size=8) as source:
         assert await source.cell("SELECT 7") == 7
@@ -83,7 +91,9 @@ async def test_a_server_killed_under_load_gives_errors_and_comes_back_by_itself(
         assert answers == list(range(64))
 
 
-async def test_a_statement_whose_connection_is_lost_is_told_so(either, cable):
+async def test_a_statement_whose_connection_is_lost_is_told_so(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
     proxy, address = cable
     async with either(address=address) as source:
         task = asyncio.create_task(source.run(f"{source.sleep} /* cut-off */"))
@@ -94,41 +104,41 @@ async def test_a_statement_whose_connection_is_lost_is_told_so(either, cable):
         assert "connection to the database was lost" in caught.value.message
 
 
-async def test_a_wrong_password_is_told_to_the_operator_and_shown_to_nobody(either):
+async def test_a_wrong_password_is_told_to_the_operator_and_shown_to_nobody(either: Opener) -> None:
     async with either(user=("callgate", "hunter2")) as source:
         error = await failure_of(source)
         assert "refused the gateway's own login" in error.message
         trouble = source.driver.trouble()
         assert trouble is not None
         assert "Check user" in trouble
-        for text in (error.message, error.hint, trouble, repr(source.driver._engine._address)):
+        for text in (error.message, error.hint, trouble, repr(source.address)):
             assert "hunter2" not in text
         assert "callgate" not in error.message
 
 
-async def test_an_unknown_database_is_told(either):
+async def test_an_unknown_database_is_told(either: Opener) -> None:
     async with either() as source:
-        address = replace(source.driver._engine._address, database="no_such_database")
+        address = replace(source.address, database="no_such_database")
     async with either(address=address) as source:
         assert "does not exist" in (await failure_of(source)).message
         assert "no_such_database" in str(source.driver.trouble())
 
 
-async def test_a_host_without_a_name_is_told(either):
+async def test_a_host_without_a_name_is_told(either: Opener) -> None:
     async with either() as source:
-        address = replace(source.driver._engine._address, host="callgate.invalid")
+        address = replace(source.address, host="callgate.invalid")
     async with either(address=address) as source:
         assert "its name is not known" in (await failure_of(source)).message
 
 
-async def test_too_many_connections_are_told_as_that(post, postgres):
+async def test_too_many_connections_are_told_as_that(post: Opener, postgres: Database) -> None:
     postgres.run("DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1")
     async with post(user=("few", "few"), pool_size=1) as first, post(user=("few", "few")) as second:
         await first.run("SELECT 1")
         assert "too many connections" in (await failure_of(second)).message
 
 
-def test_too_many_connections_are_told_as_that_by_mysql_too():
+def test_too_many_connections_are_told_as_that_by_mysql_too() -> None:
     address = ServerAddress("db", 3306, "me", "hunter2")
     for code in ("1040", "1203", "1226"):
         failure = explain_login(ServerFault(code, "08004", "Too many connections"), address)
@@ -136,12 +146,12 @@ def test_too_many_connections_are_told_as_that_by_mysql_too():
         assert "pool_size" in str(failure)
 
 
-async def test_something_else_at_that_port_is_told(either):
+async def test_something_else_at_that_port_is_told(either: Opener) -> None:
     async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     async with either() as source:
-        address = source.driver._engine._address
+        address = source.address
     async with listening(hello) as port:
         strange = replace(address, port=port, connect_timeout_s=0.5)
         async with either(address=strange) as source:

@@ -1,23 +1,27 @@
 """Who gets which connection: in order of arrival, never more than the pool's size, never a dead one."""
 
 import asyncio
+from typing import Any
 
 import pytest
+from sql.network.conftest import Opener, Source
 
 from callgate.model.errors import SourceError
 
 
-def open_connections(source) -> int:
+def open_connections(source: Source) -> int:
     return source.driver._pool._places
 
 
-async def test_sixty_four_callers_on_eight_connections_all_get_their_own_answer_in_order(either, monkeypatch):
+async def test_sixty_four_callers_on_eight_connections_all_get_their_own_answer_in_order(
+    either: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with either(pool_size=8) as source:
         await asyncio.gather(*(source.cell("SELECT 7") for _ in range(8)))
         served: list[str] = []
         take = source.driver._pool.take
 
-        async def noted():
+        async def noted() -> Any:
             connection = await take()
             task = asyncio.current_task()
             assert task is not None
@@ -31,10 +35,10 @@ async def test_sixty_four_callers_on_eight_connections_all_get_their_own_answer_
         assert open_connections(source) == 8
 
 
-async def test_who_waits_is_served_before_who_comes_later(either):
+async def test_who_waits_is_served_before_who_comes_later(either: Opener) -> None:
     served: list[int] = []
 
-    async def call(source, n: int) -> None:
+    async def call(source: Source, n: int) -> None:
         await source.cell(f"SELECT {n}")
         served.append(n)
 
@@ -44,14 +48,14 @@ async def test_who_waits_is_served_before_who_comes_later(either):
         assert served == list(range(20))
 
 
-async def test_one_caller_after_the_other_needs_one_connection(either):
+async def test_one_caller_after_the_other_needs_one_connection(either: Opener) -> None:
     async with either(pool_size=4) as source:
         for n in range(20):
             assert await source.cell(f"SELECT {n}") == n
         assert open_connections(source) == 1
 
 
-async def test_a_connection_that_the_server_ended_is_replaced(either):
+async def test_a_connection_that_the_server_ended_is_replaced(either: Opener) -> None:
     async with either(pool_size=1) as source:
         whose = "SELECT connection_id()" if source.is_mysql else "SELECT pg_backend_pid()"
         first = await source.cell(whose)
@@ -64,7 +68,9 @@ async def test_a_connection_that_the_server_ended_is_replaced(either):
         assert open_connections(source) == 1
 
 
-async def test_a_connection_that_lay_idle_is_asked_for_a_sign_of_life(either, monkeypatch):
+async def test_a_connection_that_lay_idle_is_asked_for_a_sign_of_life(
+    either: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("callgate.sql.drivers.network.pool._TRUSTED_IDLE_S", 0.0)
     async with either(pool_size=1) as source:
         whose = "SELECT connection_id()" if source.is_mysql else "SELECT pg_backend_pid()"
@@ -75,7 +81,9 @@ async def test_a_connection_that_lay_idle_is_asked_for_a_sign_of_life(either, mo
         assert await source.cell(whose) != first
 
 
-async def test_idle_connections_are_closed_after_a_while(either, monkeypatch):
+async def test_idle_connections_are_closed_after_a_while(
+    either: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("callgate.sql.drivers.network.pool._IDLE_LIMIT_S", 0.05)
     async with either(pool_size=4) as source:
         await asyncio.gather(*(source.cell("SELECT 7") for _ in range(8)))
@@ -84,7 +92,7 @@ async def test_idle_connections_are_closed_after_a_while(either, monkeypatch):
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_a_session_ended_under_a_statement_is_told_and_the_next_call_works(either):
+async def test_a_session_ended_under_a_statement_is_told_and_the_next_call_works(either: Opener) -> None:
     async with either(pool_size=1) as source:
         task = asyncio.create_task(source.run(f"{source.sleep} /* ended-here */"))
         await source.until_running("ended-here", 1)

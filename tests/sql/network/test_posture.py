@@ -1,21 +1,26 @@
 """What an account may really do, held against what its mode needs; told once, as a warning."""
 
 import logging
+from collections.abc import Awaitable, Callable
 
 import pytest
+from sql.network.conftest import Opener, Source
 
+from callgate.sql.drivers.posture import Posture
 from callgate.sql.settings import Mode
 
+MakeAccount = Callable[[Source], Awaitable[tuple[str, str]]]
 
-def warnings_of(posture) -> str:
+
+def warnings_of(posture: Posture) -> str:
     return "\n".join(finding.text for finding in posture.warnings)
 
 
 @pytest.fixture
-def least(either):
+def least(either: Opener) -> MakeAccount:
     """An account that may read one database, and nothing else."""
 
-    async def make(source) -> tuple[str, str]:
+    async def make(source: Source) -> tuple[str, str]:
         if source.is_mysql:
             source.server.run(
                 "CREATE DATABASE IF NOT EXISTS looked_at; CREATE TABLE IF NOT EXISTS looked_at.t (a int);"
@@ -35,7 +40,9 @@ def least(either):
     return make
 
 
-async def test_an_administrator_is_warned_about_once(either, caplog):
+async def test_an_administrator_is_warned_about_once(
+    either: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
     async with either() as source:
         with caplog.at_level(logging.WARNING):
             posture = await source.driver.posture()
@@ -51,7 +58,7 @@ async def test_an_administrator_is_warned_about_once(either, caplog):
         assert source.server.password not in repr(posture)
 
 
-async def test_an_account_that_may_only_read_gives_no_warning(either, least):
+async def test_an_account_that_may_only_read_gives_no_warning(either: Opener, least: MakeAccount) -> None:
     async with either() as source:
         account = await least(source)
     async with either(user=account) as source:
@@ -60,7 +67,9 @@ async def test_an_account_that_may_only_read_gives_no_warning(either, least):
         assert posture.account.startswith("least")
 
 
-async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(either, least):
+async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(
+    either: Opener, least: MakeAccount
+) -> None:
     async with either() as source:
         account = await least(source)
         source.server.run(
@@ -77,7 +86,7 @@ async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(
         assert (await source.driver.posture()).warnings == ()
 
 
-async def test_rights_beyond_the_data_are_a_warning_in_every_mode(either, least):
+async def test_rights_beyond_the_data_are_a_warning_in_every_mode(either: Opener, least: MakeAccount) -> None:
     async with either() as source:
         account = await least(source)
         source.server.run(
@@ -92,7 +101,7 @@ async def test_rights_beyond_the_data_are_a_warning_in_every_mode(either, least)
                 assert words in warnings
 
 
-async def test_routines_that_run_as_somebody_else_are_a_warning(either, least):
+async def test_routines_that_run_as_somebody_else_are_a_warning(either: Opener, least: MakeAccount) -> None:
     async with either() as source:
         account = await least(source)
         source.server.run(
@@ -105,7 +114,7 @@ async def test_routines_that_run_as_somebody_else_are_a_warning(either, least):
         assert "definer" in warnings_of(await source.driver.posture()).lower()
 
 
-async def test_what_reaches_out_of_a_read_only_session_is_a_warning(post):
+async def test_what_reaches_out_of_a_read_only_session_is_a_warning(post: Opener) -> None:
     async with post() as source:
         source.server.run(
             "SET client_min_messages = error; CREATE EXTENSION dblink; CREATE EXTENSION postgres_fdw;"
@@ -126,7 +135,7 @@ async def test_what_reaches_out_of_a_read_only_session_is_a_warning(post):
     assert "reaching.near" not in warnings
 
 
-async def test_views_that_run_as_their_definer_are_told(maria):
+async def test_views_that_run_as_their_definer_are_told(maria: Opener) -> None:
     async with maria() as source:
         source.server.run(
             "CREATE DATABASE IF NOT EXISTS looked_at;"

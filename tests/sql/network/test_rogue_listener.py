@@ -5,7 +5,7 @@ the password itself. He gets it over a Unix socket or from who verified his cert
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from callgate.sql.settings import ServerAddress, Tls, TlsMode
 PASSWORD = "correct horse battery"
 # What follows on a connection: given a way to go on in TLS, returns what was told in answer to the question.
 Script = Callable[[socket.socket, ssl.SSLContext], bytes]
+Meet = Callable[[Tls], Awaitable[tuple[list[bytes], str]]]
 
 
 def _take(line: socket.socket, size: int) -> bytes:
@@ -108,7 +109,7 @@ def certificates(tmp_path: Path) -> Certificates:
 
 
 @pytest.fixture(params=ROGUES)
-def rogue(request: pytest.FixtureRequest, certificates: Certificates):
+def rogue(request: pytest.FixtureRequest, certificates: Certificates) -> Meet:
     """Open a source towards the rogue; returns what he heard, and what the operator is told."""
     make, engine, script = ROGUES[request.param]
 
@@ -130,12 +131,12 @@ def rogue(request: pytest.FixtureRequest, certificates: Certificates):
 
 
 @pytest.mark.parametrize("mode", [TlsMode.PREFER, TlsMode.UNVERIFIED, TlsMode.VERIFY_CA, TlsMode.VERIFY])
-async def test_a_password_is_not_told_over_tls_that_nobody_verified(rogue, mode: TlsMode):
+async def test_a_password_is_not_told_over_tls_that_nobody_verified(rogue: Meet, mode: TlsMode) -> None:
     heard, _ = await rogue(Tls(mode))
     assert heard == []
 
 
-async def test_the_operator_is_told_how_to_make_the_line_private(rogue):
+async def test_the_operator_is_told_how_to_make_the_line_private(rogue: Meet) -> None:
     _, trouble = await rogue(Tls(TlsMode.PREFER))
     assert "ssl_ca" in trouble
     assert "socket" in trouble
@@ -143,14 +144,16 @@ async def test_the_operator_is_told_how_to_make_the_line_private(rogue):
 
 
 @pytest.mark.parametrize("mode", [TlsMode.VERIFY, TlsMode.VERIFY_CA])
-async def test_a_verified_server_gets_the_password_it_asks_for(rogue, certificates, mode: TlsMode):
+async def test_a_verified_server_gets_the_password_it_asks_for(
+    rogue: Meet, certificates: Certificates, mode: TlsMode
+) -> None:
     heard, _ = await rogue(Tls(mode, certificates.authority))
     assert set(heard) == {PASSWORD.encode() + b"\0"}
 
 
 async def test_the_system_s_authorities_for_whichever_name_prove_nothing(
-    rogue, certificates, monkeypatch: pytest.MonkeyPatch
-):
+    rogue: Meet, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Anybody can have a certificate of a public authority, for a name of his own."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates.authority))
     context_of.cache_clear()

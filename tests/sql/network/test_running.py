@@ -1,12 +1,16 @@
 """Statements on real servers: one at a time, bound values, sessions that forget, writes that end."""
 
+from pathlib import Path
+
 import pytest
+from databases.database import Database
+from sql.network.conftest import Opener
 
 from callgate.model.errors import RefusedError, SourceError
 from callgate.sql.settings import Mode
 
 
-async def test_a_row_comes_back_with_its_columns(either):
+async def test_a_row_comes_back_with_its_columns(either: Opener) -> None:
     async with either() as source:
         result = await source.run("SELECT 1 AS n, 'a' AS t")
         assert result.rows == ((1, "a"),)
@@ -15,7 +19,7 @@ async def test_a_row_comes_back_with_its_columns(either):
         assert result.elapsed_ms > 0
 
 
-async def test_stacked_text_is_an_error_and_runs_nothing(either):
+async def test_stacked_text_is_an_error_and_runs_nothing(either: Opener) -> None:
     async with either(mode=Mode.WRITE) as source:
         table = source.table("stacked")
         with pytest.raises(SourceError) as caught:
@@ -24,7 +28,7 @@ async def test_stacked_text_is_an_error_and_runs_nothing(either):
         assert await source.cell(f"SELECT count(*) FROM {table}") == 0
 
 
-async def test_bound_values_arrive_as_they_are(either):
+async def test_bound_values_arrive_as_they_are(either: Opener) -> None:
     hostile = "'; DROP TABLE x; -- \\ \" ` % _ ü 😀 \n\r\t"
     async with either() as source:
         holder = source.driver.placeholder
@@ -37,7 +41,7 @@ async def test_bound_values_arrive_as_they_are(either):
         assert row == (2**53 + 1, hostile, 0.1, None, 1 if source.is_mysql else True)
 
 
-async def test_a_bound_value_is_no_part_of_the_text(either):
+async def test_a_bound_value_is_no_part_of_the_text(either: Opener) -> None:
     async with either() as source:
         table = source.table("bound")
         source.server.run(f"INSERT INTO {table} VALUES (1, 'one'), (2, 'two')")
@@ -46,27 +50,27 @@ async def test_a_bound_value_is_no_part_of_the_text(either):
         assert await source.rows(f"SELECT id FROM {table} WHERE name = {holder}", "x' OR 'a' = 'a") == []
 
 
-async def test_a_wrong_number_of_values_is_an_error_and_the_session_goes_on(either):
+async def test_a_wrong_number_of_values_is_an_error_and_the_session_goes_on(either: Opener) -> None:
     async with either(pool_size=1) as source:
         with pytest.raises(SourceError):
             await source.run(f"SELECT {source.driver.placeholder(1)}", 1, 2)
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_text_that_is_not_unicode_is_an_error_and_the_session_goes_on(either):
+async def test_text_that_is_not_unicode_is_an_error_and_the_session_goes_on(either: Opener) -> None:
     async with either(pool_size=1) as source:
         with pytest.raises(SourceError):
             await source.run("SELECT '\ud800'")
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_several_statements_run_in_order_on_one_session(either):
+async def test_several_statements_run_in_order_on_one_session(either: Opener) -> None:
     async with either() as source:
         results = await source.run_all("SELECT 1", "SELECT 2", "SELECT 3")
         assert [result.rows for result in results] == [((1,),), ((2,),), ((3,),)]
 
 
-async def test_a_failing_statement_ends_the_call_and_says_which_it_was(either):
+async def test_a_failing_statement_ends_the_call_and_says_which_it_was(either: Opener) -> None:
     async with either(pool_size=1) as source:
         with pytest.raises(SourceError) as caught:
             await source.run_all("SELECT 1", "SELEC 2", "SELECT 3")
@@ -74,7 +78,7 @@ async def test_a_failing_statement_ends_the_call_and_says_which_it_was(either):
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_a_reading_call_is_one_read_only_transaction(either):
+async def test_a_reading_call_is_one_read_only_transaction(either: Opener) -> None:
     """Beside the session's own setting: what changes that setting changes nothing for the call it is in."""
     async with either() as source:
         if source.is_mysql:
@@ -93,7 +97,7 @@ async def test_a_reading_call_is_one_read_only_transaction(either):
             await source.run_all(change, f"INSERT INTO {table} VALUES (1, 'x')", is_write=True)
 
 
-async def test_nothing_a_call_sets_is_there_for_the_next(either):
+async def test_nothing_a_call_sets_is_there_for_the_next(either: Opener) -> None:
     async with either(pool_size=1, mode=Mode.WRITE) as source:
         if source.is_mysql:
             await source.run_all(
@@ -130,7 +134,7 @@ async def test_nothing_a_call_sets_is_there_for_the_next(either):
                 await source.run("SELECT * FROM hidden")
 
 
-async def test_the_session_is_pinned_whatever_the_server_says(maria, mariadb):
+async def test_the_session_is_pinned_whatever_the_server_says(maria: Opener, mariadb: Database) -> None:
     mariadb.run(
         "SET GLOBAL sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,STRICT_TRANS_TABLES'"
     )
@@ -143,7 +147,7 @@ async def test_the_session_is_pinned_whatever_the_server_says(maria, mariadb):
         mariadb.run("SET GLOBAL sql_mode = DEFAULT")
 
 
-async def test_the_session_is_pinned_whatever_the_role_says(post, postgres):
+async def test_the_session_is_pinned_whatever_the_role_says(post: Opener, postgres: Database) -> None:
     postgres.run(
         "DROP ROLE IF EXISTS bent; CREATE ROLE bent LOGIN PASSWORD 'bent';"
         "ALTER ROLE bent SET standard_conforming_strings = off; ALTER ROLE bent SET bytea_output = escape;"
@@ -157,7 +161,7 @@ async def test_the_session_is_pinned_whatever_the_role_says(post, postgres):
             assert await source.cell("SELECT current_setting('default_transaction_read_only')") == "on"
 
 
-async def test_in_read_only_mode_the_session_refuses_a_write(either):
+async def test_in_read_only_mode_the_session_refuses_a_write(either: Opener) -> None:
     async with either() as source:
         table = source.table("guarded")
         with pytest.raises(RefusedError) as caught:
@@ -166,7 +170,7 @@ async def test_in_read_only_mode_the_session_refuses_a_write(either):
         assert await source.cell(f"SELECT count(*) FROM {table}") == 0
 
 
-async def test_a_write_counts_its_rows_and_stays(either):
+async def test_a_write_counts_its_rows_and_stays(either: Opener) -> None:
     async with either(mode=Mode.WRITE) as source:
         table = source.table("written")
         inserted = await source.run(f"INSERT INTO {table} VALUES (1, 'x'), (2, 'y')", is_write=True)
@@ -175,7 +179,7 @@ async def test_a_write_counts_its_rows_and_stays(either):
         assert source.server.run(f"SELECT name FROM {table} ORDER BY id") == "x\nz"
 
 
-async def test_a_write_that_returns_more_than_is_shown_is_done_whole(either):
+async def test_a_write_that_returns_more_than_is_shown_is_done_whole(either: Opener) -> None:
     async with either(mode=Mode.WRITE, max_rows=3) as source:
         table = source.table("returned")
         numbers = ", ".join(f"({n}, 'x')" for n in range(10))
@@ -184,7 +188,7 @@ async def test_a_write_that_returns_more_than_is_shown_is_done_whole(either):
         assert source.server.run(f"SELECT count(*) FROM {table}") == "10"
 
 
-async def test_each_write_of_a_call_is_its_own_unless_a_transaction_holds_them(either):
+async def test_each_write_of_a_call_is_its_own_unless_a_transaction_holds_them(either: Opener) -> None:
     async with either(mode=Mode.WRITE, pool_size=1) as source:
         table = source.table("held")
         one = f"INSERT INTO {table} VALUES (1, 'x')"
@@ -199,7 +203,7 @@ async def test_each_write_of_a_call_is_its_own_unless_a_transaction_holds_them(e
         assert source.server.run(f"SELECT count(*) FROM {table}") == "2"
 
 
-async def test_a_transaction_left_open_ends_with_its_call(either):
+async def test_a_transaction_left_open_ends_with_its_call(either: Opener) -> None:
     async with either(mode=Mode.WRITE, pool_size=1) as source:
         table = source.table("open_ended")
         await source.run_all("BEGIN", f"INSERT INTO {table} VALUES (1, 'x')", is_write=True)
@@ -207,7 +211,7 @@ async def test_a_transaction_left_open_ends_with_its_call(either):
         assert await source.cell(f"SELECT count(*) FROM {table}") == 0
 
 
-async def test_the_server_never_reads_a_file_of_ours(maria, tmp_path):
+async def test_the_server_never_reads_a_file_of_ours(maria: Opener, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("hunter2\n")
     async with maria(mode=Mode.WRITE) as source:
         table = source.table("taken_from_us", "line text")
@@ -216,12 +220,12 @@ async def test_the_server_never_reads_a_file_of_ours(maria, tmp_path):
         assert source.server.run(f"SELECT count(*) FROM {table}") == "0"
 
 
-async def test_a_unix_socket_works_like_a_port(either, mariadb, postgres):
+async def test_a_unix_socket_works_like_a_port(either: Opener, mariadb: Database, postgres: Database) -> None:
     from dataclasses import replace
     from pathlib import Path
 
     async with either() as source:
-        address = source.driver._engine._address
+        address = source.address
         path = (
             source.server.socket
             if source.is_mysql
@@ -232,7 +236,9 @@ async def test_a_unix_socket_works_like_a_port(either, mariadb, postgres):
         assert await source.cell("SELECT 7") == 7
 
 
-async def test_a_server_that_takes_one_command_at_a_time_gets_one_at_a_time(maria, monkeypatch):
+async def test_a_server_that_takes_one_command_at_a_time_gets_one_at_a_time(
+    maria: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Amazon's Aurora; here MariaDB is taken for one, and what is sent is looked at."""
     monkeypatch.setattr(
         "callgate.sql.engines.mysql.driver.connection.AURORA_SQL", "SELECT 'aurora_version', '3'"

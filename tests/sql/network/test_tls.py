@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from databases.database import Database
 from databases.mariadb import mariadb_server
 from databases.postgres import postgres_server
 from sql.network.certificates import Certificates, make_certificates
-from sql.network.conftest import address_of, open_driver
+from sql.network.conftest import Opener, Source, address_of, open_driver
 
 from callgate.model.errors import SourceError
 from callgate.sql.settings import Tls, TlsMode
@@ -42,26 +43,30 @@ def server(request: pytest.FixtureRequest, certificates: Certificates) -> Iterat
         yield database
 
 
-def with_tls(server: Database, mode: TlsMode, host: str = "localhost", ca: Path | None = None):
+def with_tls(
+    server: Database, mode: TlsMode, host: str = "localhost", ca: Path | None = None
+) -> AbstractAsyncContextManager[Source]:
     return open_driver(
         server, address=replace(address_of(server), host=host, tls=Tls(mode, ca)), timeout_s=1.0
     )
 
 
-async def is_encrypted(source) -> bool:
+async def is_encrypted(source: Source) -> bool:
     if source.is_mysql:
         ((_, cipher),) = await source.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
         return cipher != ""
     return bool(await source.cell("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))
 
 
-async def test_a_certificate_of_the_named_authority_for_the_host_is_taken(server, certificates):
+async def test_a_certificate_of_the_named_authority_for_the_host_is_taken(
+    server: Database, certificates: Certificates
+) -> None:
     async with with_tls(server, TlsMode.VERIFY, ca=certificates.authority) as source:
         assert await is_encrypted(source)
         assert len(str(await source.cell("SELECT repeat('x', 300000)"))) > 8_000
 
 
-async def test_a_certificate_of_an_unknown_authority_is_refused_with_advice(server):
+async def test_a_certificate_of_an_unknown_authority_is_refused_with_advice(server: Database) -> None:
     async with with_tls(server, TlsMode.VERIFY) as source:
         with pytest.raises(SourceError) as caught:
             await source.run("SELECT 1")
@@ -70,8 +75,8 @@ async def test_a_certificate_of_an_unknown_authority_is_refused_with_advice(serv
 
 
 async def test_a_certificate_for_another_host_is_refused_unless_only_the_authority_counts(
-    server, certificates
-):
+    server: Database, certificates: Certificates
+) -> None:
     async with with_tls(server, TlsMode.VERIFY, "127.0.0.1", certificates.authority) as source:
         with pytest.raises(SourceError):
             await source.run("SELECT 1")
@@ -80,17 +85,19 @@ async def test_a_certificate_for_another_host_is_refused_unless_only_the_authori
 
 
 @pytest.mark.parametrize("mode", [TlsMode.UNVERIFIED, TlsMode.PREFER])
-async def test_unverified_is_encrypted_all_the_same(server, mode):
+async def test_unverified_is_encrypted_all_the_same(server: Database, mode: TlsMode) -> None:
     async with with_tls(server, mode) as source:
         assert await is_encrypted(source)
 
 
-async def test_off_is_off(server):
+async def test_off_is_off(server: Database) -> None:
     async with with_tls(server, TlsMode.OFF) as source:
         assert not await is_encrypted(source)
 
 
-async def test_a_time_out_ends_the_statement_at_the_server_through_tls_too(server, certificates):
+async def test_a_time_out_ends_the_statement_at_the_server_through_tls_too(
+    server: Database, certificates: Certificates
+) -> None:
     async with with_tls(server, TlsMode.VERIFY, ca=certificates.authority) as source:
         with pytest.raises(SourceError) as caught:
             await source.run(f"{source.sleep} /* through-tls */")
@@ -99,9 +106,9 @@ async def test_a_time_out_ends_the_statement_at_the_server_through_tls_too(serve
 
 
 @pytest.mark.parametrize("mode", [TlsMode.VERIFY, TlsMode.VERIFY_CA, TlsMode.UNVERIFIED])
-async def test_a_server_without_tls_is_not_spoken_to_in_the_clear(either, mode):
+async def test_a_server_without_tls_is_not_spoken_to_in_the_clear(either: Opener, mode: TlsMode) -> None:
     async with either() as source:
-        address = replace(source.driver._engine._address, tls=Tls(mode))
+        address = replace(source.address, tls=Tls(mode))
         assert not await is_encrypted(source)
     async with either(address=address) as source:
         with pytest.raises(SourceError):
@@ -109,10 +116,10 @@ async def test_a_server_without_tls_is_not_spoken_to_in_the_clear(either, mode):
         assert "no TLS" in str(source.driver.trouble())
 
 
-async def test_a_file_that_is_not_there_is_told(either, tmp_path):
+async def test_a_file_that_is_not_there_is_told(either: Opener, tmp_path: Path) -> None:
     async with either() as source:
         tls = Tls(TlsMode.VERIFY, tmp_path / "no-such-ca.pem")
-        address = replace(source.driver._engine._address, tls=tls)
+        address = replace(source.address, tls=tls)
     async with either(address=address) as source:
         with pytest.raises(SourceError):
             await source.run("SELECT 1")

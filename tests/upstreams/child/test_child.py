@@ -66,27 +66,27 @@ def running(heard: Heard, warden: Warden) -> Running:
 # --- frames
 
 
-async def test_a_request_is_answered(running: Running, heard: Heard):
+async def test_a_request_is_answered(running: Running, heard: Heard) -> None:
     async with running("echo.py") as child:
         assert child.send(request(1, "hello"))
         assert json.loads(await heard.frame())["result"] == {"text": "hello"}
     assert heard.losses == []
 
 
-async def test_frames_of_one_turn_arrive_in_their_order(running: Running, heard: Heard):
+async def test_frames_of_one_turn_arrive_in_their_order(running: Running, heard: Heard) -> None:
     async with running("echo.py") as child:
         assert all(child.send(request(rpc_id)) for rpc_id in range(1000))
         await heard.frame(999)
         assert [json.loads(frame)["id"] for frame in heard.frames] == list(range(1000))
 
 
-async def test_a_frame_with_raw_newlines_is_sent_as_one_line(running: Running, heard: Heard):
+async def test_a_frame_with_raw_newlines_is_sent_as_one_line(running: Running, heard: Heard) -> None:
     async with running("echo.py") as child:
         assert child.send(Outgoing(b'{"id": 1,\r\n "params":\n[2]}', 1, "echo"))
         assert json.loads(await heard.frame())["result"] == [2]
 
 
-async def test_every_line_reaches_the_receiver_even_if_it_is_garbage(running: Running, heard: Heard):
+async def test_every_line_reaches_the_receiver_even_if_it_is_garbage(running: Running, heard: Heard) -> None:
     async with running("garbage.py"):
         await heard.frame(3)
         assert heard.frames == [
@@ -97,25 +97,25 @@ async def test_every_line_reaches_the_receiver_even_if_it_is_garbage(running: Ru
         ]
 
 
-async def test_an_answer_given_twice_is_received_twice(running: Running, heard: Heard):
+async def test_an_answer_given_twice_is_received_twice(running: Running, heard: Heard) -> None:
     async with running("answers_twice.py") as child:
         child.send(request(5))
         assert await heard.frame(1) == await heard.frame(0)
 
 
-async def test_a_flood_of_frames_arrives_whole_and_in_order(running: Running, heard: Heard):
+async def test_a_flood_of_frames_arrives_whole_and_in_order(running: Running, heard: Heard) -> None:
     async with running("flood.py", "200000", "stay"):
         await heard.frame(199_999)
         assert heard.frames == [b'{"number": %d}' % number for number in range(200_000)]
 
 
-async def test_a_frame_just_inside_the_limit_passes(running: Running, heard: Heard):
+async def test_a_frame_just_inside_the_limit_passes(running: Running, heard: Heard) -> None:
     async with running("huge_frame.py", str(MAX_FRAME_BYTES)):
         assert await heard.frame(1) == b'"after"'
         assert len(heard.frames[0]) == MAX_FRAME_BYTES
 
 
-async def test_a_frame_of_20_mb_ends_the_child(running: Running, heard: Heard):
+async def test_a_frame_of_20_mb_ends_the_child(running: Running, heard: Heard) -> None:
     async with running("huge_frame.py", "20000000") as child:
         error = await heard.loss()
         assert error.code is UPSTREAM_TOO_LARGE
@@ -125,7 +125,7 @@ async def test_a_frame_of_20_mb_ends_the_child(running: Running, heard: Heard):
     assert len(heard.losses) == 1
 
 
-async def test_an_abandoned_request_changes_nothing(running: Running, heard: Heard):
+async def test_an_abandoned_request_changes_nothing(running: Running, heard: Heard) -> None:
     async with running("echo.py") as child:
         child.send(request(1))
         child.abandon(1)
@@ -135,7 +135,9 @@ async def test_an_abandoned_request_changes_nothing(running: Running, heard: Hea
 # --- backpressure
 
 
-async def test_a_child_that_does_not_read_makes_send_say_no_until_it_does(running: Running, heard: Heard):
+async def test_a_child_that_does_not_read_makes_send_say_no_until_it_does(
+    running: Running, heard: Heard
+) -> None:
     patience = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, unsent_high_bytes=200_000)
     async with running("never_reads.py", patience=patience) as child:
         await heard.frame()
@@ -152,7 +154,7 @@ async def test_a_child_that_does_not_read_makes_send_say_no_until_it_does(runnin
         assert int(await heard.frame(1)) == accepted
 
 
-async def test_a_burst_inside_one_turn_is_bounded_too(running: Running, heard: Heard):
+async def test_a_burst_inside_one_turn_is_bounded_too(running: Running, heard: Heard) -> None:
     patience = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, unsent_high_bytes=200_000)
     async with running("never_reads.py", patience=patience) as child:
         await heard.frame()
@@ -160,7 +162,7 @@ async def test_a_burst_inside_one_turn_is_bounded_too(running: Running, heard: H
         assert 0 < sum(child.send(block) for _ in range(1000)) < 100
 
 
-async def test_a_paused_transport_makes_the_child_wait(running: Running, heard: Heard):
+async def test_a_paused_transport_makes_the_child_wait(running: Running, heard: Heard) -> None:
     async with running("flood.py", "300000", "stay") as child:
         child.pause_reading()
         child.pause_reading()
@@ -172,7 +174,9 @@ async def test_a_paused_transport_makes_the_child_wait(running: Running, heard: 
         assert await heard.frame(299_999) == b'{"number": 299999}'
 
 
-async def test_what_a_dead_child_left_in_the_pipe_waits_for_a_paused_receiver(running: Running, heard: Heard):
+async def test_what_a_dead_child_left_in_the_pipe_waits_for_a_paused_receiver(
+    running: Running, heard: Heard
+) -> None:
     async with running("crasher.py", "3", "500", "asked") as child:
         child.pause_reading()
         assert child.send(request(1))
@@ -190,7 +194,7 @@ async def test_what_a_dead_child_left_in_the_pipe_waits_for_a_paused_receiver(ru
 
 async def test_a_child_gets_its_folder_its_arguments_and_its_environment(
     running: Running, heard: Heard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setenv("LC_TIME", "C")
     monkeypatch.setenv("LANG", "C")
     env = {"API_KEY": "s3cret=ü", "LANG": "C.UTF-8"}
@@ -206,7 +210,7 @@ async def test_a_child_gets_its_folder_its_arguments_and_its_environment(
 
 async def test_nothing_else_of_our_environment_reaches_a_child(
     running: Running, heard: Heard, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setenv("CALLGATE_TOKEN", "ours")
     monkeypatch.setenv("DATABASE_URL", "postgres://u:p@h/d")
     monkeypatch.setenv("LC_FUNCTION", "() { :; }; echo harm")
@@ -217,7 +221,7 @@ async def test_nothing_else_of_our_environment_reaches_a_child(
 
 async def test_a_child_inherits_its_three_pipes_only_and_has_its_own_session(
     running: Running, heard: Heard, tmp_path: Path
-):
+) -> None:
     with (tmp_path / "ours").open("w") as ours:
         os.set_inheritable(ours.fileno(), True)
         async with running("hanger.py"):  # so that there is a warden, and another child's pipes
@@ -260,7 +264,7 @@ async def failure_of(command: ChildCommand) -> UpstreamError:
         ("nul\0", "its command, arguments or environment are not valid"),
     ],
 )
-async def test_a_wrong_command_is_explained(command: str, sentence: str, tmp_path: Path):
+async def test_a_wrong_command_is_explained(command: str, sentence: str, tmp_path: Path) -> None:
     executable(tmp_path / "not_executable", "#!/bin/sh\n", 0o644)
     executable(tmp_path / "no_interpreter", "#!/no/such/interpreter\n")
     executable(tmp_path / "no_program", "just words\n")
@@ -271,7 +275,7 @@ async def test_a_wrong_command_is_explained(command: str, sentence: str, tmp_pat
     assert error.hint
 
 
-async def test_a_wrong_folder_is_explained():
+async def test_a_wrong_folder_is_explained() -> None:
     error = await failure_of(command_of("echo.py", cwd=Path("/no/such/folder"), env={"KEY": "hush"}))
     assert error.message == "files could not be started: its folder /no/such/folder cannot be entered"
     assert "`cwd`" in error.hint
@@ -279,7 +283,7 @@ async def test_a_wrong_folder_is_explained():
 
 async def test_a_command_is_looked_for_on_the_path_of_its_own_env(
     running: Running, heard: Heard, tmp_path: Path
-):
+) -> None:
     executable(tmp_path / "my-server", "#!/bin/sh\necho '\"here\"'\nread -r line\n")
     async with running(ChildCommand("files", "my-server", env={"PATH": str(tmp_path)})):
         assert await heard.frame() == b'"here"'
@@ -288,7 +292,7 @@ async def test_a_command_is_looked_for_on_the_path_of_its_own_env(
 # --- the end that the child chose
 
 
-async def test_an_exit_is_said_once_with_its_code_and_last_words(running: Running, heard: Heard):
+async def test_an_exit_is_said_once_with_its_code_and_last_words(running: Running, heard: Heard) -> None:
     async with running("crasher.py", "3"):
         error = await heard.loss()
     assert error.code is UPSTREAM_EXITED
@@ -299,31 +303,33 @@ async def test_an_exit_is_said_once_with_its_code_and_last_words(running: Runnin
 
 async def test_an_exit_is_noticed_on_systems_without_pidfd(
     running: Running, heard: Heard, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.delattr(os, "pidfd_open")
     async with running("crasher.py", "3"):
         assert (await heard.loss()).message == "files exited with code 3"
 
 
-async def test_a_deadly_signal_is_named(running: Running, heard: Heard):
+async def test_a_deadly_signal_is_named(running: Running, heard: Heard) -> None:
     async with running("crasher.py", "SIGKILL"):
         assert (await heard.loss()).message == "files was killed by SIGKILL"
 
 
-async def test_all_that_was_said_before_an_exit_is_received_first(running: Running, heard: Heard):
+async def test_all_that_was_said_before_an_exit_is_received_first(running: Running, heard: Heard) -> None:
     async with running("crasher.py", "0", "20000"):
         assert (await heard.loss()).message == "files exited with code 0"
     assert heard.frames_at_loss == len(heard.frames) == 20_000
 
 
-async def test_a_dead_child_takes_no_frames(running: Running, heard: Heard):
+async def test_a_dead_child_takes_no_frames(running: Running, heard: Heard) -> None:
     async with running("crasher.py", "1") as child:
         await heard.loss()
         assert not child.send(request(1))
 
 
 @pytest.mark.parametrize("pipe", ["stdin", "stdout"])
-async def test_a_child_that_closes_a_pipe_and_stays_is_stopped(running: Running, heard: Heard, pipe: str):
+async def test_a_child_that_closes_a_pipe_and_stays_is_stopped(
+    running: Running, heard: Heard, pipe: str
+) -> None:
     async with running("closes_pipe.py", pipe) as child:
         await heard.frame()
 
@@ -335,7 +341,7 @@ async def test_a_child_that_closes_a_pipe_and_stays_is_stopped(running: Running,
     assert heard.losses[0].message == "files closed its stdin or stdout without ending, and was stopped"
 
 
-async def test_what_an_exited_launcher_left_behind_dies_with_it(running: Running, heard: Heard):
+async def test_what_an_exited_launcher_left_behind_dies_with_it(running: Running, heard: Heard) -> None:
     async with running("launcher.py", "leave", "stubborn.py"):
         _, inner = json.loads(await heard.frame())
         assert (await heard.loss()).message == "files exited with code 7"
@@ -345,13 +351,13 @@ async def test_what_an_exited_launcher_left_behind_dies_with_it(running: Running
 # --- the end that we chose
 
 
-async def test_the_end_of_stdin_is_enough_for_a_polite_child(running: Running, heard: Heard):
+async def test_the_end_of_stdin_is_enough_for_a_polite_child(running: Running, heard: Heard) -> None:
     async with running("hanger.py", patience=ChildPatience(stdin_wait_s=DEADLINE_S)):
         await heard.frame()
     assert heard.losses == []
 
 
-async def test_what_was_sent_before_a_close_still_arrives(running: Running, heard: Heard):
+async def test_what_was_sent_before_a_close_still_arrives(running: Running, heard: Heard) -> None:
     async with running("never_reads.py", patience=ChildPatience(stdin_wait_s=DEADLINE_S)) as child:
         await heard.frame()
         for _ in range(3):
@@ -361,19 +367,19 @@ async def test_what_was_sent_before_a_close_still_arrives(running: Running, hear
     assert heard.losses == []
 
 
-async def test_sigterm_gives_a_child_time_to_tidy_up(running: Running, heard: Heard):
+async def test_sigterm_gives_a_child_time_to_tidy_up(running: Running, heard: Heard) -> None:
     async with running("ends_at_sigterm.py", patience=PATIENT) as child:
         await heard.frame()
     assert child.stderr_tail == ["tidied up"]
 
 
-async def test_a_server_below_a_launcher_has_that_time_too(running: Running, heard: Heard):
+async def test_a_server_below_a_launcher_has_that_time_too(running: Running, heard: Heard) -> None:
     async with running("launcher.py", "wait", "ends_at_sigterm.py", patience=PATIENT) as child:
         await heard.frame(1)
     assert child.stderr_tail == ["tidied up"]
 
 
-async def test_a_stubborn_child_is_killed_with_its_grandchild(running: Running, heard: Heard):
+async def test_a_stubborn_child_is_killed_with_its_grandchild(running: Running, heard: Heard) -> None:
     async with running("stubborn.py", "grandchild"):
         pids = json.loads(await heard.frame())
         assert len(pids) == 2
@@ -382,21 +388,23 @@ async def test_a_stubborn_child_is_killed_with_its_grandchild(running: Running, 
     assert heard.losses == []
 
 
-async def test_a_process_that_left_the_group_cannot_keep_close_waiting(running: Running, heard: Heard):
+async def test_a_process_that_left_the_group_cannot_keep_close_waiting(
+    running: Running, heard: Heard
+) -> None:
     async with running("launcher.py", "escape", "stubborn.py"):
         _, escaped = json.loads(await heard.frame())
     assert is_alive(escaped)  # the stated limit: a session of its own is not ours to kill
     os.kill(escaped, signal.SIGKILL)
 
 
-async def test_a_child_blocked_on_a_paused_pipe_still_closes(running: Running, heard: Heard):
+async def test_a_child_blocked_on_a_paused_pipe_still_closes(running: Running, heard: Heard) -> None:
     async with running("flood.py", "300000", patience=ChildPatience(stdin_wait_s=DEADLINE_S)) as child:
         child.pause_reading()
         await until(lambda: "nobody reads" in child.stderr_tail)
     assert "all written" in child.stderr_tail
 
 
-async def test_nothing_is_received_after_a_close(running: Running, heard: Heard):
+async def test_nothing_is_received_after_a_close(running: Running, heard: Heard) -> None:
     async with running("flood.py", "1000", "stay") as child:
         closings: list[asyncio.Task[None]] = []
 
@@ -412,7 +420,7 @@ async def test_nothing_is_received_after_a_close(running: Running, heard: Heard)
     assert heard.losses == []
 
 
-async def test_close_may_be_called_by_many_and_again(running: Running, heard: Heard):
+async def test_close_may_be_called_by_many_and_again(running: Running, heard: Heard) -> None:
     async with running("stubborn.py") as child:
         await heard.frame()
         first = asyncio.ensure_future(child.close())
@@ -423,7 +431,7 @@ async def test_close_may_be_called_by_many_and_again(running: Running, heard: He
         assert first.cancelled()
 
 
-async def test_close_without_a_start_is_nothing_and_forbids_one(heard: Heard):
+async def test_close_without_a_start_is_nothing_and_forbids_one(heard: Heard) -> None:
     child = ChildTransport(command_of("echo.py"), heard)
     await child.close()
     with pytest.raises(UpstreamError) as caught:
@@ -431,7 +439,7 @@ async def test_close_without_a_start_is_nothing_and_forbids_one(heard: Heard):
     assert caught.value.code is UPSTREAM_UNAVAILABLE
 
 
-async def test_a_child_closed_while_it_starts_does_not_stay(heard: Heard):
+async def test_a_child_closed_while_it_starts_does_not_stay(heard: Heard) -> None:
     child = ChildTransport(command_of("stubborn.py"), heard, patience=BRIEF)
     starting = asyncio.ensure_future(child.start())
     await asyncio.sleep(0)
@@ -443,7 +451,7 @@ async def test_a_child_closed_while_it_starts_does_not_stay(heard: Heard):
     assert heard.losses == []
 
 
-async def test_a_cancelled_start_leaves_no_process(heard: Heard):
+async def test_a_cancelled_start_leaves_no_process(heard: Heard) -> None:
     child = ChildTransport(command_of("stubborn.py"), heard, patience=BRIEF)
     starting = asyncio.ensure_future(child.start())
     await asyncio.sleep(0)
@@ -457,7 +465,7 @@ async def test_a_cancelled_start_leaves_no_process(heard: Heard):
 # --- stderr
 
 
-async def test_the_last_lines_of_stderr_are_kept_clean_and_short(running: Running, heard: Heard):
+async def test_the_last_lines_of_stderr_are_kept_clean_and_short(running: Running, heard: Heard) -> None:
     async with running("noisy_stderr.py", "20000") as child:
         await heard.frame()
         await until(lambda: child.stderr_tail[-1:] == ["no newline at the end"])
@@ -468,6 +476,6 @@ async def test_the_last_lines_of_stderr_are_kept_clean_and_short(running: Runnin
     assert all(line.isprintable() for line in tail)
 
 
-def test_a_child_is_a_transport(heard: Heard):
+def test_a_child_is_a_transport(heard: Heard) -> None:
     transport: Transport = ChildTransport(command_of("echo.py"), heard)
     assert transport.stderr_tail == []

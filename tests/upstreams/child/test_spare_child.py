@@ -93,7 +93,7 @@ async def taken_from(spare: SpareChild, heard: Heard) -> ChildTransport:
 
 async def test_the_first_two_connections_start_their_own_child_and_each_later_one_gets_the_spare(
     warden: Warden, mark: str
-):
+) -> None:
     opener = OwnChildOpener(command_of("echo.py", mark), warden)
     used: list[Transport] = []
     pids: set[int] = set()
@@ -127,12 +127,12 @@ async def test_the_first_two_connections_start_their_own_child_and_each_later_on
     assert not asyncio.all_tasks() - {asyncio.current_task()}
 
 
-def test_it_is_an_opener_to_be_closed(warden: Warden):
+def test_it_is_an_opener_to_be_closed(warden: Warden) -> None:
     opener: ClosableOpener = OwnChildOpener(command_of("echo.py"), warden)
     assert opener
 
 
-async def test_a_wrong_command_fails_for_the_connection_and_not_for_the_spare(warden: Warden):
+async def test_a_wrong_command_fails_for_the_connection_and_not_for_the_spare(warden: Warden) -> None:
     opener = OwnChildOpener(ChildCommand("files", "/no/such/program"), warden)
     for _ in range(2):
         opened = await opener(Heard(), None)
@@ -145,7 +145,9 @@ async def test_a_wrong_command_fails_for_the_connection_and_not_for_the_spare(wa
 # --- what a spare says
 
 
-async def test_what_a_spare_said_before_it_was_taken_is_received_first(keeping: Keeping, heard: Heard):
+async def test_what_a_spare_said_before_it_was_taken_is_received_first(
+    keeping: Keeping, heard: Heard
+) -> None:
     async with keeping("garbage.py") as spare:
         want(spare)
         await waiting_in(spare)
@@ -154,7 +156,7 @@ async def test_what_a_spare_said_before_it_was_taken_is_received_first(keeping: 
         await child.close()
 
 
-async def test_a_chunk_read_before_the_spare_was_paused_is_received_too(warden: Warden, heard: Heard):
+async def test_a_chunk_read_before_the_spare_was_paused_is_received_too(warden: Warden, heard: Heard) -> None:
     child = ChildTransport(command_of("garbage.py"), None, warden=warden)
     child.stdout_data(b'"early"\n"Now: ')  # under uvloop the pause comes a moment late
     await child.warm_up()
@@ -165,7 +167,9 @@ async def test_a_chunk_read_before_the_spare_was_paused_is_received_too(warden: 
     await child.close()
 
 
-async def test_a_spare_that_says_more_than_a_pipe_holds_waits_to_be_heard(keeping: Keeping, heard: Heard):
+async def test_a_spare_that_says_more_than_a_pipe_holds_waits_to_be_heard(
+    keeping: Keeping, heard: Heard
+) -> None:
     async with keeping("flood.py", "300000", "stay") as spare:
         want(spare)
         await waiting_in(spare)
@@ -179,7 +183,9 @@ async def test_a_spare_that_says_more_than_a_pipe_holds_waits_to_be_heard(keepin
         await child.close()
 
 
-async def test_a_spare_that_dies_after_it_was_taken_is_lost_as_any_child(keeping: Keeping, heard: Heard):
+async def test_a_spare_that_dies_after_it_was_taken_is_lost_as_any_child(
+    keeping: Keeping, heard: Heard
+) -> None:
     async with keeping("hanger.py") as spare:
         want(spare)
         pid = await waiting_in(spare)
@@ -192,13 +198,13 @@ async def test_a_spare_that_dies_after_it_was_taken_is_lost_as_any_child(keeping
 # --- its life
 
 
-async def test_nothing_is_started_before_somebody_asked(keeping: Keeping, mark: str, warden: Warden):
+async def test_nothing_is_started_before_somebody_asked(keeping: Keeping, mark: str, warden: Warden) -> None:
     async with keeping("echo.py") as spare:
         await asyncio.sleep(0)
         assert (spare.pid, with_argument(mark), warden.pid) == (None, set(), None)
 
 
-async def test_a_dead_spare_is_noticed_and_replaced(keeping: Keeping, heard: Heard):
+async def test_a_dead_spare_is_noticed_and_replaced(keeping: Keeping, heard: Heard) -> None:
     async with keeping("echo.py") as spare:
         want(spare)
         first = await waiting_in(spare)
@@ -210,7 +216,7 @@ async def test_a_dead_spare_is_noticed_and_replaced(keeping: Keeping, heard: Hea
         await child.close()
 
 
-async def test_a_spare_that_keeps_dying_is_started_ever_more_seldom(keeping: Keeping, tmp_path: Path):
+async def test_a_spare_that_keeps_dying_is_started_ever_more_seldom(keeping: Keeping, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     async with keeping("short_lived.py", str(starts), patience=SparePatience(first_pause_s=0.05)) as spare:
         want(spare)
@@ -223,7 +229,7 @@ async def test_a_spare_that_keeps_dying_is_started_ever_more_seldom(keeping: Kee
 
 async def test_a_spare_that_nobody_came_for_is_ended_and_the_next_need_begins_anew(
     keeping: Keeping, mark: str
-):
+) -> None:
     async with keeping("echo.py", patience=SparePatience(idle_s=2)) as spare:
         want(spare)
         first = await waiting_in(spare)
@@ -234,7 +240,7 @@ async def test_a_spare_that_nobody_came_for_is_ended_and_the_next_need_begins_an
         await waiting_in(spare, other_than=first)
 
 
-async def test_a_stubborn_spare_does_not_survive_a_close(keeping: Keeping, mark: str):
+async def test_a_stubborn_spare_does_not_survive_a_close(keeping: Keeping, mark: str) -> None:
     async with keeping("stubborn.py") as spare:
         want(spare)
         await waiting_in(spare)
@@ -244,7 +250,7 @@ async def test_a_stubborn_spare_does_not_survive_a_close(keeping: Keeping, mark:
         wait_gone(pids)
 
 
-async def test_after_a_close_nothing_is_taken_or_started(keeping: Keeping, mark: str):
+async def test_after_a_close_nothing_is_taken_or_started(keeping: Keeping, mark: str) -> None:
     async with keeping("echo.py") as spare:
         want(spare)
         await waiting_in(spare)
@@ -255,7 +261,7 @@ async def test_after_a_close_nothing_is_taken_or_started(keeping: Keeping, mark:
         assert not with_argument(mark)
 
 
-async def test_a_close_while_the_spare_starts_leaves_no_process(keeping: Keeping, mark: str):
+async def test_a_close_while_the_spare_starts_leaves_no_process(keeping: Keeping, mark: str) -> None:
     async with keeping("stubborn.py") as spare:
         want(spare)
         await asyncio.sleep(0)
@@ -263,7 +269,7 @@ async def test_a_close_while_the_spare_starts_leaves_no_process(keeping: Keeping
         assert not with_argument(mark)
 
 
-async def test_a_spare_is_ended_when_no_client_is_left(keeping: Keeping, mark: str):
+async def test_a_spare_is_ended_when_no_client_is_left(keeping: Keeping, mark: str) -> None:
     async with keeping("echo.py") as spare:
         want(spare)
         first = await waiting_in(spare)

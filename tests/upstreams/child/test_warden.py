@@ -60,21 +60,21 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_kill_9_of_the_gateway_leaves_neither_child_nor_grandchild_nor_spare_nor_warden(loop: str):
+def test_kill_9_of_the_gateway_leaves_neither_child_nor_grandchild_nor_spare_nor_warden(loop: str) -> None:
     with doomed_gateway(loop) as doomed:
         doomed.process.kill()
         wait_gone([*doomed.children, doomed.warden])
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_the_whole_process_group_does_not_take_the_warden_first(signum: signal.Signals):
+def test_a_signal_to_the_whole_process_group_does_not_take_the_warden_first(signum: signal.Signals) -> None:
     with doomed_gateway("asyncio") as doomed:
         os.killpg(doomed.process.pid, signum)
         doomed.process.communicate(timeout=DEADLINE_S)
         wait_gone([*doomed.children, doomed.warden])
 
 
-def test_whoever_reads_our_output_sees_its_end_when_we_end():
+def test_whoever_reads_our_output_sees_its_end_when_we_end() -> None:
     with doomed_gateway("uvloop") as doomed:
         doomed.process.kill()
         # Both at end of file: neither the warden nor a child holds them open.
@@ -82,20 +82,20 @@ def test_whoever_reads_our_output_sees_its_end_when_we_end():
         wait_gone(doomed.children)
 
 
-def test_a_withdrawn_group_is_spared():
+def test_a_withdrawn_group_is_spared() -> None:
     with bystander() as spared, doomed_gateway("uvloop", "release", str(spared.pid)) as doomed:
         doomed.process.kill()
         wait_gone([*doomed.children, doomed.warden])
         assert spared.poll() is None
 
 
-def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_everything():
+def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_everything() -> None:
     with doomed_gateway("uvloop", "lose-warden") as doomed:
         doomed.process.kill()
         wait_gone([*doomed.children, doomed.warden])
 
 
-def test_close_ends_the_warden_and_what_was_left(warden: Warden):
+def test_close_ends_the_warden_and_what_was_left(warden: Warden) -> None:
     assert warden.pid is None
     with bystander() as left, bystander() as withdrawn:
         warden.watch(left.pid)
@@ -111,7 +111,7 @@ def test_close_ends_the_warden_and_what_was_left(warden: Warden):
         assert withdrawn.poll() is None
 
 
-def test_a_warden_that_was_stopped_does_not_stop_us(warden: Warden):
+def test_a_warden_that_was_stopped_does_not_stop_us(warden: Warden) -> None:
     with bystander() as watched:
         warden.watch(watched.pid)
         stopped = warden.pid
@@ -124,7 +124,7 @@ def test_a_warden_that_was_stopped_does_not_stop_us(warden: Warden):
 
 
 @pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash"])
-def test_the_script_forgets_and_remembers_the_right_groups_in_every_shell(shell: str):
+def test_the_script_forgets_and_remembers_the_right_groups_in_every_shell(shell: str) -> None:
     if not Path(shell).exists():
         pytest.skip(f"no {shell}")
     source = "from callgate.upstreams.child.warden import Warden; import sys, os, signal\n"
@@ -140,7 +140,7 @@ def test_the_script_forgets_and_remembers_the_right_groups_in_every_shell(shell:
         assert middle.poll() is None
 
 
-async def test_one_warden_serves_all_children_and_is_started_with_the_first(warden: Warden):
+async def test_one_warden_serves_all_children_and_is_started_with_the_first(warden: Warden) -> None:
     heard = Heard()
     children = [ChildTransport(ChildCommand("cat", "cat"), heard, warden=warden) for _ in range(3)]
     assert warden.pid is None
@@ -154,7 +154,7 @@ async def test_one_warden_serves_all_children_and_is_started_with_the_first(ward
     assert warden.pid == pid
 
 
-async def test_without_a_shell_children_run_all_the_same():
+async def test_without_a_shell_children_run_all_the_same() -> None:
     heard = Heard()
     warden = Warden(shell="/no/such/shell")
     child = ChildTransport(ChildCommand("echo", "echo", ("1",)), heard, warden=warden)

@@ -170,7 +170,8 @@ async def scripted_http(
 
 async def wait_for_hang_up(wire: Wire) -> None:
     """Until the client closes its end; what a script does that must not answer."""
-    reader: asyncio.StreamReader = wire.writer.transport.get_protocol()._stream_reader  # type: ignore[union-attr]
+    protocol = wire.writer.transport.get_protocol()
+    reader: asyncio.StreamReader = protocol._stream_reader  # pyright: ignore[reportAttributeAccessIssue]
     while await reader.read(65536):
         pass
     raise ConnectionError("the client hung up")

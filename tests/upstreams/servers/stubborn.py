@@ -14,6 +14,7 @@ if "grandchild" in sys.argv:
         [sys.executable, "-I", "-S", __file__], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     )
     pids.append(grandchild.pid)
+    assert grandchild.stdout is not None
     grandchild.stdout.readline()  # it ignores SIGTERM from here on
 print(pids, flush=True)
 while True:

@@ -10,13 +10,13 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 LEVEL = "io.modelcontextprotocol/logLevel"
 
 
-def client(**more: str) -> Envelope:
+def client(log_level: str | None = None) -> Envelope:
     return Envelope(
         Era.LEGACY,
         "2025-06-18",
         client_info=b'{"name":"a"}',
         capabilities=b'{"roots":{"listChanged":true}}',
-        **more,
+        log_level=log_level,
     )
 
 

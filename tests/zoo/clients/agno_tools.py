@@ -1,5 +1,6 @@
 """Agno: the MCP toolkit of an agent."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,7 +21,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         toolkit = MCPTools(url=job.url, transport="streamable-http", timeout_seconds=60)
     else:

@@ -1,5 +1,6 @@
 """AutoGen: the MCP workbench of an agent."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -32,7 +33,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         target: Any = StreamableHttpServerParams(url=job.url)
     else:

@@ -1,5 +1,6 @@
 """CrewAI's MCP client, which its agents use for `mcps=[…]`."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +28,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         transport: Any = HTTPTransport(job.url)
     else:

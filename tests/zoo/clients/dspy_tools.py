@@ -1,5 +1,6 @@
 """DSPy: tools made from an MCP session."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -7,7 +8,7 @@ import dspy
 from driving import Job, drive
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamablehttp_client
+from mcp.client.streamable_http import streamablehttp_client  # pyright: ignore[reportAttributeAccessIssue] - mcp 1.x
 
 
 class Client:
@@ -30,7 +31,7 @@ def _streams(job: Job) -> Any:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     async with _streams(job) as (reader, writer, *_), ClientSession(reader, writer) as session:
         await session.initialize()
         listed = (await session.list_tools()).tools

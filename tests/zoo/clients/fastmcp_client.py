@@ -1,5 +1,6 @@
 """FastMCP's own client."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -52,7 +53,7 @@ async def _elicit(message: str, response_type: Any, params: Any, context: Any) -
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         transport: Any = StreamableHttpTransport(job.url)
     else:

@@ -1,5 +1,6 @@
 """Google's Agent Development Kit: the MCP toolset of an agent."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         target: Any = StreamableHTTPConnectionParams(url=job.url)
     else:

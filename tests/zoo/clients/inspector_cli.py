@@ -1,5 +1,6 @@
 """MCP Inspector's command line, which leaves without a word to the server."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +40,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     yield Client(job)
 
 

@@ -1,5 +1,6 @@
 """LangChain's MCP adapters: tools of an agent."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +40,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         target: Any = {"transport": "streamable_http", "url": job.url}
     else:

@@ -1,5 +1,6 @@
 """LlamaIndex: MCP tools of an agent. Its client connects anew for every request."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -35,7 +36,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         client = BasicMCPClient(job.url)
     else:

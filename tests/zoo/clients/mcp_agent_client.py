@@ -1,5 +1,6 @@
 """mcp-agent: a connection of an app's context, as its agents hold it."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +28,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         target = MCPServerSettings(name="x", transport="streamable_http", url=job.url)
     else:

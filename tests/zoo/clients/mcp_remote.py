@@ -1,6 +1,7 @@
 """mcp-remote: how a client that speaks stdio only reaches a server at a URL. That client is the zoo's own."""
 
 import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     here = Path.cwd()
     command = ["mcp-remote", job.url, "--allow-http", "--transport", "http-only"] if job.url else job.command
     env = dict(os.environ) | ({} if job.url else job.env)

@@ -1,6 +1,7 @@
 """mcporter's command line, with a configuration file as other clients have it."""
 
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         server: Any = {"url": job.url, "allowHttp": True}
     else:

@@ -1,5 +1,6 @@
 """OpenAI's Agents SDK: an MCP server of an agent, as its runner lists and calls it."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,7 +29,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         server: Any = MCPServerStreamableHttp(params={"url": job.url})
     else:

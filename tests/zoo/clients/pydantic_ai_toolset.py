@@ -1,5 +1,6 @@
 """Pydantic AI's MCP toolset."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -32,7 +33,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     target: Any = job.url
     if target is None:
         command, *args = job.command

@@ -1,5 +1,6 @@
 """The official Python SDK, 1.x: ClientSession over stdio or Streamable HTTP."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -7,7 +8,7 @@ import mcp.types as t
 from driving import ELICITED, ROOT, SAMPLED, Job, SdkSession, drive
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamablehttp_client
+from mcp.client.streamable_http import streamablehttp_client  # pyright: ignore[reportAttributeAccessIssue] - mcp 1.x
 
 
 def _streams(job: Job) -> Any:
@@ -40,7 +41,7 @@ QUESTIONS = ("sampling", "roots", *(("elicitation",) if hasattr(t, "ElicitResult
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     async with (
         _streams(job) as (reader, writer, *_),
         ClientSession(reader, writer, **_answers(job)) as session,

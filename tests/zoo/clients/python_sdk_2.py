@@ -1,5 +1,6 @@
 """The official Python SDK, 2.x. The option `mode` is "auto", which finds the modern era, or "legacy"."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,7 +26,7 @@ def _answers(job: Job) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     server: Any = job.url
     if server is None:
         command, *args = job.command

@@ -1,5 +1,6 @@
 """Semantic Kernel: an MCP plugin of a kernel."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,7 +29,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         plugin: Any = MCPStreamableHttpPlugin(name="x", url=job.url)
     else:

@@ -1,6 +1,7 @@
 """Hugging Face's smolagents: MCPClient, whose tools are called like functions."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,7 +25,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     if job.url:
         target: Any = {"url": job.url, "transport": "streamable-http"}
     else:

@@ -1,6 +1,7 @@
 """Strands Agents: its MCP client, which lives in a thread."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +11,7 @@ from mcp.client.stdio import stdio_client
 from strands.tools.mcp import MCPClient
 
 try:
-    from mcp.client.streamable_http import streamablehttp_client as streamable_http
+    from mcp.client.streamable_http import streamablehttp_client as streamable_http  # pyright: ignore[reportAttributeAccessIssue]
 except ImportError:
     from mcp.client.streamable_http import streamable_http_client as streamable_http
 
@@ -39,7 +40,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(job: Job) -> Any:
+async def connect(job: Job) -> AsyncIterator[Any]:
     def streams() -> Any:
         if job.url:
             return streamable_http(job.url)

@@ -68,7 +68,7 @@ def knows_native(response: bytes, password: str) -> bool:
     return hashlib.sha1(claimed).digest() == kept
 
 
-def test_a_server_that_keeps_only_a_hash_can_check_the_response():
+def test_a_server_that_keeps_only_a_hash_can_check_the_response() -> None:
     for password in ("hunter2", "ü😀", "x" * 100):
         assert knows_caching_sha2(
             login.respond(login.CACHING_SHA2, password, SEED, is_private=False), password
@@ -79,18 +79,18 @@ def test_a_server_that_keeps_only_a_hash_can_check_the_response():
     )
 
 
-def test_no_password_is_no_response():
+def test_no_password_is_no_response() -> None:
     assert login.respond(login.CACHING_SHA2, "", SEED, is_private=False) == b""
     assert login.respond(login.NATIVE, "", SEED, is_private=False) == b""
 
 
-def test_the_greeting_is_read_with_its_whole_seed():
+def test_the_greeting_is_read_with_its_whole_seed() -> None:
     read = read_greeting(greeting("caching_sha2_password"))
     assert (read.seed, read.connection_id, read.auth_plugin) == (SEED, 7, "caching_sha2_password")
     assert not read.is_mariadb
 
 
-async def test_a_remembered_password_logs_in_at_once():
+async def test_a_remembered_password_logs_in_at_once() -> None:
     async def script(peer: Peer) -> None:
         peer.say(greeting("caching_sha2_password"))
         packet = await peer.hear()
@@ -109,7 +109,7 @@ async def test_a_remembered_password_logs_in_at_once():
         wire.stream.close()
 
 
-async def test_the_password_itself_is_never_sent_over_an_open_line():
+async def test_the_password_itself_is_never_sent_over_an_open_line() -> None:
     heard: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -124,7 +124,7 @@ async def test_the_password_itself_is_never_sent_over_an_open_line():
     assert not heard
 
 
-async def test_the_server_may_ask_for_the_older_method():
+async def test_the_server_may_ask_for_the_older_method() -> None:
     async def script(peer: Peer) -> None:
         peer.say(greeting("caching_sha2_password"))
         await peer.hear()
@@ -137,7 +137,7 @@ async def test_the_server_may_ask_for_the_older_method():
 
 
 @pytest.mark.parametrize("plugin", ["client_ed25519", "authentication_ldap_sasl_client", "sha256_password"])
-async def test_a_method_that_we_do_not_speak_is_named(plugin: str):
+async def test_a_method_that_we_do_not_speak_is_named(plugin: str) -> None:
     async def script(peer: Peer) -> None:
         peer.say(greeting("caching_sha2_password"))
         await peer.hear()
@@ -148,7 +148,7 @@ async def test_a_method_that_we_do_not_speak_is_named(plugin: str):
             await connect(address)
 
 
-async def test_an_error_instead_of_a_greeting_is_read():
+async def test_an_error_instead_of_a_greeting_is_read() -> None:
     async def script(peer: Peer) -> None:
         peer.say(b"\xff\x10\x04Too many connections")
 

@@ -1,6 +1,7 @@
 """Every type of MariaDB's, shown as it is: the same cell by text and by prepared statement."""
 
 import pytest
+from sql.network.conftest import Opener
 
 CASES = [
     # column type, value as SQL, cell, type's name
@@ -87,7 +88,9 @@ CASES = [
 @pytest.mark.parametrize(
     ("column", "value", "cell", "type_name"), CASES, ids=[f"{c[0]}={c[1]}" for c in CASES]
 )
-async def test_a_value_is_shown_as_it_is(maria, column: str, value: str, cell: object, type_name: str):
+async def test_a_value_is_shown_as_it_is(
+    maria: Opener, column: str, value: str, cell: object, type_name: str
+) -> None:
     async with maria() as source:
         table = source.table("typed", f"v {column}")
         source.server.run(f"SET sql_mode = ''; INSERT INTO {table} VALUES ({value})")
@@ -100,13 +103,13 @@ async def test_a_value_is_shown_as_it_is(maria, column: str, value: str, cell: o
         assert [type(row[0]) for row in prepared.rows] == [type(cell)]
 
 
-async def test_null_and_empty_differ(maria):
+async def test_null_and_empty_differ(maria: Opener) -> None:
     async with maria() as source:
         assert await source.rows("SELECT NULL, '', 'NULL', 0") == [(None, "", "NULL", 0)]
         assert await source.rows("SELECT NULL, '', 'NULL', ?", 0) == [(None, "", "NULL", 0)]
 
 
-async def test_many_columns_with_nulls_keep_their_places(maria):
+async def test_many_columns_with_nulls_keep_their_places(maria: Opener) -> None:
     async with maria() as source:
         expected = tuple(None if n % 3 else n for n in range(70))
         sql = "SELECT " + ", ".join("NULL" if cell is None else str(cell) for cell in expected)
@@ -114,14 +117,14 @@ async def test_many_columns_with_nulls_keep_their_places(maria):
         assert await source.rows(f"{sql}, ?", 1) == [(*expected, 1)]
 
 
-async def test_a_column_of_another_charset_is_read_as_unicode(maria):
+async def test_a_column_of_another_charset_is_read_as_unicode(maria: Opener) -> None:
     async with maria() as source:
         table = source.table("old", "v varchar(10) CHARACTER SET latin1")
         source.server.run(f"INSERT INTO {table} VALUES ('grün')")
         assert await source.cell(f"SELECT v FROM {table}") == "grün"
 
 
-async def test_a_geometry_that_is_none_is_shown_as_bytes(maria):
+async def test_a_geometry_that_is_none_is_shown_as_bytes(maria: Opener) -> None:
     from callgate.sql.engines.mysql.driver.geometry import to_wkt
 
     assert to_wkt(b"") is None

@@ -1,6 +1,8 @@
 """Every kind of PostgreSQL type, shown as the server itself shows it; a type's name as psql says it."""
 
 import pytest
+from databases.database import Database
+from sql.network.conftest import Opener
 
 CASES = [
     ("'10.50'::numeric(10,2)", "10.50", "numeric"),
@@ -79,7 +81,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("value", "cell", "type_name"), CASES, ids=[case[0] for case in CASES])
-async def test_a_value_is_shown_as_it_is(post, value: str, cell: object, type_name: str):
+async def test_a_value_is_shown_as_it_is(post: Opener, value: str, cell: object, type_name: str) -> None:
     async with post() as source:
         result = await source.run(f"SELECT {value} AS v")
         assert result.rows == ((cell,),)
@@ -87,7 +89,7 @@ async def test_a_value_is_shown_as_it_is(post, value: str, cell: object, type_na
         assert result.columns[0].type == type_name
 
 
-async def test_types_of_the_operators_own_have_their_names(post, postgres):
+async def test_types_of_the_operators_own_have_their_names(post: Opener, postgres: Database) -> None:
     postgres.run(
         "DROP SCHEMA IF EXISTS own CASCADE; CREATE SCHEMA own;"
         "CREATE TYPE own.mood AS ENUM ('sad', 'fine'); CREATE DOMAIN own.positive AS int CHECK (VALUE > 0);"
@@ -107,13 +109,13 @@ async def test_types_of_the_operators_own_have_their_names(post, postgres):
         ]
 
 
-async def test_a_function_without_a_value_shows_an_empty_one(post):
+async def test_a_function_without_a_value_shows_an_empty_one(post: Opener) -> None:
     async with post() as source:
         result = await source.run("SELECT pg_sleep(0)")
         assert (result.rows, result.columns[0].type) == ((("",),), "void")
 
 
-async def test_an_empty_select_has_rows_without_columns(post):
+async def test_an_empty_select_has_rows_without_columns(post: Opener) -> None:
     async with post() as source:
         result = await source.run("SELECT FROM generate_series(1, 2)")
         assert (result.columns, result.rows) == ((), ((), ()))

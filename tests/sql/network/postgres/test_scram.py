@@ -3,6 +3,8 @@
 import base64
 
 import pytest
+from databases.database import Database
+from sql.network.conftest import Opener
 
 from callgate.sql.engines.postgres.driver import scram
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
@@ -28,12 +30,12 @@ def first(nonce: str = NONCE + "server", iterations: str = "4096") -> bytes:
         b"\xff",
     ],
 )
-def test_a_challenge_that_is_none_is_not_answered(message: bytes):
+def test_a_challenge_that_is_none_is_not_answered(message: bytes) -> None:
     with pytest.raises(ScramFailed):
         scram.prove("hunter2", NONCE, message)
 
 
-def test_a_server_that_does_not_know_the_password_is_found_out():
+def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
     proof = scram.prove("hunter2", NONCE, first())
     other = scram.prove("hunter3", NONCE, first())
     scram.check_server(proof, proof.expected)
@@ -42,12 +44,12 @@ def test_a_server_that_does_not_know_the_password_is_found_out():
             scram.check_server(proof, final)
 
 
-def test_the_password_is_in_no_message():
+def test_the_password_is_in_no_message() -> None:
     proof = scram.prove("hunter2", NONCE, first())
     assert b"hunter2" not in scram.first_message(NONCE) + proof.message
 
 
-async def test_passwords_of_any_characters_log_in(post, postgres):
+async def test_passwords_of_any_characters_log_in(post: Opener, postgres: Database) -> None:
     for password in ("plain", "ü😀", "a\u00a0b", "ﬁ\u00ad", "'\"\\ %"):
         quoted = password.replace("'", "''")
         postgres.run(f"DROP ROLE IF EXISTS worded; CREATE ROLE worded LOGIN PASSWORD '{quoted}'")
