@@ -245,7 +245,7 @@ class _Collector:
         if isinstance(argument, ast.Constant):
             return str(argument.value)
         names = [_name(part) for part in ast.walk(argument) if isinstance(part, ast.Name | ast.Attribute)]
-        codes = [self._codes[name] for name in names if name in self._codes]
+        codes = [str(self._codes[name]) for name in names if name in self._codes]
         return " or ".join(codes) or f"{_name(call.func)}({ast.unparse(argument)})"
 
     def _has_own_words(self, name: str) -> bool:

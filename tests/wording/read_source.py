@@ -419,7 +419,7 @@ _Values = tuple[_Bound, ...]
 
 
 def _reaching(module: Module, function: Function, use: ast.Name) -> _Values:
-    above = {use}
+    above: set[ast.AST] = {use}
     node: ast.AST | None = use
     while node is not None and node is not function:
         above.add(node)

@@ -14,7 +14,7 @@ the traceback.
 Please report it with that traceback. Other calls are not affected.
 `,"../../../docs/errors/caller.ambiguous_id.md":`# \`caller.ambiguous_id\`
 
-A piece of an id leads to more than one row of the record.
+A part of an id fits more than one row of the record.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -84,7 +84,7 @@ one of them is missing or has another value.
 Make the headers repeat the body. Proxies on the way must not change one without the other.
 `,"../../../docs/errors/caller.http_version.md":`# \`caller.http_version\`
 
-This version of HTTP is not spoken here.
+This version of HTTP is not supported.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -114,7 +114,7 @@ Send one object with \`"jsonrpc": "2.0"\`, a string or integer \`id\` that is no
 \`params\`. Only protocol version 2025-03-26 has batches; in all others send each message by itself.
 `,"../../../docs/errors/caller.missing_capability.md":`# \`caller.missing_capability\`
 
-The server asks something that the client did not declare it can answer.
+The server asks for something that the client did not declare as a capability.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -143,7 +143,7 @@ The \`Accept\` header of an MCP POST does not allow both kinds of answer.
 Send \`Accept: application/json, text/event-stream\`.
 `,"../../../docs/errors/caller.not_found.md":`# \`caller.not_found\`
 
-Nothing lives at this address.
+There is nothing at this address.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -169,7 +169,7 @@ A client of the handshake era sent a request before \`initialize\`, or without i
 Send \`initialize\` first. Over HTTP repeat the \`Mcp-Session-Id\` header of its answer on every request.
 `,"../../../docs/errors/caller.not_replayable.md":`# \`caller.not_replayable\`
 
-The call cannot be made again as it was: not all of it is in the record.
+The call cannot be repeated: the record does not hold all of it.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -227,7 +227,7 @@ A request body, a line over stdio or an HTTP head is larger than the limit.
 Send less, or raise \`[server] max_body\`. A line over stdio may have 16 MiB, an HTTP head 32 KiB; these are fixed.
 `,"../../../docs/errors/caller.too_many_readers.md":`# \`caller.too_many_readers\`
 
-Too many readers listen to the events already.
+Too many clients already read the event stream.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -238,11 +238,11 @@ Too many readers listen to the events already.
 read of the record every second.
 
 ## What to do
-Close pages that nobody looks at, or try again after the seconds that \`Retry-After\` names. Clients that reconnect
+Close pages that nobody looks at, or try again after the number of seconds in \`Retry-After\`. Clients that reconnect
 with \`Last-Event-ID\` miss nothing. \`?follow=false\` reads what is recorded and ends.
 `,"../../../docs/errors/caller.too_many_reads.md":`# \`caller.too_many_reads\`
 
-Too many reads of the record run already.
+Too many reads of the record are already running.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -254,11 +254,11 @@ page), four large reads (a search for a text, sums, an agent's excerpt), two exp
 wait for ten seconds. This one waited and got no place.
 
 ## What to do
-Try again after the seconds that \`Retry-After\` names. A query ends at its \`timeout_s\` at the latest, any other read
+Try again after the number of seconds in \`Retry-After\`. A query ends at its \`timeout_s\` at the latest, any other read
 after 30 s, an export after ten minutes. A filter on \`ts\`, or \`since\`, makes most of them short.
 `,"../../../docs/errors/caller.transfer_coding.md":`# \`caller.transfer_coding\`
 
-The body comes in a coding that is not known here.
+The body uses a transfer coding that is not supported.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -460,7 +460,7 @@ does not. Such a tool is not listed and cannot be called, neither at \`/mcp\` no
 Use another tool, or change \`tools\` in the entry of the server ([configuration](../configuration.md#mcpserversname)).
 `,"../../../docs/errors/refused.origin.md":"# `refused.origin`\n\nThe request comes from a web page of another origin.\n\n| JSON-RPC code | HTTP status | exit code |\n|---|---|---|\n| -31403 | 403 | 6 |\n\n## What it means\nA web page of another origin called the gateway. Browsers send `Origin`; Callgate accepts only its own and those in\nthe configuration. With a plain `GET` they send none, but `Sec-Fetch-Site` says whose page asks: `cross-site` and\n`same-site` are refused, `same-origin` and `none` (typed into the address bar) pass, and so does a client that is\nnot a browser. `same-site` is refused because to a browser every port of `localhost` is the same site, also the page\nof another program.\n\n## What to do\nIf the page is yours, add its origin to `[server] allowed_origins`.\n","../../../docs/errors/refused.overloaded.md":`# \`refused.overloaded\`
 
-The gateway is at a limit of its own and takes no more at the moment.
+The gateway has reached one of its own limits and accepts no more at the moment.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -476,7 +476,7 @@ times \`[server] max_body\` (16 MiB by default, so 128 MiB). The first 16 KiB of
 ordinary calls pass while large ones fill the limit.
 
 ## What to do
-Try again after the seconds that \`Retry-After\` names. Connections that never sent a request are closed first when
+Try again after the number of seconds in \`Retry-After\`. Connections that never sent a request are closed first when
 places run out. If your clients need more places, raise \`max_connections\` and the hard limit of open files
 (\`LimitNOFILE=\` in a systemd unit, \`--ulimit nofile=\` in Docker). If large bodies are usual and the machine has the
 memory, raise \`max_body\`.
@@ -569,14 +569,14 @@ The configuration has problems; each is listed with its key path.
 Correct them; \`callgate config check\` shows what is left, \`docs/configuration.md\` lists every key.
 `,"../../../docs/errors/setup.engine.md":`# \`setup.engine\`
 
-This version does not speak to that database engine.
+This version does not support that database engine.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
 | -32603 | 501 | 3 |
 
 ## What it means
-This version does not speak to that database engine.
+This version does not support that database engine.
 
 ## What to do
 Use a newer version, or another engine.
@@ -595,7 +595,7 @@ The command needs a running gateway. It found none, or lost it.
 Start one with \`callgate\`, with the same state folder.
 `,"../../../docs/errors/setup.port.md":`# \`setup.port\`
 
-The address is already in use or not ours to use.
+The address is already in use, or may not be used.
 
 | JSON-RPC code | HTTP status | exit code |
 |---|---|---|
@@ -645,7 +645,7 @@ The state folder cannot be used.
 
 ## What it means
 The folder for the record and the address file cannot be made or written. Or it is not safe: it belongs to another
-user, others may write to it, or it lies in a folder that everybody may write to. Whoever can write there could
+user, others may write to it, or it is inside a folder that everybody may write to. Whoever can write there could
 redirect our commands, with their token, to another gateway, and change the record.
 
 ## What to do
@@ -802,7 +802,7 @@ One of these; the message says which:
 
 ## What to do
 Wait and try again; look at the server's own log if it happens again. Raise \`max_children\`, or set
-\`isolation = "shared"\` for servers that keep nothing for a client.
+\`isolation = "shared"\` for servers that keep no state for a client.
 `,"../../../docs/errors/upstream.exited.md":`# \`upstream.exited\`
 
 The server's process ended.
