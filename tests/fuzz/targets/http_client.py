@@ -79,8 +79,14 @@ class HttpClientTarget:
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nbytes",
     )
 
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+
     def run(self, pieces: Sequence[bytes]) -> Any:
         """Head, body, and how it ended; the peer hangs up at the end."""
+        return self._loop.run_until_complete(self._run(pieces))
+
+    async def _run(self, pieces: Sequence[bytes]) -> Any:
         connection, exchange = HttpConnection(_Owner()), _Exchange()
         connection.connection_made(_Transport())
         connection.send(exchange)

@@ -60,6 +60,7 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
         self._transport: Transport | None = None
+        self._tail_before: list[str] = []
         self._recheck: Callable[[], Awaitable[Era]] | None = None
         self._doubting: asyncio.Task[None] | None = None
         self._era = plan.era
@@ -108,7 +109,9 @@ class Link:
 
     @property
     def stderr_tail(self) -> list[str]:
-        return self._transport.stderr_tail if self._transport is not None else []
+        """Of the process that runs; until it says something, of the one before it."""
+        tail = self._transport.stderr_tail if self._transport is not None else []
+        return tail or self._tail_before
 
     # ---- what it is for
 
@@ -188,6 +191,7 @@ class Link:
             self._started_at = None
             if not self._gone.is_set():
                 self.error = None
+                self._tail_before = []
                 self.ready = self.introduction
                 self.attempted.set()
             self._on_state(True)
@@ -199,6 +203,7 @@ class Link:
 
     async def _start(self) -> None:
         self._is_probing = False
+        self._tail_before = self.stderr_tail
         opened = await self._plan.opener(self, self._era)
         self._transport, self._recheck = opened.transport, opened.recheck
         self._traffic.use(opened)
