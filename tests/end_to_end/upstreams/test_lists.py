@@ -184,6 +184,7 @@ async def test_what_a_clients_own_child_adds_is_listed_to_that_client(tmp_path: 
     ):
         heard = await client.listen()
         assert text_of(await client.play("one__play", FINE)) == "fine"
+        assert "one__play" in await other.names()  # known before it changes, however slow the machine is
         one.offer(tools=[*PLAIN, "added"])
         assert text_of(await client.play("one__play", announce(CHANGED), FINE)) == "fine"
         await heard.until_method(CHANGED)

@@ -58,6 +58,7 @@ class ReadThreads:
             raise record_closed() from None
         # Its turn ends with its thread, whether or not anybody still waits for it.
         running.add_done_callback(lambda _: self._turns[kind].release())
+        running.add_done_callback(_retrieve)  # of a read that was given up nobody asks how it ended
         try:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(running)
@@ -90,10 +91,13 @@ class ReadThreads:
             ) from None
 
 
+def _retrieve(ended: asyncio.Future[Any]) -> None:
+    if not ended.cancelled():
+        ended.exception()
+
+
 def _stop(reading: "_Reading", running: asyncio.Future[Any]) -> None:
     if running.done():
-        if not running.cancelled():
-            running.exception()  # nobody else asks for it
         return
     reading.give_up()
     asyncio.get_running_loop().call_later(_INTERRUPT_EVERY_S, _stop, reading, running)
