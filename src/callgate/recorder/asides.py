@@ -58,7 +58,7 @@ class Asides:
     """`admit` on the loop's thread, `take_counted` on the recorder's."""
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[Rate, str], _Kind] = {}  # by what they are called: error codes, servers
+        self._kinds: dict[str, _Kind] = {}  # by what they are called: error codes, servers
         self._lock = threading.Lock()
         self._told_mono = 0.0
         self._is_over = False
@@ -80,9 +80,9 @@ class Asides:
 
     def _admit(self, rate: Rate, label: str, at_s: float, now_mono: float) -> bool:
         with self._lock:
-            kind = self._kinds.get((rate, label))
+            kind = self._kinds.get(label)
             if kind is None:
-                kind = self._kinds[rate, label] = _Kind(rate, now_mono)
+                kind = self._kinds[label] = _Kind(rate, now_mono)
             if kind.take(now_mono):
                 return True
             kind.over.add(at_s, label)

@@ -23,6 +23,7 @@ from callgate.upstreams.child.command import ChildCommand, environment_of, start
 from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.hide_secrets import Hide, as_it_is
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
@@ -63,7 +64,7 @@ class ChildTransport(OneStream):
         self._slots = slots
         self._has_slot = False
         self._splitter = LineSplitter()
-        self._stderr = StderrTail()
+        self._stderr = StderrTail(hide=command.hide)
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._started = False
@@ -143,7 +144,7 @@ class ChildTransport(OneStream):
 
     @property
     def stderr_tail(self) -> list[str]:
-        return [self._command.hide(line) for line in self._stderr.lines()]
+        return self._stderr.lines()
 
     async def until_exit(self) -> None:
         """The process has ended; what it said last may still be on its way."""
@@ -237,15 +238,23 @@ class StderrTail:
     Work is done per chunk, and lines are decoded when somebody looks: a flood must not cost the loop.
     """
 
-    def __init__(self, max_lines: int = MAX_LINES, max_line_chars: int = MAX_LINE_CHARS) -> None:
+    def __init__(
+        self,
+        max_lines: int = MAX_LINES,
+        max_line_chars: int = MAX_LINE_CHARS,
+        hide: Hide = as_it_is,
+    ) -> None:
         self._max_line_chars = max_line_chars
         self._max_line_bytes = max_line_chars * _UTF8_BYTES
         self._lines: deque[bytes] = deque(maxlen=max_lines)
         self._max_lines = max_lines
         self._unfinished = b""
+        self._hide = hide
+        self._seen: list[str] | None = None  # as they are shown, until more comes: health asks each second
 
     def feed(self, data: bytes) -> None:
         # From the right: of a long chunk only its last lines matter, and the head is dropped in one piece.
+        self._seen = None
         head, *lines = data.rsplit(b"\n", self._max_lines + 1)
         if len(lines) <= self._max_lines:
             self._unfinished += head[: self._max_line_bytes - len(self._unfinished)]
@@ -261,8 +270,10 @@ class StderrTail:
 
     def lines(self) -> list[str]:
         """Oldest first; an unfinished last line counts, since a crash often leaves one."""
-        shown = [line for raw in (*self._lines, self._unfinished) if (line := self._shown(raw))]
-        return shown[-self._max_lines :]
+        if self._seen is None:
+            shown = [line for raw in (*self._lines, self._unfinished) if (line := self._shown(raw))]
+            self._seen = [self._hide(line) for line in shown[-self._max_lines :]]
+        return list(self._seen)
 
     def _shown(self, raw: bytes) -> str:
         """Safe on a terminal and on a page: no colour codes, no control or direction-changing characters."""
