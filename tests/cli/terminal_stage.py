@@ -13,6 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from end_to_end.forked import ForkedProcess
+from end_to_end.gateway_process import CALLGATE
+
+Process = subprocess.Popen[bytes] | ForkedProcess
+
 _PATIENCE_S = 120.0  # a hang detector
 
 
@@ -38,10 +43,7 @@ def run_on_terminal(
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     # rich asks stdin, stdout and stderr in turn how wide they are
-    process = subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=terminal, env={"TERM": "xterm", **environment},
-        cwd=folder,
-    )  # fmt: skip
+    process = _started(list(command), {"TERM": "xterm", **environment}, folder, terminal)
     os.close(terminal)
     try:
         told = _read(reader, process, until)
@@ -52,7 +54,15 @@ def run_on_terminal(
         os.close(reader)
 
 
-def _read(reader: int, process: subprocess.Popen[bytes], until: str | None) -> bytes:
+def _started(command: list[str], environment: dict[str, str], folder: Path, terminal: int) -> Process:
+    if command[: len(CALLGATE)] == CALLGATE:
+        return ForkedProcess(command[len(CALLGATE) :], environment, folder, [terminal] * 3)
+    return subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment, cwd=folder
+    )
+
+
+def _read(reader: int, process: Process, until: str | None) -> bytes:
     told, ends_at = b"", time.monotonic() + _PATIENCE_S
     while select.select([reader], [], [], max(0.0, ends_at - time.monotonic()))[0]:
         try:

@@ -2,17 +2,18 @@
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from end_to_end.forked import Command, machine_environment, start_forked
 from mcp import StdioServerParameters
 from mcp_types import TextContent, TextResourceContents
 
@@ -21,14 +22,13 @@ CALLGATE = [sys.executable, "-m", "callgate"]
 
 def clean_environment(state: Path, **extra: str) -> dict[str, str]:
     """Ours alone: no variable of the machine may configure the gateway under test."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state), "CALLGATE_STATE_DIR": str(state)}
-    return kept | home | extra
+    return machine_environment() | home | extra
 
 
 @dataclass
 class GatewayProcess:
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | Command
     state: Path
     announced: dict[str, Any]
 
@@ -57,14 +57,15 @@ async def running_gateway(
     state: Path,
     *arguments: str,
     cwd: Path | None = None,
-    command: Sequence[str] = CALLGATE,
+    command: Sequence[str] | None = None,
     stderr: int | None = None,
     **extra_environment: str,
 ) -> AsyncIterator[GatewayProcess]:
-    process = await asyncio.create_subprocess_exec(
-        *command, "serve", "--json", *(arguments or ("--port", "0")),
-        stdout=asyncio.subprocess.PIPE, stderr=stderr, env=clean_environment(state, **extra_environment),
-        cwd=cwd or state,
+    """`command`: how to start it otherwise than by a fork."""
+    start = start_forked if command is None else partial(asyncio.create_subprocess_exec, *command)
+    process = await start(
+        "serve", "--json", *(arguments or ("--port", "0")), stdout=asyncio.subprocess.PIPE, stderr=stderr,
+        env=clean_environment(state, **extra_environment), cwd=cwd or state,
     )  # fmt: skip
     assert process.stdout is not None
     try:
@@ -93,8 +94,8 @@ async def run_callgate(
     state: Path, *arguments: str, stdin: bytes = b"", cwd: Path | None = None, **extra_environment: str
 ) -> Finished:
     """One command from its start to its end."""
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, *arguments,
+    process = await start_forked(
+        *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env=clean_environment(state, **extra_environment), cwd=cwd or state,
     )  # fmt: skip

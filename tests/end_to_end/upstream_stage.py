@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from end_to_end.gateway_process import CALLGATE, clean_environment, get_json
+from end_to_end.forked import Command, start_forked
+from end_to_end.gateway_process import clean_environment, get_json
 from end_to_end.raw_clients import LegacyClient, ModernClient
 from waiting import until
 
@@ -122,7 +123,7 @@ def _opens_listing(raw: str) -> bool:
 class Stage:
     port: int
     folder: Path
-    process: asyncio.subprocess.Process
+    process: Command
     stderr: Path
 
     async def health(self) -> dict[str, Any]:
@@ -163,8 +164,8 @@ async def staged(
         (folder / "callgate.toml").write_text(config)
         stderr = folder / "stderr"
         with stderr.open("wb") as sink:
-            process = await asyncio.create_subprocess_exec(
-                *CALLGATE, "serve", "--json",
+            process = await start_forked(
+                "serve", "--json",
                 stdout=asyncio.subprocess.PIPE, stderr=sink, env=clean_environment(folder), cwd=folder,
             )  # fmt: skip
         assert process.stdout is not None

@@ -1,0 +1,141 @@
+"""Becomes a Callgate command, as often as it is asked to: it has imported the program, and forks.
+
+Starting `python -m callgate` takes a second of CPU, nearly all of it imports. A fork is a process as real: it
+has its own id, environment, folder, descriptors, signals and end. Runs on its own, see `forked.py`.
+
+fork_server.py FD      orders come over this socket, and process ids go back
+"""
+
+import atexit
+import gc
+import io
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+# What gateways and commands import in the end. Nothing of it may read the environment while it is imported.
+import nanoarrow  # noqa: F401
+import sqlglot.dialects.duckdb
+import sqlglot.dialects.mysql
+import sqlglot.dialects.postgres
+import sqlglot.dialects.sqlite  # noqa: F401
+import typer._adapters  # noqa: F401
+import uvloop  # noqa: F401
+
+import callgate.app.serve
+import callgate.cli.call_command
+import callgate.cli.main
+import callgate.cli.record_commands
+import callgate.cli.serve_command
+import callgate.cli.stdio_command
+import callgate.cli.stream_commands
+import callgate.cli.tools_command
+import callgate.sql.engines.duckdb.dialect.tree
+import callgate.sql.engines.duckdb.driver.driver
+import callgate.sql.engines.duckdb.engine
+import callgate.sql.engines.sqlite.driver.driver
+import callgate.sql.engines.sqlite.engine
+import callgate.sql.guard.parse  # noqa: F401
+
+LONGEST_ORDER = 1 << 20
+
+
+def serve(control: socket.socket) -> dict[str, Any] | None:
+    """Returns an order in the process that is to be it, and None in this one, at the end."""
+    told, wakes = socket.socketpair()
+    for end in (told, wakes):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes.fileno())
+    ended: dict[int, int] = {}  # process id: where its exit code is wanted
+    gc.collect()
+    gc.freeze()  # or each fork's first collection would copy all that is shared
+    atexit.register(gc.unfreeze)  # or the interpreter could not take modules apart, and DuckDB would complain
+    with selectors.DefaultSelector() as events:
+        events.register(control, selectors.EVENT_READ)
+        events.register(told, selectors.EVENT_READ)
+        while True:
+            ready = {key.fileobj for key, _ in events.select()}
+            if told in ready:
+                told.recv(4096)
+                report_ended(ended)
+            if control not in ready:
+                continue
+            said, descriptors, _, _ = socket.recv_fds(control, LONGEST_ORDER, 4, socket.MSG_CMSG_CLOEXEC)
+            if not said:
+                return None
+            child = os.fork()
+            if child == 0:
+                break
+            ended[child] = descriptors.pop()
+            for descriptor in descriptors:
+                os.close(descriptor)
+            control.send(str(child).encode())
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, descriptor in enumerate(descriptors[:3]):
+        os.dup2(descriptor, number)
+    for each in (told, wakes, control):
+        each.close()
+    os.closerange(3, 3 + len(ended) + 16 + max(descriptors))
+    return json.loads(said)
+
+
+def report_ended(ended: dict[int, int]) -> None:
+    while True:
+        try:
+            process, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not process:
+            return
+        wanted = ended.pop(process)
+        with suppress(BrokenPipeError):  # nobody waits for it any more
+            os.write(wanted, str(os.waitstatus_to_exitcode(status)).encode())
+        os.close(wanted)
+
+
+def become(order: dict[str, Any]) -> None:
+    """As the interpreter would be after `python -m callgate`."""
+    os.chdir(order["folder"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    sys.argv[1:] = order["arguments"]
+    sys.path[0] = order["folder"]
+    for name, number, mode in (("stdin", 0, "rb"), ("stdout", 1, "wb"), ("stderr", 2, "wb")):
+        before: io.TextIOWrapper = getattr(sys, name)
+        stream = io.TextIOWrapper(
+            open(number, mode, closefd=False), before.encoding, before.errors, newline="\n",  # noqa: SIM115
+            line_buffering=name == "stderr" or os.isatty(number),
+        )  # fmt: skip
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    try:
+        runpy.run_module("callgate", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            exit_at_once(ended.code or 0)
+        raise
+
+
+def exit_at_once(code: int) -> None:
+    """As the interpreter ends, but without taking a thousand modules apart: most commands are quicker."""
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    order = serve(socket.socket(fileno=int(sys.argv[1])))
+    if order is not None:
+        become(order)
