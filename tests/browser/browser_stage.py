@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from end_to_end.gateway_process import CALLGATE, GatewayProcess, running_gateway
+from end_to_end.gateway_process import GatewayProcess, running_gateway
 from mcp import Client
 
 from callgate.sql.demo.demo import make_demo_shop
@@ -58,7 +58,7 @@ def write_config(folder: Path, server: str = "", more: str = "") -> None:
 
 @asynccontextmanager
 async def open_stage(
-    folder: Path, server: str = "", command: Sequence[str] = CALLGATE, more: str = ""
+    folder: Path, server: str = "", command: Sequence[str] | None = None, more: str = ""
 ) -> AsyncIterator[Stage]:
     """`server`: further lines of [server]; `more`: further sources and servers."""
     await asyncio.to_thread(write_config, folder, server, more)

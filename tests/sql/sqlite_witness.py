@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sql.fuzz.engines.engine import differences
-from sql.fuzz.engines.sqlite_engine import SqliteEngine
+from sql.fuzz.engines.sqlite_engine import SqliteEngine, demo_shop
 
 _STATEMENT_S = 1.0
 
@@ -69,6 +69,7 @@ def _in_a_fork(sql: str, folder: Path) -> dict[str, Any]:
 def main() -> None:
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
         texts = json.loads(sys.stdin.read())
+        demo_shop()  # made once, not in each fork
         answers: list[dict[str, Any]] = []
         for number, text in enumerate(texts):
             place = Path(folder) / str(number)

@@ -38,6 +38,11 @@ def statements_of(sql: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
+def before(pristine_shop: Path) -> str:
+    return dump(pristine_shop)
+
+
+@pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     answers = witness_all([attack["sql"] for attack in ATTACKS], tmp_path_factory.mktemp("witness"))
     return dict(zip((attack["id"] for attack in ATTACKS), answers, strict=True))
@@ -64,8 +69,7 @@ def test_the_attack_does_what_it_says_when_nothing_stops_it(
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack["engine"]], ids=lambda attack: attack["id"]
 )
-def test_the_engine_alone_stops_the_attack(attack: dict[str, Any], shop: Path) -> None:
-    before = dump(shop)
+def test_the_engine_alone_stops_the_attack(attack: dict[str, Any], shop: Path, before: str) -> None:
     policy = Policy(SQLITE, mode=Mode(attack["mode"]))
     with closing(open_connection(shop, policy)) as connection:
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import sqlite3
+import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from sql.fuzz.engines.engine import State
@@ -34,6 +36,14 @@ _SESSION_PRAGMAS = (
 )
 
 
+@cache
+def demo_shop() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shop.db"
+        make_demo_shop(path)
+        return path.read_bytes()
+
+
 class SqliteEngine:
     dialect = SQLITE
     tables = ("customers", "products", "orders", "order_items", "order_totals", "sqlite_master")
@@ -41,8 +51,7 @@ class SqliteEngine:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "shop.db"
-        make_demo_shop(self._path)
-        self._pristine = self._path.read_bytes()
+        self._pristine = demo_shop()
         self._connection: sqlite3.Connection | None = None
         self.reset()
 
