@@ -93,8 +93,10 @@ class Finished:
 async def run_callgate(
     state: Path, *arguments: str, stdin: bytes = b"", cwd: Path | None = None, **extra_environment: str
 ) -> Finished:
-    """One command from its start to its end."""
-    process = await start_forked(
+    """One command from its start to its end. A fork, unless Python itself is told something."""
+    is_ordinary = not any(name.startswith("PYTHON") for name in extra_environment)
+    start = start_forked if is_ordinary else partial(asyncio.create_subprocess_exec, *CALLGATE)
+    process = await start(
         *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env=clean_environment(state, **extra_environment), cwd=cwd or state,

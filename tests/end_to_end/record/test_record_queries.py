@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from recorder.happenings import NOW_S, Record, a_session, opened, settled
+from waiting import DEADLINE_S
 
 from callgate.model.errors import CallerError, CallgateError
 from callgate.ports.record_queries import Query
@@ -210,10 +211,10 @@ async def test_the_process_lets_nothing_out_by_itself(record: Record, sql: str) 
 
 async def test_an_answer_is_cut_before_it_fills_the_gateway(record: Record) -> None:
     wide = ", ".join(f"repeat('x', 300000) AS c{number}" for number in range(100))
-    table = await record.queries.run(f"SELECT {wide} FROM range(5)", Query("", timeout_s=20))
+    table = await record.queries.run(f"SELECT {wide} FROM range(5)", Query("", timeout_s=DEADLINE_S))
     assert sum(len(cell) for row in table.rows for cell in row) < 20 * 1024**2
     assert table.truncated
-    nested = await record.queries.run("SELECT range(3000000)", Query("", timeout_s=20))
+    nested = await record.queries.run("SELECT range(3000000)", Query("", timeout_s=DEADLINE_S))
     assert "cut" in nested.rows[0][0]
 
 
