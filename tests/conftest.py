@@ -12,14 +12,14 @@ __all__ = ["mariadb", "postgres"]
 settings.register_profile("callgate", deadline=None)
 settings.load_profile("callgate")
 
-# Files whose few tests take longest. Spread over processes they go first: the last one to begin should be short.
+# Files whose few tests take longest. Spread over processes they go first: the last to begin should be short.
 _LONGEST = (
     "zoo/test_clients.py",
     "chaos/test_hostile.py",
     "zoo/test_servers.py",
     "bridge/test_matrix.py",
     "test_wheel.py",
-    "recorder/test_chaos.py",
+    "chaos/test_record.py",
     "conformance/test_conformance.py",
     "end_to_end/upstreams/test_hostile_upstreams.py",
     "end_to_end/upstreams/test_isolation.py",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from api.write_openapi import document
 from end_to_end.gateway_process import clean_environment, run_callgate, running_gateway
+from examples import examples
 
 PRINTED = Path(__file__).parents[2] / "docs" / "openapi.json"
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
@@ -21,7 +22,7 @@ async def test_schemathesis_finds_nothing_at_a_running_gateway(tmp_path: Path) -
         served = f"{gateway.announced['url']}/api/v1/openapi.json"
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "schemathesis.cli", "--config-file", str(SETTINGS), "run", served,
-            "--max-examples", "15", "--seed", "1", "--no-color",
+            "--max-examples", str(examples(5)), "--seed", "1", "--no-color",
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
             env=clean_environment(tmp_path), cwd=tmp_path,
         )  # fmt: skip

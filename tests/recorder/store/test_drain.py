@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorder.happenings import NOW_S, a_session, journalled, settled
@@ -118,7 +119,7 @@ def test_a_frame_of_another_version_counts_as_a_gap_and_hides_nothing(
     assert list(folder.iterdir()) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(8))
 @given(cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4))
 def test_replay_from_any_cut_stores_every_whole_row_once(tmp_path: Path, cuts: list[float]) -> None:
     """A journal that grows in pieces, read after each of them, by a store that is opened anew each time."""
