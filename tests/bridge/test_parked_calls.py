@@ -16,6 +16,7 @@ import pytest_asyncio
 from bridge.asking_client import EVERYTHING, AskingClient, forged, questions_of, refusal
 from bridge.driver_process import DEADLINE_S
 from bridge.one_server import gateway, server, until_marked
+from waiting import until
 
 PARKED = 200
 SEED = 20260728
@@ -188,12 +189,17 @@ async def test_on_a_pipe_each_call_gets_its_own_questions_whatever_else_is_asked
 async def test_a_parked_call_outlives_the_time_limit_of_its_server(tmp_path: Path, transport: str) -> None:
     """A person may think longer than a server may take."""
     async with (
-        server(tmp_path, f"legacy-{transport}", "timeout_s = 2") as config,
+        server(tmp_path, f"legacy-{transport}", "timeout_s = 3") as config,
         gateway(config) as port,
         client(port, transport) as asking,
     ):
+
+        async def is_up() -> bool:
+            return "result" in await asking.ask("echo", {"text": "there?"})
+
+        await until(is_up)  # a process of this client's own may start for longer than the limit
         parked = await asking.park("slow")
-        await asyncio.sleep(2.5)  # not a wait for something: the passing of time is what is tested
+        await asyncio.sleep(3.5)  # not a wait for something: the passing of time is what is tested
         assert text_of(await asking.resume("slow", parked, "Ada")) == "slow is Ada"
 
 
