@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from api.parts import Answered, KeptCaller, OneServer, ask, offer
-from recorder.happenings import Record, a_session, opened
+from recorder.happenings import REDACTOR, Record, a_session, opened
 
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.model.session import Session
-from callgate.recorder.redact.redact import Redactor
 
 
 @dataclass
@@ -30,7 +29,7 @@ class Stage:
                 self.server, self.caller, self.record.reader, self.record.queries,
                 self.record.recorder.feed, self.meter,
                 redact=lambda text: text.replace("hunter2", "***"),
-                redact_document=lambda raw: Redactor().body(raw) or raw,
+                redact_document=lambda raw: REDACTOR.body(raw) or raw,
             )
         )  # fmt: skip
         self.app = self.api.app()

@@ -21,6 +21,7 @@ from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import Group
 from callgate.sql.record.queries import Queries
 
+REDACTOR = Redactor()  # it keeps nothing, and takes long to make
 NOW_S = 1_780_000_000.0
 
 
@@ -30,7 +31,7 @@ class Record:
     def __init__(self, folder: Path, keeps_store: bool = True, **settings: Any) -> None:
         self.recorder = Recorder(
             RecorderSettings(folder, keeps_store, **settings),
-            RowBuilder(Redactor(), max_body_bytes=256 * 1024),
+            RowBuilder(REDACTOR, max_body_bytes=256 * 1024),
         )
         self.reader = Reader(self.recorder)
         self.snapshots = Snapshots(self.recorder)

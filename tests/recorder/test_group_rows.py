@@ -4,7 +4,7 @@ import time
 
 import msgspec
 import pytest
-from recorder.happenings import a_session, opened, settled
+from recorder.happenings import REDACTOR, a_session, opened, settled
 
 from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.recorder.build_rows import RowBuilder
@@ -16,7 +16,7 @@ from callgate.recorder.redact.redact import Redactor
 
 @pytest.fixture
 def grouper() -> Grouper:
-    return Grouper(RowBuilder(Redactor(), 1000), "writer")
+    return Grouper(RowBuilder(REDACTOR, 1000), "writer")
 
 
 def test_a_session_is_told_when_it_opens_and_closes_and_not_with_each_call(grouper: Grouper) -> None:
@@ -89,7 +89,7 @@ def test_open_calls_of_many_bytes_are_written_a_part_at_a_time_and_all(
     ("server", "is_masked"), [("a", True), ("demo", False), ("aggregate", True), (None, True)]
 )
 def test_a_rule_of_one_server_holds_wherever_it_may_have_spoken(server: str | None, is_masked: bool) -> None:
-    builder = RowBuilder(Redactor(), 1000, {"a": Redactor(["pin"])})
+    builder = RowBuilder(REDACTOR, 1000, {"a": Redactor(["pin"])})
     exchange = settled(a_session(), params=b'{"pin":"a pin"}').exchange
     exchange.server_name = server
     ((row,), _) = builder.event_rows([exchange])

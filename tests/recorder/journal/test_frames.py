@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorder.happenings import NOW_S, a_session, read_back, settled
+from recorder.happenings import NOW_S, REDACTOR, a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.journal.frames import EVENTS, HEAD, OPENED, Bodies, Frame, frame, joined, read_frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames, segments
-from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import EventRow, Group
 from callgate.recorder.store.day_files import ROW_GROUP_ROWS
 from callgate.recorder.store.drain import drain
@@ -27,7 +26,7 @@ def rows(count: int, body: bytes = b'{"a":"x"}') -> list[EventRow]:
     made: list[EventRow] = []
     for number in range(count):
         reply = b'{"n":%d,"b":%b}' % (number, body)
-        row = event_row(settled(a_session(), NOW_S + number, reply=reply).exchange, Redactor(), 10**6)
+        row = event_row(settled(a_session(), NOW_S + number, reply=reply).exchange, REDACTOR, 10**6)
         made.append(row)
     return made
 

@@ -8,14 +8,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from recorder.happenings import NOW_S, Record, a_session, opened, settled
+from recorder.happenings import NOW_S, REDACTOR, Record, a_session, opened, settled
 from recorder.secret_samples import MAKERS
 
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
 from callgate.ports.row_feed import FeedRow, Missed
-from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact.secret_commands import COMMANDS
 from callgate.recorder.redact.secret_patterns import KINDS
 
@@ -91,7 +90,7 @@ def test_every_kind_has_a_sample() -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_secret_in_text_is_masked_and_the_rest_stays(name: str) -> None:
     text, secret = MAKERS[name](random.Random(1))
-    redacted = Redactor().text(f"before {text}")
+    redacted = REDACTOR.text(f"before {text}")
     assert secret not in redacted
     assert redacted.startswith("before ")
     assert "***" in redacted
@@ -118,7 +117,7 @@ def test_a_literal_that_doubles_or_escapes_quotes_hides_nothing(name: str, quote
         f"SELECT {literal[:-1]}",  # cut
         f"SELECT {QUOTED[quoted](f'SELECT {literal}')}",
     ):
-        assert secret not in Redactor().text(around), around
+        assert secret not in REDACTOR.text(around), around
 
 
 @pytest.mark.parametrize(
@@ -131,11 +130,11 @@ def test_a_literal_that_doubles_or_escapes_quotes_hides_nothing(name: str, quote
     ],
 )
 def test_an_ordinary_literal_with_quotes_in_it_stays_as_it_is(text: str) -> None:
-    assert Redactor().text(text) == text
+    assert REDACTOR.text(text) == text
 
 
 def test_of_very_many_literals_the_rest_is_masked() -> None:
-    redacted = Redactor().text("token_count 'a''b' " * 3_000)
+    redacted = REDACTOR.text("token_count 'a''b' " * 3_000)
     assert redacted.startswith("token_count 'a''b' ")
     assert redacted.count("'***'") == 1_000
 
@@ -143,8 +142,8 @@ def test_of_very_many_literals_the_rest_is_masked() -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_line_break_that_is_spelled_does_not_hide_what_follows(name: str) -> None:
     text, secret = MAKERS[name](random.Random(1))
-    assert secret not in Redactor().text(f"before\\n{text}")
-    assert secret not in Redactor().text(json.dumps(f"before\n{text}"))
+    assert secret not in REDACTOR.text(f"before\\n{text}")
+    assert secret not in REDACTOR.text(json.dumps(f"before\n{text}"))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,7 @@ def test_a_line_break_that_is_spelled_does_not_hide_what_follows(name: str) -> N
     ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert Redactor().text(text) == text
+    assert REDACTOR.text(text) == text
 
 
 async def test_none_of_a_thousand_secrets_is_in_journal_store_or_log(

@@ -11,12 +11,11 @@ import pytest
 from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recorder.happenings import NOW_S, a_session, journalled, settled
+from recorder.happenings import NOW_S, REDACTOR, a_session, journalled, settled
 
 from callgate.recorder.build_rows import event_row
 from callgate.recorder.journal.frames import EVENTS, GAPS, frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames
-from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.rows import GapRow
 from callgate.recorder.store.drain import drain
 from callgate.recorder.store.store import Store
@@ -39,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 def a_segment(folder: Path) -> Path:
     writer = JournalWriter(folder)
     for _ in range(3):
-        row = event_row(settled(a_session()).exchange, Redactor(), 1000)
+        row = event_row(settled(a_session()).exchange, REDACTOR, 1000)
         writer.append([journalled(EVENTS, row)])
     writer.close()
     return writer.path
@@ -106,7 +105,7 @@ NO_BODIES = [b"", b""]
 def test_a_frame_of_another_version_counts_as_a_gap_and_hides_nothing(
     folder: Path, store: Store, odd: bytearray
 ) -> None:
-    row = event_row(settled(a_session()).exchange, Redactor(), 1000)
+    row = event_row(settled(a_session()).exchange, REDACTOR, 1000)
     writer = JournalWriter(folder)
     for _ in range(2):
         writer.append([journalled(EVENTS, row), odd])
@@ -148,7 +147,7 @@ def a_journal() -> bytes:
         writer = JournalWriter(Path(name))
         for number in range(10):
             rows = [
-                event_row(settled(a_session(), NOW_S + 2 * number + step).exchange, Redactor(), 1000)
+                event_row(settled(a_session(), NOW_S + 2 * number + step).exchange, REDACTOR, 1000)
                 for step in range(2)
             ]
             writer.append([journalled(EVENTS, *rows)])
