@@ -212,6 +212,8 @@ class Dialect:
     vocabulary: Vocabulary
     grammar: Grammar
     wording: Wording
+    # The signs that open a text or a name and close it again. Empty: texts have no shapes (`guard.shapes`).
+    quotes: str = ""
 
     def __hash__(self) -> int:
         # One value per engine: its name says it all (mappings cannot be hashed).
