@@ -27,11 +27,6 @@ SHAPED = [
 ]
 
 
-def judged(verdicts: Verdicts, sql: str) -> Judgement:
-    known = verdicts.remembered(sql)
-    return verdicts.judge(sql) if known is None else known
-
-
 def seen(judgement: Judgement) -> tuple[object, ...]:
     """All that it says; the words of a refusal may quote what the parser was shown."""
     return judgement.allowed, judgement.rule, judgement.statements
@@ -53,7 +48,7 @@ def test_with_any_values_a_text_is_judged_as_if_nothing_were_remembered(
     texts = [entry["sql"], *(with_other_values(entry["sql"], dialect, random) for _ in range(4))]
     random.shuffle(texts)
     for text in texts:
-        assert judged(verdicts, text) == judge(text, policy), text
+        assert verdicts.judged(text) == judge(text, policy), text
 
 
 @given(ENTRIES, SEEDS)
@@ -95,8 +90,8 @@ def test_a_shape_filled_with_other_values_has_the_same_judgement(
             filling = random.choice(("0", "5", "007", "2147483648", "1.5", "9" * 40, written))
         text += filling + part
     verdicts = Verdicts(policy)
-    judged(verdicts, entry["sql"])
-    assert judged(verdicts, text) == judge(text, policy), text
+    verdicts.judged(entry["sql"])
+    assert verdicts.judged(text) == judge(text, policy), text
 
 
 @given(st.sampled_from(DIALECTS), st.text("'\"`=<>-/*#\\;()., \n\t0159aeExXnN$:@[]&IN", max_size=40), SEEDS)
@@ -109,7 +104,7 @@ def test_signs_in_any_order_never_make_two_statements_one_shape(
     random = Random(seed)
     for value in ("5", "'x'", "' OR 1", random.choice(("'--", "'/*", "5--", "'\\", "e'\\'", "5'"))):
         text = f"SELECT a FROM t WHERE b = {value} {signs} AND c = 'd' AND e = 6"
-        assert judged(verdicts, text) == judge(text, policy), text
+        assert verdicts.judged(text) == judge(text, policy), text
 
 
 # Judged differently, though nothing but a literal differs.

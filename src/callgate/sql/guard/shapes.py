@@ -26,6 +26,7 @@ from callgate.sql.guard.verbs import skip_group
 MARK = "\0"  # stands for a number, behind a quote for a text; a text that holds it has no shape
 
 _COMPARISONS = frozenset({"=", "<", ">", "<=", ">=", "<>", "!="})
+_SIGNS = ("[=<>]", "(?:<=|>=|<>|!=)")  # the same as patterns, by their length
 _WORDS = frozenset(
     {"SELECT", "WHERE", "AND", "OR", "LIKE", "ILIKE", "BETWEEN", "WHEN", "THEN", "ELSE", "LIMIT", "OFFSET"}
 )
@@ -38,13 +39,17 @@ _VALUES = (Kind.STRING, Kind.NUMBER)
 _OF_SHAPES = frozenset({Kind.SPACE, Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER, Kind.OPERATOR})
 
 # Printable, without a quote and a backslash: every engine reads it alike, and none can end within it.
-_TEXT = r"'[^'\\\x00-\x1f\x7f-\x9f\ud800-\udfff]*+'"
-_NUMBER = r"[0-9]++(?:\.[0-9]++)?+"
-_END = r"(?=[ \n\t\r),;]|::|\Z)"
-_VALUE = rf"(?:{_TEXT}|-?{_NUMBER}){_END}"
-_LISTED = rf"(?:{_VALUE}|(?i:NULL|TRUE|FALSE|DEFAULT)\b)"
-_ROW = rf"{_LISTED}(?:[ \n]?,[ \n]?{_LISTED})*+"
+_INSIDE = r"[^'\\\x00-\x1f\x7f-\x9f\ud800-\udfff]*+'"
+_TEXT = rf"'{_INSIDE}"
+_FRACTION = r"(?:\.[0-9]++)?+"
+_NUMBER = rf"[0-9]++{_FRACTION}"
 _IS_VALUE = re.compile(rf"{_TEXT}|{_NUMBER}")
+_END = r"(?=[ \n\t\r),;]|::|\Z)"
+# Behind its first sign.
+_REST = rf"(?:(?<=')(?:{_INSIDE})|(?<=[0-9])[0-9]*+{_FRACTION}|(?<=-){_NUMBER}){_END}"
+_LISTED = rf"(?:(?:{_TEXT}|-?{_NUMBER}){_END}|(?i:NULL|TRUE|FALSE|DEFAULT)\b)"
+_FURTHER = rf"(?:[ \n]?,[ \n]?{_LISTED})*+"
+_ROWS = rf"(?:\)[ \n]?,[ \n]?\({_LISTED}{_FURTHER})*+"
 
 
 def shape_of(text: str, quotes: str) -> str | None:
@@ -173,16 +178,19 @@ def _is_behind_dot(tokens: Tokens, at: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _pattern(quotes: str) -> re.Pattern[str]:
-    """Begins with the value, and looks back: then the search leaps from quote to digit to quote."""
-    operators = [
-        rf"(?<=[\w)\s\"`]{sign}{space})" for sign in ("[=<>]", "(?:<=|>=|<>|!=)") for space in ("", " ")
-    ]
-    words = [rf"(?<=(?<![\w.$@])(?i:{word})[ \n])" for word in sorted(_WORDS)]
+    """It takes the first sign of a value or a quote, then looks back: so the search leaps to such signs."""
+    first = "[-'0-9]"
+    kept = "|".join(rf"(?<={quote})(?:[^{quote}]|{quote}{quote})*+{quote}" for quote in quotes)
+    signs = [rf"(?<=[\w)\s\"`]{sign}{space}{first})" for sign in _SIGNS for space in ("", " ")]
+    words = [rf"(?<=(?<![\w.$@])(?i:{word})[ \n]{first})" for word in sorted(_WORDS)]
     lists = {
-        word: "|".join(rf"(?<=(?<![\w.$@])(?i:{word}){space}\()" for space in ("", " ")) for word in _LISTS
+        word: "|".join(rf"(?<=(?<![\w.$@])(?i:{word}){space}\({first})" for space in ("", " "))
+        for word in _LISTS
     }
-    kept = "|".join(rf"{quote}(?:[^{quote}]|{quote}{quote})*+{quote}" for quote in quotes)
-    rows = rf"(?:\)[ \n]?,[ \n]?\({_ROW})*+"
-    listed = rf"(?:(?:{lists['IN']}){_ROW}|(?:{lists['VALUES']}){_ROW}{rows})(?=\))"
-    value = rf"(?:{'|'.join(operators + words)}){_VALUE}"
-    return re.compile(rf"(?P<list>(?=['0-9-]){listed})|(?P<value>(?=['0-9-]){value})|(?P<kept>{kept})")
+    listed = rf"(?:(?:{lists['IN']}){_REST}{_FURTHER}|(?:{lists['VALUES']}){_REST}{_FURTHER}{_ROWS})(?=\))"
+    # By the sign before it alone most of what looks like a value is told to be none.
+    return re.compile(
+        rf"[-0-9{quotes}](?:(?P<list>(?<=\({first}){listed})"
+        rf"|(?P<value>(?<=[=<> \n]{first})(?:{'|'.join(signs + words)}){_REST})"
+        rf"|(?P<kept>{kept}))"
+    )

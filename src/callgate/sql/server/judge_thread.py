@@ -7,8 +7,9 @@ from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.server.verdicts import Verdicts
 
-# The parser takes about 5 µs a character: longer texts would hold the event loop for milliseconds.
+# The parser takes about 5 µs a character, the shape 0.1 µs: longer texts would hold the event loop.
 _JUDGED_ON_LOOP_CHARS = 500
+_KNOWN_ON_LOOP_CHARS = 5_000
 
 
 class JudgeThread:
@@ -23,11 +24,11 @@ class JudgeThread:
         self._thread.submit(self._verdicts.judge, "SELECT 1")
 
     async def judged(self, sql: str) -> Judgement:
-        if (known := self._verdicts.remembered(sql)) is not None:
+        if len(sql) <= _KNOWN_ON_LOOP_CHARS and (known := self._verdicts.remembered(sql)) is not None:
             return known
         if self._parser_is_loaded and len(sql) <= _JUDGED_ON_LOOP_CHARS:
             return self._verdicts.judge(sql)
-        judgement = await asyncio.get_running_loop().run_in_executor(self._thread, self._verdicts.judge, sql)
+        judgement = await asyncio.get_running_loop().run_in_executor(self._thread, self._verdicts.judged, sql)
         self._parser_is_loaded = True
         return judgement
 

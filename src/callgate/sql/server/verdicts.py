@@ -50,6 +50,10 @@ class Verdicts:
         found = self._find(key) or self._find(sql)
         return found.of(sql) if isinstance(found, _Remembered) else found
 
+    def judged(self, sql: str) -> Judgement:
+        known = self.remembered(sql)
+        return self.judge(sql) if known is None else known
+
     def judge(self, sql: str) -> Judgement:
         """Of a text for which nothing is remembered."""
         judgement = judge(sql, self._policy)
