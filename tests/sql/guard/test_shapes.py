@@ -229,6 +229,26 @@ def test_blanks_and_semicolons_around_a_statement_are_no_part_of_it() -> None:
     assert known.statements[0].text == "SELECT a FROM t WHERE b = 66666"
 
 
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_a_comment_is_a_part_of_the_shape(dialect: Dialect) -> None:
+    policy = Policy(dialect)
+    verdicts = Verdicts(policy)
+    text = "-- it's the day's orders = 5\nSELECT a /* b = 5 */ FROM t WHERE b = 5 -- 'five'\n"
+    verdicts.judge(text)
+    for other in (
+        text.replace("5", "6"),
+        text.replace("b = 5 -- ", "b = 6666 -- "),
+        text.replace("five", "six"),
+    ):
+        assert verdicts.judged(other) == judge(other, policy)
+    commented = "/* first */ SELECT a FROM t WHERE b = 5 -- last"
+    verdicts.judge(commented)
+    known = verdicts.remembered(commented.replace("5", "6666"))
+    assert known is not None
+    assert known.statements[0].text == "SELECT a FROM t WHERE b = 6666"
+    assert verdicts.remembered(commented.replace("last", "first")) is None
+
+
 def test_a_refusal_is_known_by_its_shape_too() -> None:
     verdicts = Verdicts(Policy(SQLITE))
     verdicts.judge("DELETE FROM t WHERE b = 5")

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Kind, Token, significant
 from callgate.sql.guard.verbs import skip_group
 
 MARK = "\0"  # stands for a number, behind a quote for a text; a text that holds it has no shape
@@ -35,8 +35,10 @@ _IN_LISTS = frozenset({"NULL", "TRUE", "FALSE", "DEFAULT"})
 # What may follow a value: another text would be a part of it, a parenthesis would call it.
 _BEHIND = _COMPARISONS | {")", ",", ";", "::", "+", "-", "*", "/", "%", "||"}
 _VALUES = (Kind.STRING, Kind.NUMBER)
-# A text that holds other tokens has no shape: comments, placeholders, session variables, what is illegal.
-_OF_SHAPES = frozenset({Kind.SPACE, Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER, Kind.OPERATOR})
+# A text that holds other tokens has no shape: placeholders, session variables, what is illegal.
+_OF_SHAPES = frozenset(
+    {Kind.SPACE, Kind.COMMENT, Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER, Kind.OPERATOR}
+)
 
 # Printable, without a quote and a backslash: every engine reads it alike, and none can end within it.
 _INSIDE = r"[^'\\\x00-\x1f\x7f-\x9f\ud800-\udfff]*+'"
@@ -79,11 +81,11 @@ def is_shape_of(text: str, tokens: tuple[Token, ...], quotes: str) -> bool:
     """Whether what is marked in the shape are values to the engine's lexer, in places where any may stand.
 
     Then it is so for each text of this shape: they differ within the marks alone, where nothing can end a
-    value, and what stands around them is the same. `tokens`: all of the text, blanks included.
+    value, and what stands around them is the same. `tokens`: all of the text, blanks and comments included.
     """
     if any(token.kind not in _OF_SHAPES for token in tokens):
         return False
-    read = tuple(token for token in tokens if token.kind is not Kind.SPACE)
+    read = significant(tokens)
     places = {(read[at].start, read[at].end) for at in _value_places(read)}
     return places.issuperset(_marked_spans(text, quotes))
 

@@ -13,12 +13,12 @@ from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import MAX_QUERY_CHARS, Policy
 from callgate.sql.guard.shapes import is_shape_of, shape_of
+from callgate.sql.guard.tokens import significant
 from callgate.sql.guard.verbs import class_of
 
 # Of 10,000 characters at most: under 10 MB.
 _REMEMBERED = 256
 _SHAPED = (VerbClass.READ, VerbClass.WRITE)
-_BETWEEN = " \t\n\v\f\r;"  # statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,13 @@ class Verdicts:
         statement = judgement.statements[0]
         if class_of(statement.statement_type, dialect.grammar) not in _SHAPED:
             return None
-        if not is_shape_of(sql, dialect.lex(sql), self._quotes):
+        tokens = dialect.lex(sql)
+        if not is_shape_of(sql, tokens, self._quotes):
             return None
-        before, text, behind = sql.partition(statement.text)
-        is_alone = not before.strip(_BETWEEN) and not behind.strip(_BETWEEN)
-        return _Remembered(judgement, len(before), len(behind)) if text and is_alone else None
+        read = [token for token in significant(tokens) if not token.is_operator(";")]
+        before, end = read[0].start, read[-1].end
+        is_alone = sql[before:end] == statement.text  # and there is no second one, which was not judged
+        return _Remembered(judgement, before, len(sql) - end) if is_alone else None
 
     def _find(self, key: str) -> _Remembered | Judgement | None:
         with self._lock:
