@@ -183,7 +183,7 @@ def _pattern(quotes: str) -> re.Pattern[str]:
     """It takes the first sign of a value or a quote, then looks back: so the search leaps to such signs."""
     first = "[-'0-9]"
     kept = "|".join(rf"(?<={quote})(?:[^{quote}]|{quote}{quote})*+{quote}" for quote in quotes)
-    signs = [rf"(?<=[\w)\s\"`]{sign}{space}{first})" for sign in _SIGNS for space in ("", " ")]
+    signs = [rf"(?<=[\w)\]\s'\"`]{sign}{space}{first})" for sign in _SIGNS for space in ("", " ")]
     words = [rf"(?<=(?<![\w.$@])(?i:{word})[ \n]{first})" for word in sorted(_WORDS)]
     lists = {
         word: "|".join(rf"(?<=(?<![\w.$@])(?i:{word}){space}\({first})" for space in ("", " "))
