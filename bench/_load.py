@@ -24,8 +24,8 @@ def measure(target: Target, connections: int, seconds: float, cores: Cores) -> S
     """Raises RuntimeError when a single reply was missing or wrong."""
     command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-w", str(_WARM_UP_S)]
     command += ["-t", target.tool]
-    if target.arguments is not None:
-        command += ["-a", target.arguments]
+    for arguments in target.arguments:
+        command += ["-a", arguments]
     if target.expected is not None:
         command += ["-e", target.expected]
     load = cores.on_load([*command, target.url])

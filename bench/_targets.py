@@ -60,7 +60,8 @@ class Target:
     url: str
     pid: int  # whose process tree is charged
     tool: str = "echo"
-    arguments: str | None = None  # JSON, %n is the number of the call; None: mcpload's own
+    # JSON, %n is the number of the call; of several one at random; none: mcpload's own.
+    arguments: tuple[str, ...] = ()
     expected: str | None = None  # what every reply must contain
     quiet_s: float = IDLE_S  # how long it must have been without work to be done with it
 

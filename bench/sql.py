@@ -1,8 +1,11 @@
 """SQL calls a second on MariaDB: Callgate with guard and record, the bare driver, and DBHub, in one run.
 
 One row (by primary key) and a hundred, at 1, 16 and 64 connections, every reply checked. "The bare driver"
-is asyncmy behind Callgate's own HTTP endpoint with nothing between. Callgate remembers the verdict of a
-text it has judged (256 texts a source): `--texts many` sends ever new texts, so that each one is judged.
+is asyncmy behind Callgate's own HTTP endpoint with nothing between.
+
+Agents write ever new texts, and Callgate remembers verdicts by their shape (256 a source). So the texts are
+`new` (each differs in one literal, the default), the `same` one, or `mixed` (new, of 50 shapes in random
+order): `--texts new same mixed` measures all three, one beside the other.
 """
 
 import argparse
@@ -31,6 +34,7 @@ from callgate.sql.drivers.network import cut_rows
 BENCH = Path(__file__).parent
 DBHUB = "1.4.0"
 POOL_SIZE = 16
+MIXED_SHAPES = 50
 SETUP = """
 CREATE DATABASE IF NOT EXISTS bench;
 CREATE OR REPLACE TABLE bench.orders (
@@ -42,6 +46,8 @@ SHAPES = {
     "1 row": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id = 4711",
     "100 rows": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id > 4710 LIMIT 100",
 }
+
+Samples = dict[tuple[str, str, int, str], list[Sample]]  # by target, shape, connections and kind of texts
 
 
 @contextmanager
@@ -112,11 +118,15 @@ def variables(database: Database) -> dict[str, str]:
 
 def asking(target: Target, sql: str, texts: str) -> Target:
     """The same question in the words of each."""
-    if texts == "many":
-        sql = sql.replace("SELECT id", "SELECT %n AS number, id")
+    wanted = [sql]
+    if texts != "same":
+        wanted = [sql.replace("WHERE", "WHERE note <> 'note %n' AND")]
+    if texts == "mixed":
+        wanted = [wanted[0].replace("note FROM", f"note AS n{shape} FROM") for shape in range(MIXED_SHAPES)]
     member = "sql" if target.tool == "execute_sql" else "query"
-    arguments = {member: sql} | ({} if member == "sql" else {"response_format": "json"})
-    return replace(target, arguments=json.dumps(arguments), expected="customer 4711")
+    others = {} if member == "sql" else {"response_format": "json"}
+    arguments = tuple(json.dumps({member: one} | others) for one in wanted)
+    return replace(target, arguments=arguments, expected="customer 4711")
 
 
 def main() -> int:
@@ -125,11 +135,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
-    parser.add_argument("--texts", choices=("one", "many"), default="one")
+    parser.add_argument("--texts", choices=("new", "same", "mixed"), nargs="+", default=["new"])
     options = parser.parse_args()
     build_tools()
     cores = Cores()
-    samples: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
+    samples: Samples = defaultdict(list)
     cores.stay_on_load()
     with ExitStack() as stack:
         database = stack.enter_context(mariadb_server())
@@ -145,38 +155,41 @@ def main() -> int:
             for shape, sql in SHAPES.items():
                 for connections in options.connections:
                     for target in targets:
-                        asked = asking(target, sql, options.texts)
-                        sample = measure(asked, connections, options.seconds, cores)
-                        samples[target.name, shape, connections].append(sample)
+                        for texts in options.texts:
+                            asked = asking(target, sql, texts)
+                            sample = measure(asked, connections, options.seconds, cores)
+                            samples[target.name, shape, connections, texts].append(sample)
         report(targets, samples, options, cores)
     return 0
 
 
 def report(
     targets: list[Target],
-    samples: dict[tuple[str, str, int], list[Sample]],
+    samples: Samples,
     options: argparse.Namespace,
     cores: Cores,
 ) -> None:
-    print(f"\nMariaDB, {cores}; {options.rounds} rounds of {options.seconds:g} s, texts: {options.texts}")
+    print(f"\nMariaDB, {cores}; {options.rounds} rounds of {options.seconds:g} s")
     rows = "plain Python" if cut_rows.__file__.endswith(".py") else "compiled"
     print(f"load average at the end {os.getloadavg()[0]:.1f}; our rows are {rows}\n")
-    print(
-        f"{'':32} {'':9} {'conn.':>5} {'calls/s':>9} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8} {'ours is':>9}"
-    )
-    ours = targets[0].name
+    columns = f"{'calls/s':>9} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8} {'ours is':>9}"
+    print(" " * 48 + "".join(f"  {f'{texts} texts':^46}" for texts in options.texts))
+    print(" " * 42 + f"{'conn.':>6}" + f"  {columns}" * len(options.texts))
     for shape in SHAPES:
         for connections in options.connections:
             for target in targets:
-                sample = median_of(samples[target.name, shape, connections])
-                rates = zip(
-                    samples[ours, shape, connections], samples[target.name, shape, connections], strict=True
-                )
-                ratio = statistics.median(mine.rps / other.rps for mine, other in rates)
-                print(
-                    f"{target.name:32} {shape:9} {connections:5} {sample.rps:9,.0f} {sample.cpu_us:8,.0f} "
-                    f"{sample.p50_ms:8.2f} {sample.p99_ms:8.2f} {ratio:8.2f}x"
-                )
+                print(f"{target.name:32} {shape:9} {connections:5}", end="")
+                for texts in options.texts:
+                    measured = samples[target.name, shape, connections, texts]
+                    sample = median_of(measured)
+                    rates = zip(samples[targets[0].name, shape, connections, texts], measured, strict=True)
+                    ratio = statistics.median(mine.rps / other.rps for mine, other in rates)
+                    print(
+                        f"  {sample.rps:9,.0f} {sample.cpu_us:8,.0f} {sample.p50_ms:8.2f} "
+                        f"{sample.p99_ms:8.2f} {ratio:8.2f}x",
+                        end="",
+                    )
+                print()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ CREATE MACRO next_number() AS nextval('order_numbers');
 CREATE MACRO read_secret() AS (SELECT word FROM secrets LIMIT 1);
 CREATE MACRO rename(x) AS nextval('order_numbers');
 CREATE MACRO exclude(x) AS nextval('order_numbers');
+CREATE MACRO rollup(x) AS nextval('order_numbers');
 CREATE MACRO geometry(x) AS nextval('order_numbers');
 CREATE MACRO "try_cast"(x) AS nextval('order_numbers');
 CREATE MACRO "ilike"(x) AS nextval('order_numbers');

@@ -15,10 +15,12 @@ from sql.corpus_files import FOLDER, load
 from sql.fuzz.compose import Composer
 from sql.fuzz.engines.engine import Engine, differences
 from sql.fuzz.mutate import Mutator
+from sql.other_values import judged_with_values, with_other_values
 
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
+from callgate.sql.server.verdicts import Verdicts
 
 _BATCH = 200
 _QUICK_S = 0.05  # slow statements have slow offspring
@@ -34,13 +36,15 @@ class Summary:
     crashes: list[str] = field(default_factory=list)  # the guard raised
     changes: list[str] = field(default_factory=list)
     opinions: list[str] = field(default_factory=list)  # the engine's parser sees what must not be there
+    shapes: list[str] = field(default_factory=list)  # judged otherwise when something is remembered
+    known_shapes: int = 0
     slow: list[str] = field(default_factory=list)
     rules: Counter[str] = field(default_factory=Counter)
     elapsed_s: float = 0.0
 
     @property
     def is_clean(self) -> bool:
-        return not (self.crashes or self.changes or self.opinions)
+        return not (self.crashes or self.changes or self.opinions or self.shapes)
 
     def __str__(self) -> str:
         counts = f"{self.statements:,} statements, {self.allowed:,} allowed, {self.ran:,} ran to their end"
@@ -48,9 +52,10 @@ class Summary:
         lines = [
             f"{counts}, {self.failed:,} failed at the engine, {self.elapsed_s:.0f} s",
             f"{found}, {len(self.slow)} judged in more than {_SLOW_S:g} s",
+            f"{self.known_shapes:,} of a known shape, {len(self.shapes)} of them judged otherwise",
             "refused by: " + ", ".join(f"{rule} {count:,}" for rule, count in self.rules.most_common()),
         ]
-        for title in ("changes", "crashes", "opinions", "slow"):
+        for title in ("changes", "crashes", "opinions", "shapes", "slow"):
             lines += [f"  {title}: {entry}" for entry in getattr(self, title)[:20]]
         return "\n".join(lines)
 
@@ -71,9 +76,17 @@ class _Source:
         self._random = random
         self.mutator = Mutator(seeds_of(engine.dialect.name), random)
         self._composer = Composer(engine.dialect, engine.tables, random)
+        self._dialect = engine.dialect
+        self._last = ""
 
     def next(self) -> str:
-        return self._composer.composed() if self._random.random() < 0.35 else self.mutator.mutated()
+        """Now and then the last one again, with other values in it."""
+        chosen = self._random.random()
+        if chosen < 0.25:
+            self._last = with_other_values(self._last, self._dialect, self._random)
+        else:
+            self._last = self._composer.composed() if chosen < 0.5 else self.mutator.mutated()
+        return self._last
 
 
 @dataclass
@@ -83,6 +96,9 @@ class Campaign:
     statements: int
     seed: int
     report: Callable[[str], None] = lambda line: None
+
+    def __post_init__(self) -> None:
+        self._verdicts = Verdicts(self.policy)
 
     def run(self) -> Summary:
         summary = Summary()
@@ -111,11 +127,23 @@ class Campaign:
             return None
         if (took_s := time.thread_time() - started) > _SLOW_S:
             summary.slow.append(f"{took_s:.2f} s <- {sql[:300]!r}")
+        self._compare(sql, judgement, summary)
         if not judgement.allowed:
             summary.rules[judgement.rule or "?"] += 1
             return None
         summary.allowed += 1
         return judgement
+
+    def _compare(self, sql: str, judgement: Judgement, summary: Summary) -> None:
+        """What is remembered of its shape, and what the rules would say could they see all values."""
+        if (known := self._verdicts.remembered(sql)) is None:
+            known = self._verdicts.judge(sql)
+        else:
+            summary.known_shapes += 1
+        with_values = judged_with_values(sql, self.policy)
+        is_alike = (known.rule, known.statements) == (with_values.rule, with_values.statements)
+        if known != judgement or not is_alike:
+            summary.shapes.append(f"{known.verdict}, {with_values.verdict} <- {sql!r}")
 
     def _run_batch(self, batch: list[Judgement], summary: Summary, mutator: Mutator) -> None:
         engine = self.engine

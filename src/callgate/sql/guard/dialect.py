@@ -124,7 +124,7 @@ def _no_fault(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
     return None
 
 
-def _no_tree_fault(tree: Any, *, is_write: bool) -> Fault | None:
+def _no_tree_fault(nodes: Iterable[Any]) -> Fault | None:
     return None
 
 
@@ -161,8 +161,8 @@ class Grammar:
     check_tokens: Callable[..., Fault | None] = _no_fault
     # What runs code without a parenthesis (casts, attributes); given what may be called by name.
     check_names: Callable[[Tokens, frozenset[str]], Fault | None] = _no_name_fault
-    # The same on sqlglot's tree; import sqlglot inside the function, it costs 95 ms.
-    check_tree: Callable[..., Fault | None] = _no_tree_fault
+    # The same on the nodes of sqlglot's tree; import sqlglot inside the function, it costs 95 ms.
+    check_tree: Callable[[Iterable[Any]], Fault | None] = _no_tree_fault
     called: Callable[[Tokens, int], str] = called_as_written  # what a name before ( calls
     # A name before ( that gets a column list there and calls nothing, beyond CTEs and INSERT INTO t (…).
     names_columns: Callable[[Tokens, int, str], bool] = _no_columns
@@ -212,6 +212,8 @@ class Dialect:
     vocabulary: Vocabulary
     grammar: Grammar
     wording: Wording
+    # The signs that open a text or a name and close it again. Empty: texts have no shapes (`guard.shapes`).
+    quotes: str = ""
 
     def __hash__(self) -> int:
         # One value per engine: its name says it all (mappings cannot be hashed).

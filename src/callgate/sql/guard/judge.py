@@ -67,18 +67,19 @@ def _screen(tokens: Sequence[Token], sql: str, policy: Policy, *, may_bind: bool
     """What must not even reach the parser."""
     parentheses = cases = 0
     for token in tokens:
-        if token.kind is Kind.ILLEGAL:
-            return refusals.hidden_text(token, sql, policy)
-        if token.kind is Kind.VARIABLE and not may_bind:
-            return refusals.placeholder(token, policy)
-        if token.is_operator("("):
-            parentheses += 1
-        elif token.is_operator(")"):
-            parentheses -= 1
-        elif token.word == "CASE":
-            cases += 1
-        elif token.word == "END":
-            cases = max(cases - 1, 0)  # a column may be called "end": it must not buy depth elsewhere
+        match token.kind:
+            case Kind.ILLEGAL:
+                return refusals.hidden_text(token, sql, policy)
+            case Kind.VARIABLE if not may_bind:
+                return refusals.placeholder(token, policy)
+            case Kind.OPERATOR:
+                parentheses += (token.text == "(") - (token.text == ")")
+            case Kind.WORD if token.word == "CASE":
+                cases += 1
+            case Kind.WORD if token.word == "END":
+                cases = max(cases - 1, 0)  # a column may be called "end": it must not buy depth elsewhere
+            case _:
+                continue
         if parentheses + cases > MAX_NESTING:
             return refusals.too_deep(policy)
     return None

@@ -8,6 +8,7 @@ from callgate.sql.guard.calls import check_calls, hidden_in
 from callgate.sql.guard.dialect import Fault, Tokens, VerbClass
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
+from callgate.sql.guard.shapes import without_values
 from callgate.sql.guard.tokens import Kind, Token
 from callgate.sql.guard.verbs import class_of, find_verb, skip_group
 
@@ -63,6 +64,7 @@ def _read_or_write(
     from callgate.sql.guard.parse import Parsed, parse_statement
 
     is_write = class_of(verb.word, policy.dialect.grammar) is VerbClass.WRITE
+    tokens = without_values(tokens)
     parsed = parse_statement(tokens, verb, policy)
     if isinstance(parsed, Parsed):
         statement = replace(

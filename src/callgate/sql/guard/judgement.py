@@ -22,7 +22,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Remembered for the next call with the same text, and so is what is derived from it."""
+    """Of one text; what is remembered of its shape is given for others with their own text in it."""
 
     verdict: Verdict
     statements: tuple[Statement, ...] = ()  # as far as they were understood

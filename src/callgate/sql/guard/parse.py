@@ -92,8 +92,8 @@ def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> Parsed | Par
 
 
 def _parse(text: str, parser_name: str) -> exp.Expr | None:
-    dialect = sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)
-    parser = _counted_parser(parser_name)(dialect=dialect)
+    dialect, parser_class = _counted_parser(parser_name)
+    parser = parser_class(dialect=dialect)
     parser_tokens = dialect.tokenize(text)
     parser.steps_left = int(len(parser_tokens) * (1 + _STEPS_BACK_PER_TOKEN)) + _STEPS_BACK_AT_LEAST
     trees = cast("list[exp.Expr | None]", parser.parse(parser_tokens, text))
@@ -101,9 +101,10 @@ def _parse(text: str, parser_name: str) -> exp.Expr | None:
 
 
 @cache
-def _counted_parser(parser_name: str) -> Any:
-    """sqlglot's parser of that dialect, with a budget. Made once: a parser class builds its tables anew."""
-    parser_class = cast("Any", sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name)).parser_class
+def _counted_parser(parser_name: str) -> tuple[Any, Any]:
+    """sqlglot's dialect and its parser, with a budget. Made once: a parser class builds its tables anew."""
+    dialect = cast("Any", sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name))
+    parser_class = dialect.parser_class
 
     class CountedParser(parser_class):
         steps_left = 0
@@ -114,14 +115,15 @@ def _counted_parser(parser_name: str) -> Any:
                 raise _BudgetSpent
             super()._advance(times)  # pyright: ignore[reportUnknownMemberType]
 
-    return CountedParser
+    return dialect, CountedParser
 
 
 def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> Parsed | ParseFault | Fault:
     grammar = policy.dialect.grammar
     may_lock = policy.may_write and grammar.locks_in_write_mode
     writes = [tree] if is_write else []
-    for node in tree.walk():
+    nodes = list(tree.walk())  # once: each walk takes half as long as the parse
+    for node in nodes:
         if not isinstance(node, _FORBIDDEN) or (is_write and node is tree):
             continue
         if may_lock and isinstance(node, exp.Lock):
@@ -129,12 +131,12 @@ def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> Parsed | Pars
         if not _may_stand_inside(node, tree, policy):
             return ParseFault("forbidden_node", type(node).__name__)
         writes.append(node)
-    if (fault := grammar.check_tree(tree, is_write=is_write)) is not None:
+    if (fault := grammar.check_tree(nodes)) is not None:
         return fault
     targets = tuple(target for write in writes for target in _targets(write))
     if is_write and not targets:
         return ParseFault("root", "a write without a table")
-    return Parsed(tuple(dict.fromkeys(_tables(tree, policy.dialect))), targets)
+    return Parsed(tuple(dict.fromkeys(_tables(tree, nodes, policy.dialect))), targets)
 
 
 def _may_stand_inside(node: exp.Expr, tree: exp.Expr, policy: Policy) -> bool:
@@ -170,20 +172,22 @@ def _aliases(tree: exp.Expr) -> dict[str, str]:
     return {table.alias.lower(): _written(table) for table in tree.find_all(exp.Table) if table.alias}
 
 
-def _tables(tree: exp.Expr, dialect: Dialect) -> Iterator[str]:
+def _tables(tree: exp.Expr, nodes: list[exp.Expr], dialect: Dialect) -> Iterator[str]:
     fold_name = dialect.grammar.fold_name
     aliases = _aliases(tree)
-    for table in tree.find_all(exp.Table):
+    for table in nodes:
         # The name behind INDEXED BY is a table inside a table to sqlglot, and an index to SQLite.
-        if isinstance(table.this, exp.Identifier) and not isinstance(table.parent, exp.Table):
+        if not isinstance(table, exp.Table) or isinstance(table.parent, exp.Table):
+            continue
+        if isinstance(table.this, exp.Identifier):
             written = _written(table)
             if written.lower() in aliases and not table.alias:
                 continue
             if len(table.parts) > 1 or not _names_cte(table, table.this, fold_name):
                 yield written
     # `x IN t` reads a table that sqlglot takes for a column.
-    for membership in tree.find_all(exp.In):
-        field = cast("Any", membership).args.get("field")
+    for membership in nodes:
+        field = cast("Any", membership).args.get("field") if isinstance(membership, exp.In) else None
         if isinstance(field, exp.Column) and not (
             len(field.parts) == 1 and _names_cte(field, field.this, fold_name)
         ):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from callgate.sql.guard.dialect import Step, Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Kind, word_token
 
 _PIECE = re.compile(r"[A-Z_]+|[a-z]+|\S")
 _NAME = (Kind.WORD, Kind.QUOTED)
@@ -64,7 +64,7 @@ class TransactionPhrases:
 def as_expression(expression: Tokens) -> Tokens:
     """Any expression, made a statement that the guard can judge: `SELECT <expression>`."""
     start = expression[0].start
-    return (Token(Kind.WORD, "SELECT", start, name="select"), *expression)
+    return (word_token("SELECT", start), *expression)
 
 
 @cache

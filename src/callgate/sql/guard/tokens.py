@@ -5,8 +5,9 @@ database would not accept is a token of kind ILLEGAL that says why.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Kind(StrEnum):
@@ -23,25 +24,21 @@ class Kind(StrEnum):
     ILLEGAL = "illegal"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True, gc=False):
+    """A Struct: a frozen dataclass takes ten times as long to make, and a statement has dozens of tokens."""
+
     kind: Kind
     text: str
     start: int
     name: str = ""  # of WORD, QUOTED and STRING: unquoted, ASCII-lowered, for comparison
     fault: str = ""  # of ILLEGAL: why
+    # Of a bare word its upper-case text, else the empty string: a quoted "SELECT" is no keyword. Nor is
+    # `ſelect`, though Python makes SELECT of it: keywords are ASCII on every engine.
+    word: str = ""
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
-
-    @property
-    def word(self) -> str:
-        """The upper-case text of a bare word, else the empty string: a quoted "SELECT" is no keyword.
-
-        Nor is `ſelect`, though Python makes SELECT of it: keywords are ASCII on every engine.
-        """
-        return self.name.upper() if self.kind is Kind.WORD and self.name.isascii() else ""
 
     @property
     def spelled(self) -> str:
@@ -54,6 +51,10 @@ class Token:
 
     def is_operator(self, text: str) -> bool:
         return self.kind is Kind.OPERATOR and self.text == text
+
+
+def word_token(text: str, start: int) -> Token:
+    return Token(Kind.WORD, text, start, name=fold(text), word=text.upper() if text.isascii() else "")
 
 
 def lex_by(next_token: Callable[[str, int], Token], text: str) -> tuple[Token, ...]:

@@ -17,6 +17,7 @@ DUCKDB = Dialect(
     display_name="DuckDB",
     parser_name="duckdb",
     lex=lex,
+    quotes="'\"",
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
         forbidden_functions=functions.FORBIDDEN,

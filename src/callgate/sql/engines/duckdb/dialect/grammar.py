@@ -3,6 +3,7 @@
 Two walls against files read as tables: the tokens behind FROM and JOIN, and every table of the parser's tree.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -168,10 +169,10 @@ def _takes_table(tokens: Tokens, at: int) -> bool:
     return word in ("JOIN", "TABLE", "INTO", "UPDATE", "LATERAL") or word in PIVOTS or word in TELLING
 
 
-def check_tree(tree: Any, *, is_write: bool) -> Fault | None:
+def check_tree(nodes: Iterable[Any]) -> Fault | None:
     from callgate.sql.engines.duckdb.dialect.tree import check_sources
 
-    return check_sources(tree)
+    return check_sources(nodes)
 
 
 GRAMMAR = Grammar(

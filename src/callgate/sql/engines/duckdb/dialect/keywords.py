@@ -71,7 +71,9 @@ def calls_nothing(tokens: Tokens, at: int) -> bool:
         case "percent":
             return before.kind is Kind.NUMBER
         case "rollup" | "cube":
-            return _is_grouping(tokens, at)
+            # `GROUP BY @rollup(a)` calls a macro.
+            begins_item = before.word == "BY" or before.text in (",", "(")
+            return begins_item and _is_grouping(tokens, at)
         case "try_cast":
             return _holds_as(tokens, at + 1)
         case "like" | "ilike" if before.word == "NOT":

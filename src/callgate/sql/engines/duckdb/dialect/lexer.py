@@ -13,7 +13,7 @@ stage could see it.
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, lex_by
+from callgate.sql.guard.tokens import Kind, Token, fold, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -133,7 +133,7 @@ def _dollar(text: str, at: int) -> Token:
 def _word(whole: str, at: int) -> Token:
     if fault := fault_in_name(whole):
         return _illegal(whole, at, fault)
-    return Token(Kind.WORD, whole, at, name=fold(whole))
+    return word_token(whole, at)
 
 
 def _number_or_sign(text: str, at: int) -> Token:

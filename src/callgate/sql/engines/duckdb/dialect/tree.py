@@ -1,5 +1,7 @@
 """What sqlglot's tree says about the sources of a DuckDB statement. Imports sqlglot: import it late."""
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from callgate.sql.engines.duckdb.dialect.file_names import check_names
@@ -11,17 +13,16 @@ from callgate.sql.guard.dialect import Fault
 _JUDGED_ELSEWHERE = (exp.GenerateSeries, exp.Unnest, exp.ReadCSV, exp.ReadParquet)
 
 
-def check_sources(tree: exp.Expr) -> Fault | None:
+def check_sources(nodes: Iterable[exp.Expr]) -> Fault | None:
     """No file as a table, even behind a CTE of the same name; no function in FROM that belongs elsewhere."""
-    for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier):
-            fault = check_names((".".join(str(part.name) for part in table.parts),))
+    for node in nodes:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            fault = check_names((".".join(str(part.name) for part in node.parts),))
+        elif not isinstance(node, (exp.Table, exp.Lateral)):
+            continue
         else:
-            fault = _check_function(table.this)
-        if fault is not None:
-            return fault
-    for lateral in tree.find_all(exp.Lateral):
-        fault = None if isinstance(lateral.this, exp.Subquery) else _check_function(lateral.this)
+            is_query = isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery)
+            fault = None if is_query else _check_function(node.this)
         if fault is not None:
             return fault
     return None

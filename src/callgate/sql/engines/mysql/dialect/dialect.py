@@ -118,6 +118,7 @@ MYSQL = Dialect(
     display_name="MySQL",
     parser_name="mysql",
     lex=lex,
+    quotes="'\"`",
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
         forbidden_functions=functions.FORBIDDEN,

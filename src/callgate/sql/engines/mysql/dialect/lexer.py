@@ -15,7 +15,7 @@ Pure. What the server accepts but we will not let through is marked ILLEGAL here
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, word_set
+from callgate.sql.guard.tokens import Kind, Token, fold, word_set, word_token
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*")
@@ -103,7 +103,9 @@ def _name(whole: str, at: int) -> Token:
     if whole[0] == "$" and "$" in whole[1:]:
         fault = "a bare name with two dollar signs opens a text in MySQL 9: put it in backticks"
         return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return _checked(Kind.WORD, whole, at, fault_in_name(whole), fold(whole))
+    if fault := fault_in_name(whole):
+        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+    return word_token(whole, at)
 
 
 def _number(text: str, whole: str, at: int) -> Token:

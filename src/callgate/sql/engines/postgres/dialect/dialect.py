@@ -39,6 +39,7 @@ POSTGRES = Dialect(
     display_name="PostgreSQL",
     parser_name="postgres",
     lex=lex,
+    quotes="'\"",
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
         forbidden_functions=refused_functions.FORBIDDEN,

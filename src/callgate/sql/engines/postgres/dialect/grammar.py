@@ -1,5 +1,6 @@
 """PostgreSQL's statements as the guard's `Grammar`: verbs, forms, and the checks put together. Pure."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -65,12 +66,12 @@ def _check_defined_columns(read: Reading, functions: frozenset[str]) -> Fault | 
     return None
 
 
-def check_tree(tree: Any, *, is_write: bool) -> Fault | None:
+def check_tree(nodes: Iterable[Any]) -> Fault | None:
     """A second opinion on calls, should a name before a parenthesis ever be taken for something else."""
     from sqlglot import exp
 
-    for call in tree.find_all(exp.Anonymous):
-        name = fold(str(call.name))
+    for call in nodes:
+        name = fold(str(call.name)) if isinstance(call, exp.Anonymous) else ""
         if name in REFUSED:
             return Fault(
                 "forbidden_function",

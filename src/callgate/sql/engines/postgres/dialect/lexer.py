@@ -13,7 +13,7 @@ import re
 
 from callgate.sql.engines.postgres.dialect.escapes import EscapeFault, unescape_e, unescape_u
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes
-from callgate.sql.guard.tokens import Kind, Token, fold, lex_by
+from callgate.sql.guard.tokens import Kind, Token, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -63,7 +63,7 @@ def _next(text: str, at: int) -> Token:
         whole = match.group()
         if fault := fault_in_name(whole):
             return Token(Kind.ILLEGAL, whole, at, fault=fault)
-        return Token(Kind.WORD, whole, at, name=fold(whole))
+        return word_token(whole, at)
     if text[at] == "$":
         return _dollar(text, at)
     return _number_or_symbol(text, at)

@@ -51,7 +51,7 @@ class _Speller:
         self.pieces: list[str] = []
         self.openers: list[str] = []  # the words before the parentheses that are open
         self.values_end = -1  # behind the rows of a VALUES that is spelled as a SELECT
-        self.has_xml_columns = any(token.name in ("xmltable", "json_table") for token in tokens)
+        self.has_xml_columns = any(token.word in ("XMLTABLE", "JSON_TABLE") for token in tokens)
 
     def spell(self) -> str:
         at = 0

@@ -31,6 +31,7 @@ SQLITE = Dialect(
     display_name="SQLite",
     parser_name="sqlite",
     lex=lex,
+    quotes="'\"`",
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
         forbidden_functions=functions.FORBIDDEN,

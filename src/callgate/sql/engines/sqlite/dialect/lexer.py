@@ -11,7 +11,7 @@ ILLEGAL here too, because no later stage could see it.
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, lex_by
+from callgate.sql.guard.tokens import Kind, Token, fold, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\f\r]+")
 _LINE_COMMENT = re.compile(r"--[^\n]*")
@@ -67,7 +67,7 @@ def _matched(pattern: re.Pattern[str], text: str, at: int) -> str:
 def _word(whole: str, at: int) -> Token:
     if fault := fault_in_name(whole):
         return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return Token(Kind.WORD, whole, at, name=fold(whole))
+    return word_token(whole, at)
 
 
 def _number_or_symbol(text: str, at: int) -> Token:
