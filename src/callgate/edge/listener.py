@@ -25,8 +25,9 @@ from callgate.edge.gate import (
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import HttpConnection, Service
-from callgate.edge.http.message import Headers, HttpRequest, Responder
+from callgate.edge.http.message import Begun, BegunOwner, Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
+from callgate.edge.plain_http import PlainHead
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
@@ -71,6 +72,9 @@ _LARGEST_BODIES = 8
 _MAX_UNREAD_BYTES = 128 * 1024 * 1024
 
 
+_NOT_PLAIN = object()  # of a head: none of its requests can be begun without a task
+
+
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
     max_body_bytes: int
@@ -79,8 +83,16 @@ class ListenerLimits:
 
 class Listener:
     def __init__(
-        self, answerer: Answerer, app: MountedApp, rules: GateRules, limits: ListenerLimits, sink: EventSink
+        self,
+        answerer: Answerer,
+        app: MountedApp,
+        rules: GateRules,
+        limits: ListenerLimits,
+        sink: EventSink,
+        *,
+        is_plain_path_on: bool = True,
     ) -> None:
+        """`is_plain_path_on`: tests compare both paths."""
         self._answerer = answerer
         self._refusals = Refusals(sink, answerer.server_of)
         self._mcp = McpHttp(answerer, self._refusals)
@@ -95,6 +107,7 @@ class Listener:
             max_body_bytes=limits.max_body_bytes,
             bodies=ByteBudget(_LARGEST_BODIES * limits.max_body_bytes),
             unread=UnreadAnswers(_MAX_UNREAD_BYTES),
+            beginner=self if is_plain_path_on else None,
         )
         self._guesses = TokenGuesses(time.monotonic)
         self._connections: set[_Connection] = set()
@@ -214,6 +227,25 @@ class Listener:
             request.has_wrong_token = True
         except MissingTokenError:
             pass
+
+    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
+        known = request.known
+        assert known is not None
+        if known.decision is None:
+            known.decision = self._decide(request) or _NOT_PLAIN
+        head = known.decision
+        return None if head is _NOT_PLAIN else self._mcp.plain.begin(head, request, responder, owner)
+
+    def _decide(self, request: HttpRequest) -> PlainHead | None:
+        path, principal = request.path, request.principal
+        target: str | None = None
+        if path != "/mcp":
+            match = _SERVER_PATH.fullmatch(path)
+            if match is None or not self._answerer.has_server(match[1]):
+                return None
+            target = match[1]
+        assert principal is not None, "the gate lets nobody in without"
+        return self._mcp.plain.decide(Visit(request, request.fields, principal, target))
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:

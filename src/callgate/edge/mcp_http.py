@@ -3,6 +3,7 @@
 from callgate.edge.http.message import Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp
+from callgate.edge.plain_http import PlainHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Era
@@ -20,6 +21,7 @@ class McpHttp:
         self._refusals = refusals
         self._legacy = LegacyHttp(answerer, refusals)
         self._modern = ModernHttp(answerer, refusals)
+        self.plain = PlainHttp(answerer, self._legacy, self._modern)
 
     async def handle(self, visit: Visit, responder: Responder) -> None:
         try:
@@ -56,13 +58,17 @@ class McpHttp:
 
     async def _post(self, visit: Visit, responder: Responder) -> None:
         http_rules.check_post_headers(visit.headers)
-        message = decode(visit.request.body)
+        if visit.request.decoded is not None:
+            message, peeked = visit.request.decoded
+        else:
+            message = decode(visit.request.body)
+            has_params = isinstance(message, (Request, Notification))
+            peeked = peek(message.params) if has_params else NO_PARAMS
         if isinstance(message, Unreadable):
             if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
                 return
             raise RefusedVisitError(message.error, message)
         visit.request.body = b""  # what is wanted of it is in the message; an answer may take hours
-        peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
         if http_rules.choose_era(visit.headers, meta_of(peeked)) is Era.MODERN:
             await self._modern.post(visit, responder, message, peeked)
         else:

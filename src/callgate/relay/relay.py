@@ -18,6 +18,7 @@ from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
 from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
+from callgate.ports.answerer import PlainCall, PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
@@ -26,6 +27,7 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
+from callgate.relay.hops import run_hop
 from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice
@@ -33,6 +35,7 @@ from callgate.relay.lists.tools_across import tools_across
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
+from callgate.relay.plain_calls import BegunToolCall, CallEnd, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
@@ -100,6 +103,11 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
+        # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
+        self._plain: PlainCalls | None = None
+        if not deny_destructive and self._search is None and tracer is None:
+            end = CallEnd(self._settle, self._stopped, self._go_on)
+            self._plain = PlainCalls(self._upstreams, listings, self._sessions, sink, record_gate, end)
         for upstream in upstreams:
             upstream.hear(self._hear)
 
@@ -148,15 +156,25 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._overheard.notified(arrival, session, told)
 
-    async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
-        exchange = self._open(arrival)
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None:
+        return self._plain.begin(arrival, tool_name, receiver) if self._plain is not None else None
+
+    def _go_on(self, begun: BegunToolCall) -> AsyncGenerator[Item]:
+        return self.answer(begun.exchange.arrival, begun)
+
+    async def answer(self, arrival: Arrival, begun: BegunToolCall | None = None) -> AsyncGenerator[Item]:
+        """`begun`: it is under way already."""
+        exchange = self._open(arrival) if begun is None else begun.exchange
         reply = _NOTHING
         try:
-            if self._record_gate is not None:
-                self._record_gate.admit()
-            path = self._aggregate if arrival.target is None else self._direct
-            asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-            routed = await path.route(exchange, asker)
+            if begun is not None:
+                routed = run_hop(begun.hop, begun.items())
+            else:
+                if self._record_gate is not None:
+                    self._record_gate.admit()
+                path = self._aggregate if arrival.target is None else self._direct
+                asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+                routed = await path.route(exchange, asker)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:
@@ -174,7 +192,7 @@ class Relay:
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
         except (asyncio.CancelledError, GeneratorExit):
             self._drop_unopened(exchange, _NOTHING)
-            self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
+            self._settle(exchange, self._stopped())
             raise
         except CallgateError as error:
             reply, settlement = settlements.of_error(error, arrival)
@@ -279,6 +297,10 @@ class Relay:
         if era is Era.MODERN:
             result = to_modern(result, arrival.method)
         return Reply(result=result, opened=reply.opened)
+
+    def _stopped(self) -> Settlement:
+        """Of a call that nobody waits for any more."""
+        return settlements.CUT_OFF if self._is_retired else settlements.CANCELLED
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         if exchange.server_name is None:

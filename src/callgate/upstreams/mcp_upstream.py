@@ -30,6 +30,7 @@ from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
+from callgate.upstreams.link.call import Call, CallListener
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, note_version
 from callgate.upstreams.link.handshake import Introduction
@@ -118,6 +119,13 @@ class McpUpstream:
         if line is not None and (introduction := line.link.ready) is not None:
             return CallOnLine(line, introduction, self._levels).plain(hop, asker)
         return self._find_and_ask(hop, asker)
+
+    def begin(self, hop: Hop, asker: Asker, listener: CallListener) -> Call | None:
+        line = self._line_at_hand(hop.method, asker)
+        if line is None or (introduction := line.link.ready) is None:
+            return None
+        self._principals.add(asker.session.principal.name)
+        return CallOnLine(line, introduction, self._levels).begin(hop, asker, listener)
 
     def _line_at_hand(self, method: str, asker: Asker) -> Line | None:
         """What nearly every call needs: a line that is up and speaks the client's era. One generator less."""

@@ -1,10 +1,10 @@
 """One HTTP request as its handler sees it, and the answering half of it; `http1` is the connection."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -15,6 +15,7 @@ _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 Headers = tuple[tuple[str, str], ...]
 
+_MAX_LENGTH_DIGITS = 5
 
 # With every answer: a browser must not take it for another type, show it to another site, or (unless the
 # answer says something else about caching) keep it.
@@ -43,10 +44,56 @@ class HttpRequest(msgspec.Struct):
     ignores_body: bool = False  # nobody will read it: nothing of it is kept
     has_wrong_token: bool = False
     refusal: CallgateError | None = None  # what the gate said
+    known: "KnownHead | None" = None  # its connection sent the same head before
+    decoded: Any = None  # what the layer above has read of the body already
 
     @property
     def path(self) -> str:
         return _path_of(self.target)
+
+
+class KnownHead:
+    """A head that a connection sends again and again, but for the length: read and judged once.
+
+    A client that keeps its connection repeats its head with every request.
+    """
+
+    __slots__ = ("_after", "_before", "_max_body_bytes", "_request", "decision")
+
+    def __init__(self, before: bytes, after: bytes, request: HttpRequest, max_body_bytes: int) -> None:
+        """`before` and `after` are what stands around the digits of the length."""
+        self._before = before
+        self._after = after
+        self._request = request
+        self._max_body_bytes = max_body_bytes
+        self.decision: Any = None  # what the layer above makes of this head
+
+    def read(self, data: bytes) -> HttpRequest | None:
+        """The request, if `data` is exactly one with this head and a short body. All else is the parser's."""
+        if not data.startswith(self._before):
+            return None
+        begin = len(self._before)
+        end = data.find(b"\r", begin, begin + _MAX_LENGTH_DIGITS + 1)
+        digits = data[begin:end]
+        if end < 0 or not digits.isdigit() or not data.startswith(self._after, end):
+            return None
+        length = int(digits)
+        body = data[end + len(self._after) :]
+        if length != len(body) or length > self._max_body_bytes:
+            return None
+        first = self._request
+        return HttpRequest(
+            first.method,
+            first.target,
+            first.headers,
+            first.fields,
+            first.peer,
+            body=body,
+            body_bytes=length,
+            wants_close=False,
+            principal=first.principal,
+            known=self,
+        )
 
 
 @lru_cache(maxsize=1024)
@@ -69,6 +116,34 @@ class AnswerLine(Protocol):
     def write(self, data: bytes) -> None: ...
 
     async def drained(self) -> None: ...
+
+
+class Begun(Protocol):
+    """An answer that was begun without the connection's task (`http1`, rule 5)."""
+
+    def abort(self) -> None:
+        """Its client is gone, or we are stopped: nobody waits for it any more."""
+        ...
+
+
+class Beginner(Protocol):
+    """Who may begin such answers."""
+
+    def begin(self, request: HttpRequest, responder: "Responder", owner: "BegunOwner") -> Begun | None:
+        """None: the task is to answer. Nothing is sent, and `owner` not called, before this has returned."""
+        ...
+
+
+class BegunOwner(Protocol):
+    """What such an answer needs of its connection."""
+
+    def hand_over(self, handler: "Callable[[HttpRequest, Responder], Awaitable[None]]") -> None:
+        """The task is to go on with it."""
+        ...
+
+    def finish(self) -> None:
+        """It is complete, or given up."""
+        ...
 
 
 class Responder:

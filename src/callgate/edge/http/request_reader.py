@@ -10,17 +10,20 @@ Rules
    at once and nothing more is read.
 3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
    must not keep short ones out.
-4. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
+4. A head that came before on this connection, byte for byte but for the length, is not read and judged again,
+   if its short body came with it. The parser stays the definition: it has read the first one.
+5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
    upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
 """
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.message import HttpRequest
+from callgate.edge.http.message import HttpRequest, KnownHead
 from callgate.edge.http.request_head import body_length, by_name, check_version
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
 from callgate.model.errors import CallerError, CallgateError, RefusedError
@@ -35,6 +38,9 @@ _CHUNK_BYTES = 256 * 1024
 _MAX_FRAMING_BYTES = 1024 * 1024
 # Nearly all calls are shorter than this.
 _FREE_BODY_BYTES = 16 * 1024
+_LENGTH_LINE = re.compile(rb"\r\n(?i:content-length):[ \t]*([0-9]+)(?=\r\n)")
+# With one of these the length is not all that says where a request ends, or what is to be done with it.
+_FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 # To pass over so much is cheaper than a new connection.
 _PASSED_OVER_BYTES = 64 * 1024
 
@@ -71,7 +77,9 @@ class RequestReader:
         self._body = Pieces()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
+        self._known: KnownHead | None = None
         self.on_message_begin()
+        self._is_between = True  # two requests
 
     @property
     def is_mid_request(self) -> bool:
@@ -91,10 +99,15 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
+        known, was_between = self._known, self._is_between
+        if known is not None and was_between and (again := known.read(data)) is not None:
+            self._take(again)
+            return
         parser = self._parser
         if parser is None:
             return
         request, body_bytes = self._request, self._body_bytes
+        self._whole: HttpRequest | None = None
         problem: CallgateError | None = None
         try:
             parser.feed_data(data)
@@ -106,12 +119,15 @@ class RequestReader:
             problem = self._unseen(len(data), request, body_bytes)
         if problem is not None:
             raise problem
+        if was_between and self._is_between and self._whole is not None:
+            self._known = known_head(data, self._whole, min(_FREE_BODY_BYTES, self._max_body_bytes))
 
     def close(self) -> None:
         """Nothing more will come. What is kept goes now: parser and reader hold each other, and until the
         collector looked for that, an unfinished body would stay."""
         self.is_over = True
         self._parser = None
+        self._known = None
         self._drop_body()
         self.on_message_begin()
 
@@ -172,6 +188,7 @@ class RequestReader:
     # ---- httptools calls these
 
     def on_message_begin(self) -> None:
+        self._is_between = False
         self._request: HttpRequest | None = None  # from the end of its head to the end of its body
         self._target = b""
         self._headers: list[tuple[str, str]] = []
@@ -267,6 +284,8 @@ class RequestReader:
         request.body_bytes = self._body_bytes
         request.body = self._body.take()
         self._head_bytes = 0
+        self._is_between = True
+        self._whole = request
         self._take(request)
 
     def _hand_on_early(self, request: HttpRequest) -> None:
@@ -296,6 +315,24 @@ class RequestReader:
             "The body has too much framing: chunk sizes, chunk extensions or trailers",
             hint=f"Send larger chunks, and no more than {MAX_HEAD_BYTES} bytes of trailers",
         )
+
+
+def known_head(data: bytes, request: HttpRequest, max_body_bytes: int) -> KnownHead | None:
+    """The head of the request that was just read from `data`, if `data` is that request and nothing else, and
+    if its length is all that may change."""
+    fields = request.fields
+    if request.method != "POST" or request.is_http_10 or request.wants_close or request.refusal is not None:
+        return None
+    if request.ignores_body or not _FRAMING_FIELDS.isdisjoint(fields):
+        return None
+    end = data.find(b"\r\n\r\n") + 4
+    if end < 4 or request.body_bytes != len(data) - end:
+        return None
+    lengths = list(_LENGTH_LINE.finditer(data, 0, end))
+    if len(lengths) != 1:
+        return None
+    begin, end_of_digits = lengths[0].span(1)
+    return KnownHead(data[:begin], data[end_of_digits:end], request, max_body_bytes)
 
 
 def _overloaded() -> RefusedError:

@@ -24,7 +24,7 @@ from callgate.model.exchange import Hop
 from callgate.model.offers import Kind
 from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
 from callgate.ports.upstream import Asker
-from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.call import Call, CallListener
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
@@ -59,6 +59,17 @@ class CallOnLine:
 
     def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """As it is, but for the envelope."""
+        params, call, timeout_s = self._prepare(hop, asker)
+        return self._line.link.ask(hop.method, params, call, timeout_s)
+
+    def begin(self, hop: Hop, asker: Asker, listener: CallListener) -> Call:
+        """The same, and under way when this returns. Raises UpstreamError when the server is down."""
+        params, call, timeout_s = self._prepare(hop, asker)
+        call.listen(listener)
+        self._line.link.begin(hop.method, params, call, timeout_s)
+        return call
+
+    def _prepare(self, hop: Hop, asker: Asker) -> tuple[bytes, Call, float | None]:
         introduction = self._introduction
         note_version(hop, introduction)
         modern_client = asker.envelope.era is Era.MODERN
@@ -84,7 +95,7 @@ class CallOnLine:
             timeout_s = self._line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
-        return self._line.link.ask(hop.method, params, call, timeout_s)
+        return params, call, timeout_s
 
     async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """Whatever the method is, and whichever the eras."""

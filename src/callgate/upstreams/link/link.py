@@ -118,6 +118,9 @@ class Link:
     def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
         return self._traffic.ask(method, params, call, timeout_s)
 
+    def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
+        self._traffic.begin(method, params, call, timeout_s)
+
     def tell(self, method: str, params: bytes) -> None:
         self._traffic.tell(method, params)
 

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
@@ -101,13 +102,14 @@ class Traffic:
 
     # ---- asking
 
-    async def ask(
-        self, method: str, params: bytes, call: Call, timeout_s: float | None
-    ) -> AsyncGenerator[Item]:
-        sent = self.connection.ask(method, params, call, timeout_s, self._loop.time())
-        self._keep(call, sent.rpc_id, method, params)
-        if isinstance(sent, Send):
-            self._send(sent, call)
+    def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
+        """Sent when the first item is asked for."""
+        return self.items(call, partial(self.begin, method, params, call, timeout_s))
+
+    async def items(self, call: Call, begin: Callable[[], None] | None = None) -> AsyncGenerator[Item]:
+        """What comes of a call; `begin`: unless it is under way already."""
+        if begin is not None:
+            begin()
         try:
             while True:
                 item = await call.next()
@@ -115,10 +117,21 @@ class Traffic:
                 if isinstance(item, Reply):
                     return
         finally:
-            self._calls.pop(call.rpc_id, None)
-            call.let_go()
-            if not call.is_over:
-                self._cancel(call.rpc_id)
+            self.let_go(call)
+
+    def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
+        """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
+        sent = self.connection.ask(method, params, call, timeout_s, self._loop.time())
+        self._keep(call, sent.rpc_id, method, params)
+        if isinstance(sent, Send):
+            self._send(sent, call)
+
+    def let_go(self, call: Call) -> None:
+        """Nobody waits for it any more: it is cancelled at the server unless it is over."""
+        self._calls.pop(call.rpc_id, None)
+        call.let_go()
+        if not call.is_over:
+            self._cancel(call.rpc_id)
 
     async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
         call = Call()
@@ -137,12 +150,12 @@ class Traffic:
             self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
 
     def _keep(self, call: Call, rpc_id: int, method: str, params: bytes) -> None:
-        call.keep(rpc_id, method, params, lambda is_full: self._hold(rpc_id, is_full))
+        call.keep(rpc_id, method, params, self)
         call.drops = self._is_shared and self._over is not None and self._over.is_pipe
         self._calls[rpc_id] = call
         self._arm()
 
-    def _hold(self, rpc_id: int, is_full: bool) -> None:
+    def hold(self, rpc_id: int, is_full: bool) -> None:
         """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
 
         A pipe that several clients share is not held for one of them: the others would wait for a stranger.
@@ -204,6 +217,7 @@ class Traffic:
         for event in events:
             match event:
                 case Answered(pending, result, error):
+                    self._calls.pop(pending.rpc_id, None)
                     pending.call.put(self._reply(pending, result, error))
                 case Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
@@ -212,6 +226,7 @@ class Traffic:
                 case AskedBack():
                     self._asked_back(event)
                 case Ended(pending, error, frame):
+                    self._calls.pop(pending.rpc_id, None)
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
