@@ -25,9 +25,9 @@ from callgate.edge.gate import (
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import HttpConnection, Service
-from callgate.edge.http.message import Begun, BegunOwner, Headers, HttpRequest, Responder
+from callgate.edge.http.known_head import NO_BEGINNER, Beginner
+from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
-from callgate.edge.plain_http import PlainHead
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
@@ -72,9 +72,6 @@ _LARGEST_BODIES = 8
 _MAX_UNREAD_BYTES = 128 * 1024 * 1024
 
 
-_NOT_PLAIN = object()  # of a head: none of its requests can be begun without a task
-
-
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
     max_body_bytes: int
@@ -83,16 +80,8 @@ class ListenerLimits:
 
 class Listener:
     def __init__(
-        self,
-        answerer: Answerer,
-        app: MountedApp,
-        rules: GateRules,
-        limits: ListenerLimits,
-        sink: EventSink,
-        *,
-        is_plain_path_on: bool = True,
+        self, answerer: Answerer, app: MountedApp, rules: GateRules, limits: ListenerLimits, sink: EventSink
     ) -> None:
-        """`is_plain_path_on`: tests compare both paths."""
         self._answerer = answerer
         self._refusals = Refusals(sink, answerer.server_of)
         self._mcp = McpHttp(answerer, self._refusals)
@@ -107,7 +96,7 @@ class Listener:
             max_body_bytes=limits.max_body_bytes,
             bodies=ByteBudget(_LARGEST_BODIES * limits.max_body_bytes),
             unread=UnreadAnswers(_MAX_UNREAD_BYTES),
-            beginner=self if is_plain_path_on else None,
+            decide=self.decide,
         )
         self._guesses = TokenGuesses(time.monotonic)
         self._connections: set[_Connection] = set()
@@ -228,24 +217,17 @@ class Listener:
         except MissingTokenError:
             pass
 
-    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        known = request.known
-        assert known is not None
-        if known.decision is None:
-            known.decision = self._decide(request) or _NOT_PLAIN
-        head = known.decision
-        return None if head is _NOT_PLAIN else self._mcp.plain.begin(head, request, responder, owner)
-
-    def _decide(self, request: HttpRequest) -> PlainHead | None:
+    def decide(self, request: HttpRequest) -> Beginner:
+        """Who may begin answers to requests with this head, which the gate let in."""
         path, principal = request.path, request.principal
         target: str | None = None
         if path != "/mcp":
             match = _SERVER_PATH.fullmatch(path)
             if match is None or not self._answerer.has_server(match[1]):
-                return None
+                return NO_BEGINNER
             target = match[1]
         assert principal is not None, "the gate lets nobody in without"
-        return self._mcp.plain.decide(Visit(request, request.fields, principal, target))
+        return self._mcp.plain.decide(Visit(request, request.fields, principal, target)) or NO_BEGINNER
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:

@@ -58,17 +58,13 @@ class McpHttp:
 
     async def _post(self, visit: Visit, responder: Responder) -> None:
         http_rules.check_post_headers(visit.headers)
-        if visit.request.decoded is not None:
-            message, peeked = visit.request.decoded
-        else:
-            message = decode(visit.request.body)
-            has_params = isinstance(message, (Request, Notification))
-            peeked = peek(message.params) if has_params else NO_PARAMS
+        message = visit.request.decoded or decode(visit.request.body)
         if isinstance(message, Unreadable):
             if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
                 return
             raise RefusedVisitError(message.error, message)
         visit.request.body = b""  # what is wanted of it is in the message; an answer may take hours
+        peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
         if http_rules.choose_era(visit.headers, meta_of(peeked)) is Era.MODERN:
             await self._modern.post(visit, responder, message, peeked)
         else:

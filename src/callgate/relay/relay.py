@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Protocol
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -53,6 +54,14 @@ _CHANGED_KINDS = {
     method: tuple(kind for kind in Kind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
 _NOTHING = Reply()  # as long as none has come
+
+
+class _Begin(Protocol):
+    def __call__(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None: ...
+
+
+def _begin_none(arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
+    return None
 
 
 class Relay:
@@ -104,10 +113,11 @@ class Relay:
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
         # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
-        self._plain: PlainCalls | None = None
+        self.begin: _Begin = _begin_none
         if not deny_destructive and self._search is None and tracer is None:
             end = CallEnd(self._settle, self._stopped, self._go_on)
-            self._plain = PlainCalls(self._upstreams, listings, self._sessions, sink, record_gate, end)
+            plain = PlainCalls(self._upstreams, listings, self._sessions, sink, record_gate, end)
+            self.begin = plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
 
@@ -155,9 +165,6 @@ class Relay:
         for name in told:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._overheard.notified(arrival, session, told)
-
-    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None:
-        return self._plain.begin(arrival, tool_name, receiver) if self._plain is not None else None
 
     def _go_on(self, begun: BegunToolCall) -> AsyncGenerator[Item]:
         return self.answer(begun.exchange.arrival, begun)

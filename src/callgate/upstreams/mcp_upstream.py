@@ -132,7 +132,7 @@ class McpUpstream:
         introduction = self._first.link.ready
         if introduction is None or introduction.era is not asker.envelope.era or method in _SPECIAL_METHODS:
             return None
-        client = _client(asker)
+        client = asker.envelope if asker.envelope.era is Era.MODERN else asker.session.envelope
         if not self._isolates(client, introduction.era):
             return self._first
         line = self._own.find(client, asker.session)

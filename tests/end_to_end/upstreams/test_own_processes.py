@@ -174,7 +174,9 @@ async def test_past_max_children_the_process_of_a_client_that_left_goes_first(tm
             streams = [await idle.listen(), await left.listen(), await new.listen()]
             first, second = await pid_of(idle, "one"), await pid_of(left, "two")
             await streams[1].hang_up()
-            await until(lambda: alive() == 4)  # a shared process can need longer to start than the clients' own
+            await until(
+                lambda: alive() == 4
+            )  # a shared process can need longer to start than the clients' own
             third = await pid_of(new, "one")
             assert alive() == 4
             assert not is_alive(second)

@@ -11,7 +11,7 @@ Rules
 3. Answers are whole or streamed in chunks.
 4. When the client goes away, the handler's task is cancelled only if it asked for that.
 5. All requests of a connection are answered by one task: one for each costs as much as reading the request.
-   A request whose head is known may be answered without the task, by callbacks (`message.Begun`): whoever
+   A request whose head is known may be answered without the task, by callbacks (`known_head.Begun`): whoever
    began it says when it is finished, or hands it over to the task after all.
 6. A body is dropped when its request was answered, and when the connection ends: at once, not when the
    collector looks. Behind a request under way no body is read ahead.
@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
+from callgate.edge.http.known_head import NO_BEGINNER, Beginner, Begun
+from callgate.edge.http.message import HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
 
@@ -46,7 +47,7 @@ class Service:
     max_body_bytes: int
     bodies: ByteBudget
     unread: UnreadAnswers
-    beginner: Beginner | None = None
+    decide: Callable[[HttpRequest], Beginner] = lambda request: NO_BEGINNER  # of a head that is known
 
 
 class HttpConnection(asyncio.Protocol):
@@ -102,6 +103,9 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._closing or self._refusal is not None or self._reader.is_over:
+            return
+        if self._request is None and (known := self._reader.known_request(data)) is not None:
+            self._start(known)
             return
         try:
             self._reader.feed(data)
@@ -249,12 +253,13 @@ class HttpConnection(asyncio.Protocol):
     # ---- answering
 
     def _start(self, request: HttpRequest) -> None:
-        self._responder = Responder(self, request.method == "HEAD", is_chunked=not request.is_http_10)
+        self._responder = Responder(self, request.method == "HEAD", not request.is_http_10)
         self._wrote_at = self._now()
         self._request = request
-        beginner = self._service.beginner
-        if request.known is not None and beginner is not None:
-            self._begun = beginner.begin(request, self._responder, self)
+        if (known := request.known) is not None:
+            if known.beginner is None:
+                known.beginner = self._service.decide(request)
+            self._begun = known.beginner.begin(request, self._responder, self)
         if self._begun is None:
             self._wake_worker()
 
@@ -282,7 +287,10 @@ class HttpConnection(asyncio.Protocol):
         assert responder is not None
         self._begun = self._handed_over = None
         self._end(request, responder)
-        self._next()
+        if self._waiting or self._refusal is not None or self._is_reading_paused:
+            self._next()
+        else:
+            self._answered_at = self._now()
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -320,7 +328,9 @@ class HttpConnection(asyncio.Protocol):
 
     def _end(self, request: HttpRequest, responder: Responder) -> None:
         self._request = self._responder = None
-        self._drop(request)
+        request.body = b""
+        if request.budget_bytes:
+            self._drop(request)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
         unfinished = not responder.started or responder.streaming
@@ -344,5 +354,5 @@ class HttpConnection(asyncio.Protocol):
             self._start(self._waiting.popleft())
         elif self._refusal is not None:
             self.refuse(self._refusal)
-        if not self._waiting:
+        if self._is_reading_paused and not self._waiting:
             self._resume_reading()

@@ -10,20 +10,20 @@ Rules
    at once and nothing more is read.
 3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
    must not keep short ones out.
-4. A head that came before on this connection, byte for byte but for the length, is not read and judged again,
-   if its short body came with it. The parser stays the definition: it has read the first one.
+4. A head that came before on this connection, byte for byte but for the length, is not read and judged
+   again if its short body came with it (`known_head`). The parser is the definition: it read the first one.
 5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
    upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
 """
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.message import HttpRequest, KnownHead
+from callgate.edge.http.known_head import KnownHead, known_head
+from callgate.edge.http.message import HttpRequest
 from callgate.edge.http.request_head import body_length, by_name, check_version
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
 from callgate.model.errors import CallerError, CallgateError, RefusedError
@@ -38,9 +38,6 @@ _CHUNK_BYTES = 256 * 1024
 _MAX_FRAMING_BYTES = 1024 * 1024
 # Nearly all calls are shorter than this.
 _FREE_BODY_BYTES = 16 * 1024
-_LENGTH_LINE = re.compile(rb"\r\n(?i:content-length):[ \t]*([0-9]+)(?=\r\n)")
-# With one of these the length is not all that says where a request ends, or what is to be done with it.
-_FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 # To pass over so much is cheaper than a new connection.
 _PASSED_OVER_BYTES = 64 * 1024
 
@@ -97,12 +94,28 @@ class RequestReader:
         target = self._target.decode("latin-1")
         return HttpRequest(method.decode("latin-1"), target, self._headers, dict(self._headers), self.peer)
 
+    def known_request(self, data: bytes) -> HttpRequest | None:
+        """Rule 4. None: `feed` it."""
+        known = self._known
+        if known is None or not self._is_between or (body := known.head.body_of(data)) is None:
+            return None
+        first = known.first
+        return HttpRequest(
+            first.method,
+            first.target,
+            first.headers,
+            first.fields,
+            first.peer,
+            body=body,
+            body_bytes=len(body),
+            wants_close=False,
+            principal=first.principal,
+            known=known,
+        )
+
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
-        known, was_between = self._known, self._is_between
-        if known is not None and was_between and (again := known.read(data)) is not None:
-            self._take(again)
-            return
+        was_between = self._is_between
         parser = self._parser
         if parser is None:
             return
@@ -315,24 +328,6 @@ class RequestReader:
             "The body has too much framing: chunk sizes, chunk extensions or trailers",
             hint=f"Send larger chunks, and no more than {MAX_HEAD_BYTES} bytes of trailers",
         )
-
-
-def known_head(data: bytes, request: HttpRequest, max_body_bytes: int) -> KnownHead | None:
-    """The head of the request that was just read from `data`, if `data` is that request and nothing else, and
-    if its length is all that may change."""
-    fields = request.fields
-    if request.method != "POST" or request.is_http_10 or request.wants_close or request.refusal is not None:
-        return None
-    if request.ignores_body or not _FRAMING_FIELDS.isdisjoint(fields):
-        return None
-    end = data.find(b"\r\n\r\n") + 4
-    if end < 4 or request.body_bytes != len(data) - end:
-        return None
-    lengths = list(_LENGTH_LINE.finditer(data, 0, end))
-    if len(lengths) != 1:
-        return None
-    begin, end_of_digits = lengths[0].span(1)
-    return KnownHead(data[:begin], data[end_of_digits:end], request, max_body_bytes)
 
 
 def _overloaded() -> RefusedError:
