@@ -24,6 +24,7 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.ports.answerer import PlainReceiver
 from callgate.ports.http_app import MountedApp
 from callgate.ports.outlet import Outlet
 
@@ -57,6 +58,9 @@ class BareDriver:
         raw = msgspec.json.encode(answer, enc_hook=str)
         content = [{"type": "text", "text": raw.decode()}]
         yield Reply(result=msgspec.json.encode({"content": content, "structuredContent": msgspec.Raw(raw)}))
+
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
+        """All of them are asked of the database, by `answer`."""
 
     def _open(self, arrival: Arrival) -> Reply:
         now_s = time.time()

@@ -8,6 +8,7 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, RpcFault
 from callgate.model.session import Session
+from callgate.ports.answerer import PlainReceiver
 from callgate.ports.outlet import Outlet
 
 
@@ -64,6 +65,9 @@ class ScriptedAnswerer:
                 raise ZeroDivisionError("a secret in here")
             case _:
                 yield Reply(result=b'{"echo":' + (arrival.params or b"null") + b"}")
+
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
+        """None is plain here."""
 
     def _open(self, arrival: Arrival) -> Session:
         assert arrival.envelope.era is Era.LEGACY

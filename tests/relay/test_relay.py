@@ -156,6 +156,8 @@ async def test_what_the_record_refuses_is_kept_with_its_name(
     shop: StagedUpstream, sink: RememberingSink
 ) -> None:
     class Full:
+        is_refusing = True
+
         def admit(self) -> None:
             raise RefusedError(REFUSED_UNRECORDED, "The record cannot be written")
 

@@ -59,7 +59,7 @@ def test_a_batch_of_as_many_as_may_be_is_read() -> None:
 def test_a_batch_of_a_server_has_the_same_limit() -> None:
     incoming = Incoming(RequestTable())
     bomb = b"[" + b"0," * 1_000_000 + b"0]"
-    assert _peak_bytes(lambda: incoming.read(bomb, None, 0.0)) < 200_000
+    assert _peak_bytes(lambda: incoming.read(bomb, decode(bomb), None, 0.0)) < 200_000
     assert incoming.garbage == 1
 
 
@@ -73,7 +73,7 @@ def test_nesting_of_any_depth_is_read_or_refused_and_never_a_bug(form: bytes, de
     frame = b'{"jsonrpc":"2.0","id":1,"method":"x","params":%b}\n' % params
     conversation = Conversation()
     assert len(conversation.receive(frame)) == 1
-    assert len(Incoming(RequestTable()).read(frame, None, 0.0)) == 1
+    assert len(Incoming(RequestTable()).read(frame, decode(frame), None, 0.0)) == 1
     message = decode(frame)
     if isinstance(message, Unreadable):
         assert message.error.code.code == "caller.bad_json"

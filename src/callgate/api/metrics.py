@@ -55,10 +55,10 @@ class CallMeter:
             self._count(event.server_name, event.method, event.settlement.outcome)
         elif isinstance(event, (ExchangeSettled, NoticePassed)):
             exchange = event.exchange
-            settlement, duration_ms = exchange.settlement, exchange.duration_ms
-            if settlement is not None and duration_ms is not None:
+            settlement, settled_mono = exchange.settlement, exchange.settled_mono
+            if settlement is not None and settled_mono is not None:
                 tally = self._count(exchange.server_name, exchange.arrival.method, settlement.outcome)
-                seconds = duration_ms / 1000
+                seconds = settled_mono - exchange.opened_mono
                 tally.durations[bisect_left(_BUCKETS, seconds)] += 1
                 tally.sum_s += seconds
 

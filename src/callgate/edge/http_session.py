@@ -5,7 +5,7 @@ Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, w
 
 import asyncio
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -21,6 +21,12 @@ _KEPT_STREAMS = 16
 _MAX_KEPT_BYTES = 64 * 1024 * 1024
 # The first revision whose clients know an event without data (2025-11-25, basic/transports).
 _PRIMING_SINCE = "2025-11-25"
+
+
+class Cancellable(Protocol):
+    """A request that its client may give up."""
+
+    def cancel(self) -> None: ...
 
 
 class OpenRequest(msgspec.Struct):
@@ -64,7 +70,7 @@ class HttpSession:
         self.session = session
         self._kept = kept
         self.target = target  # a session opened on one address is of no use on another
-        self.open: dict[bytes, OpenRequest] = {}
+        self.open: dict[bytes, Cancellable] = {}
         self._primes = session.envelope.revision >= _PRIMING_SINCE
         self._last_stream = 0
         self.questions = Questions()

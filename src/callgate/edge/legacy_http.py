@@ -59,7 +59,7 @@ class LegacyHttp:
             if isinstance(message, Request) and message.method == "initialize":
                 await self._initialize(visit, responder, message)
                 return
-            http_session = self._session_of(visit)
+            http_session = self.session_of(visit)
             session = http_session.session
             if isinstance(message, Request):
                 envelope = legacy_envelope(session.envelope, peeked)
@@ -78,7 +78,7 @@ class LegacyHttp:
     async def get(self, visit: Visit, responder: Responder) -> None:
         if not http_rules.accepts(visit.headers.get("accept", ""), "text/event-stream"):
             raise CallerError(CALLER_NOT_ACCEPTABLE, "A GET must accept text/event-stream")
-        http_session = self._session_of(visit)
+        http_session = self.session_of(visit)
         last_event_id = visit.headers.get("last-event-id")
         found = http_session.find_stream(last_event_id) if last_event_id else None
         stream, after = found or (http_session.get_stream, None)
@@ -98,7 +98,7 @@ class LegacyHttp:
             presence.left(time.time())
 
     def delete(self, visit: Visit, responder: Responder) -> None:
-        self._answerer.end_session(self._session_of(visit).session)
+        self._answerer.end_session(self.session_of(visit).session)
         responder.send(200, ())
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class LegacyHttp:
 
     # ---- sessions
 
-    def _session_of(self, visit: Visit) -> HttpSession:
+    def session_of(self, visit: Visit) -> HttpSession:
         handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
         if handshake_id is None:
             raise CallerError(
@@ -155,9 +155,23 @@ class LegacyHttp:
     ) -> None:
         if message.rpc_id in http_session.open:
             raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
+        is_stream = http_rules.prefers_stream((arrival.headers or {}).get("accept", ""))
+        await self.answer_items(
+            http_session, self._answerer.answer(arrival), message, responder, is_stream=is_stream
+        )
+
+    async def answer_items(
+        self,
+        http_session: HttpSession,
+        items: AsyncGenerator[Item],
+        message: Request,
+        responder: Responder,
+        *,
+        is_stream: bool = False,
+    ) -> None:
+        """`is_stream`: also when there is nothing but the reply."""
         task = responder.task
         request = http_session.open[message.rpc_id] = OpenRequest(task)
-        items = self._answerer.answer(arrival)
         try:
             first = await anext(items)
         except BaseException:
@@ -169,9 +183,7 @@ class LegacyHttp:
             start_sse(responder)
             responder.end_stream()
             return
-        if isinstance(first, Reply) and not http_rules.prefers_stream(
-            (arrival.headers or {}).get("accept", "")
-        ):
+        if isinstance(first, Reply) and not is_stream:
             del http_session.open[message.rpc_id]
             await items.aclose()
             responder.send(200, JSON_HEADERS, encode_reply(message.rpc_id, first))
@@ -189,7 +201,7 @@ class LegacyHttp:
         """
         if http_rules.SESSION_HEADER not in visit.headers:
             return False
-        http_session = self._session_of(visit)
+        http_session = self.session_of(visit)
         if http_session.session.envelope.revision != _BATCHING:
             return False
         messages = decode_batch(visit.request.body)

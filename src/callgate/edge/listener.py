@@ -25,6 +25,7 @@ from callgate.edge.gate import (
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import HttpConnection, Service
+from callgate.edge.http.known_head import NO_BEGINNER, Beginner
 from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
@@ -95,6 +96,7 @@ class Listener:
             max_body_bytes=limits.max_body_bytes,
             bodies=ByteBudget(_LARGEST_BODIES * limits.max_body_bytes),
             unread=UnreadAnswers(_MAX_UNREAD_BYTES),
+            decide=self.decide,
         )
         self._guesses = TokenGuesses(time.monotonic)
         self._connections: set[_Connection] = set()
@@ -214,6 +216,18 @@ class Listener:
             request.has_wrong_token = True
         except MissingTokenError:
             pass
+
+    def decide(self, request: HttpRequest) -> Beginner:
+        """Who may begin answers to requests with this head, which the gate let in."""
+        path, principal = request.path, request.principal
+        target: str | None = None
+        if path != "/mcp":
+            match = _SERVER_PATH.fullmatch(path)
+            if match is None or not self._answerer.has_server(match[1]):
+                return NO_BEGINNER
+            target = match[1]
+        assert principal is not None, "the gate lets nobody in without"
+        return self._mcp.plain.decide(Visit(request, request.fields, principal, target)) or NO_BEGINNER
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:

@@ -3,6 +3,7 @@
 from callgate.edge.http.message import Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp
+from callgate.edge.plain_http import PlainHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Era
@@ -20,6 +21,7 @@ class McpHttp:
         self._refusals = refusals
         self._legacy = LegacyHttp(answerer, refusals)
         self._modern = ModernHttp(answerer, refusals)
+        self.plain = PlainHttp(answerer, self._legacy, self._modern)
 
     async def handle(self, visit: Visit, responder: Responder) -> None:
         try:
@@ -56,7 +58,7 @@ class McpHttp:
 
     async def _post(self, visit: Visit, responder: Responder) -> None:
         http_rules.check_post_headers(visit.headers)
-        message = decode(visit.request.body)
+        message = visit.request.decoded or decode(visit.request.body)
         if isinstance(message, Unreadable):
             if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
                 return

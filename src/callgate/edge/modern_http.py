@@ -4,6 +4,7 @@ The answer is plain JSON when it comes without notices, and becomes SSE with the
 while of silence so that no proxy gives up. (2026-07-28, basic/transports/streamable-http.)
 """
 
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from callgate.edge.event_stream import start_sse
@@ -20,8 +21,7 @@ from callgate.model.error_codes import (
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from callgate.model.errors import CallerError
-from callgate.model.exchange import Arrival
-from callgate.model.reply import Notice, Reply
+from callgate.model.reply import Item, Notice, Reply
 from callgate.ports.answerer import Answerer
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import check_revision, read_modern
@@ -61,23 +61,26 @@ class ModernHttp:
             raise RefusedVisitError(error, message) from error
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = lambda: start_sse(responder)
-        await self._answer(visit.arrival(message, envelope), message, responder)
+        items = self._answerer.answer(visit.arrival(message, envelope))
+        await self.answer_items(items, message, responder)
 
-    async def _answer(self, arrival: Arrival, message: Request, responder: Responder) -> None:
-        async with aclosing(self._answerer.answer(arrival)) as items:
+    async def answer_items(
+        self, answer: AsyncGenerator[Item], message: Request, responder: Responder
+    ) -> None:
+        async with aclosing(answer) as items:
             async for item in items:
                 if isinstance(item, Reply):
-                    await _send_reply(responder, message, item)
+                    send_reply(responder, message, item)
                 elif isinstance(item, Notice):
                     if not responder.streaming:
                         start_sse(responder)
                     await responder.stream(encode_event(encode_notification(item.method, item.params)))
 
 
-async def _send_reply(responder: Responder, message: Request, reply: Reply) -> None:
+def send_reply(responder: Responder, message: Request, reply: Reply) -> None:
     frame = encode_reply(message.rpc_id, reply)
     if responder.streaming:
-        await responder.stream(encode_event(frame))
+        responder.write(encode_event(frame))
         responder.end_stream()
     else:
         status = 200 if reply.fault is None else _STATUS.get(reply.fault.code, 200)

@@ -5,14 +5,37 @@ from typing import Protocol
 
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
-from callgate.model.reply import Item
+from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
 from callgate.ports.outlet import Outlet
+
+
+class PlainReceiver(Protocol):
+    """Who began a plain call. One of the two is called, once, unless the call was cancelled."""
+
+    def replied(self, reply: Reply) -> None: ...
+
+    def said_more(self, items: AsyncGenerator[Item]) -> None:
+        """The server said something before its answer: that is the first item, and the rest follows."""
+        ...
+
+
+class PlainCall(Protocol):
+    def cancel(self) -> None:
+        """The client's cancellation."""
+        ...
 
 
 class Answerer(Protocol):
     def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
         """Notices, then exactly one `Reply`. Closing the generator early is the client's cancellation."""
+        ...
+
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None:
+        """A `tools/call` of this tool that needs nothing but its server's answer, without a task that waits.
+
+        None: `answer` it; nothing was done yet. Otherwise it is under way, and the receiver hears of it.
+        """
         ...
 
     def notice(self, arrival: Arrival) -> None:

@@ -1,6 +1,6 @@
 """Relay asks the record, before a call is made and before its reply leaves."""
 
-from collections.abc import Awaitable
+from asyncio import Future
 from typing import Protocol
 
 
@@ -9,6 +9,11 @@ class RecordGate(Protocol):
         """Raises RefusedError when a call must not be made because it could not be recorded."""
         ...
 
-    def written(self) -> Awaitable[None] | None:
+    @property
+    def is_refusing(self) -> bool:
+        """Whether `admit` would raise now."""
+        ...
+
+    def written(self) -> Future[None] | None:
         """What a reply waits for: that everything emitted so far survives us. None: it need not wait."""
         ...

@@ -1,11 +1,12 @@
 """Relay asks upstreams and sql: whatever stands behind us answers MCP methods."""
 
 from collections.abc import AsyncGenerator, Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
+from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
 from callgate.model.heard import News
@@ -20,6 +21,33 @@ class Asker(msgspec.Struct, frozen=True, gc=False):
     envelope: Envelope
     session: Session
     rpc_id: bytes  # the client's own id of the request: a subscription is known to the client by it
+
+
+class BegunCall(Protocol):
+    """A call that is under way; its listener hears of the answer."""
+
+    def items(self) -> AsyncGenerator[Item]:
+        """After the listener was told of something that is not the answer: that, and all that comes."""
+        ...
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more; its listener hears nothing more of it."""
+        ...
+
+
+@runtime_checkable
+class CallBeginner(Protocol):
+    """An upstream of which a call can be asked without a task that waits for its answer."""
+
+    def begin(
+        self, hop: Hop, asker: Asker, listener: Callable[[Item | CallgateError], None]
+    ) -> BegunCall | None:
+        """As `Upstream.ask`, for a call that can be sent at once and needs nothing but the server's answer.
+
+        None: ask. The listener is told once: the answer, the error that ended the call, or the first that the
+        server said before its answer. It may be told before this returns.
+        """
+        ...
 
 
 class Upstream(Protocol):

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -144,15 +144,19 @@ class Recorder:
 
     # ---- ports.RecordGate
 
+    @property
+    def is_refusing(self) -> bool:
+        return self._refuses and self._trouble.error is not None
+
     def admit(self) -> None:
-        if self._refuses and self._trouble.error is not None:
+        if self.is_refusing:
             raise RefusedError(
                 REFUSED_UNRECORDED,
                 "Calls are refused while they cannot be recorded",
                 hint="Try again later; the gateway's own log and /healthz say what is wrong",
             )
 
-    def written(self) -> Awaitable[None] | None:
+    def written(self) -> asyncio.Future[None] | None:
         if not self._waits or self._is_over:
             return None
         written: asyncio.Future[None] = self._loop.create_future()

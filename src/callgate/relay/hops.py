@@ -11,7 +11,7 @@ from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Upstream
 
 # Of a server's own words, for the record; the client gets them whole.
-_MAX_ERROR_CHARS = 2_000
+MAX_ERROR_CHARS = 2_000
 
 
 def new_hop(upstream: Upstream, method: str, params: bytes) -> Hop:
@@ -25,7 +25,7 @@ async def run_hop(hop: Hop, asked: AsyncGenerator[Item]) -> AsyncGenerator[Item]
             async for item in asked:
                 if isinstance(item, Reply):
                     hop.result = item.result
-                    hop.error = clip(item.fault.message, _MAX_ERROR_CHARS) if item.fault else None
+                    hop.error = clip(item.fault.message, MAX_ERROR_CHARS) if item.fault else None
                 yield item
         finally:
             await asked.aclose()

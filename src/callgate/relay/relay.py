@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Protocol
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -18,6 +19,7 @@ from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
 from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
+from callgate.ports.answerer import PlainCall, PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
@@ -26,6 +28,7 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
+from callgate.relay.hops import run_hop
 from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice
@@ -33,6 +36,7 @@ from callgate.relay.lists.tools_across import tools_across
 from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
+from callgate.relay.plain_calls import BegunToolCall, CallEnd, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
@@ -50,6 +54,14 @@ _CHANGED_KINDS = {
     method: tuple(kind for kind in Kind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
 _NOTHING = Reply()  # as long as none has come
+
+
+class _Begin(Protocol):
+    def __call__(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None: ...
+
+
+def _begin_none(arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
+    return None
 
 
 class Relay:
@@ -100,6 +112,12 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
+        # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
+        self.begin: _Begin = _begin_none
+        if not deny_destructive and self._search is None and tracer is None:
+            end = CallEnd(self._settle, self._stopped, self._go_on)
+            plain = PlainCalls(self._upstreams, listings, self._sessions, sink, record_gate, end)
+            self.begin = plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
 
@@ -148,15 +166,22 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._overheard.notified(arrival, session, told)
 
-    async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
-        exchange = self._open(arrival)
+    def _go_on(self, begun: BegunToolCall) -> AsyncGenerator[Item]:
+        return self.answer(begun.exchange.arrival, begun)
+
+    async def answer(self, arrival: Arrival, begun: BegunToolCall | None = None) -> AsyncGenerator[Item]:
+        """`begun`: it is under way already."""
+        exchange = self._open(arrival) if begun is None else begun.exchange
         reply = _NOTHING
         try:
-            if self._record_gate is not None:
-                self._record_gate.admit()
-            path = self._aggregate if arrival.target is None else self._direct
-            asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-            routed = await path.route(exchange, asker)
+            if begun is not None:
+                routed = run_hop(begun.hop, begun.items())
+            else:
+                if self._record_gate is not None:
+                    self._record_gate.admit()
+                path = self._aggregate if arrival.target is None else self._direct
+                asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+                routed = await path.route(exchange, asker)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:
@@ -174,7 +199,7 @@ class Relay:
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
         except (asyncio.CancelledError, GeneratorExit):
             self._drop_unopened(exchange, _NOTHING)
-            self._settle(exchange, settlements.CUT_OFF if self._is_retired else settlements.CANCELLED)
+            self._settle(exchange, self._stopped())
             raise
         except CallgateError as error:
             reply, settlement = settlements.of_error(error, arrival)
@@ -279,6 +304,10 @@ class Relay:
         if era is Era.MODERN:
             result = to_modern(result, arrival.method)
         return Reply(result=result, opened=reply.opened)
+
+    def _stopped(self) -> Settlement:
+        """Of a call that nobody waits for any more."""
+        return settlements.CUT_OFF if self._is_retired else settlements.CANCELLED
 
     def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
         if exchange.server_name is None:

@@ -8,6 +8,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
+from callgate.wire.json_rpc import Message
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -23,8 +24,9 @@ class Outgoing(msgspec.Struct, frozen=True):
 class Receiver(Protocol):
     """What a transport reports to. Called on the event loop; must not block and must not raise."""
 
-    def received(self, frame: bytes, about: int | None) -> None:
-        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only)."""
+    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
+        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only).
+        `message`: the same, if it was read already."""
         ...
 
     def stream_failed(self, about: int, error: UpstreamError) -> None:

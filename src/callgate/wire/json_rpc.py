@@ -72,6 +72,7 @@ _batch_decoder = msgspec.json.Decoder(_Batch)
 _text_decoder = msgspec.json.Decoder(str)
 _encode = msgspec.json.encode
 _VERSION = msgspec.Raw(b'"2.0"')
+_TOOLS_CALL = msgspec.Raw(b'"tools/call"')
 
 
 def decode(frame: bytes) -> Message | Unreadable:
@@ -88,6 +89,13 @@ def decode(frame: bytes) -> Message | Unreadable:
         return Unreadable(None, _malformed(f"The message is {what}; send one JSON-RPC object"))
     except NOT_READABLE as problem:
         return Unreadable(None, CallerError(CALLER_BAD_JSON, f"The message is not valid JSON: {problem}"))
+    # Most messages are one of these two: what `_classify` would say, without its way there.
+    rpc_id = bytes(parsed.id)
+    if parsed.jsonrpc == _VERSION and rpc_id.isdigit() and len(rpc_id) < MAX_ID_BYTES:
+        if parsed.method == _TOOLS_CALL and parsed.params and bytes(parsed.params)[:1] == b"{":
+            return Request(rpc_id, "tools/call", bytes(parsed.params))
+        if parsed.result and not parsed.error and not parsed.method:
+            return Response(rpc_id, bytes(parsed.result), None)
     return _classify(parsed)
 
 
@@ -147,7 +155,9 @@ def _malformed(message: str) -> CallerError:
 
 
 def encode_request(rpc_id: bytes, method: str, params: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (rpc_id, _encode(method), _params_member(params))
+    if not params:
+        return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (rpc_id, _encode(method))
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, _encode(method), params)
 
 
 def encode_notification(method: str, params: bytes) -> bytes:

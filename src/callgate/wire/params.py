@@ -45,11 +45,19 @@ class Peek(msgspec.Struct):
     requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
 
 
+class CallParams(msgspec.Struct):
+    """Of a `tools/call`, as far as a plain one goes."""
+
+    name: str
+    meta: msgspec.Raw = msgspec.field(default=_RAW, name="_meta")
+
+
 class _Named(msgspec.Struct):
     name: str
 
 
 _peek_decoder = msgspec.json.Decoder(Peek)
+_call_params_decoder = msgspec.json.Decoder(CallParams)
 _named_decoder = msgspec.json.Decoder(_Named)
 _meta_decoder = msgspec.json.Decoder(Meta)
 _Large = msgspec.defstruct(
@@ -98,6 +106,14 @@ def value_of(raw: msgspec.Raw) -> Any:
     data = bytes(raw)
     try:
         return msgspec.json.decode(data) if data else None
+    except NOT_READABLE:
+        return None
+
+
+def call_params(params: bytes) -> CallParams | None:
+    """None: they name no tool, or cannot be read."""
+    try:
+        return _call_params_decoder.decode(params)
     except NOT_READABLE:
         return None
 

@@ -177,7 +177,7 @@ async def test_cancelling_one_who_waits_in_line_sends_nothing() -> None:
         pool.send(second)
         await server.until(lambda: len(server.requests) == 1)
         second.cancel()
-        assert pool.waiting == 0
+        assert not pool.line
         first.cancel()
         await server.until(lambda: server.open_now == 0)
         assert [seen.body for seen in server.requests] == [b"1"]

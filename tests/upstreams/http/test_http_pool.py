@@ -37,7 +37,7 @@ async def test_past_the_limit_of_connections_requests_wait_their_turn() -> None:
         exchanges = [CollectingExchange(request(body=b"%d" % number)) for number in range(20)]
         for exchange in exchanges:
             pool.send(exchange)
-        assert pool.waiting == 20
+        assert len(pool.line) == 20
         assert [(await exchange.end()).body for exchange in exchanges] == [b"%d" % n for n in range(20)]
         assert server.connections == 2
 

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from callgate.model.errors import UpstreamError
+from callgate.wire.json_rpc import Message
 
 Told = tuple[Any, ...]
 
@@ -14,7 +15,7 @@ class RecordingReceiver:
         self.told: asyncio.Queue[Told] = asyncio.Queue()
         self.frames: list[bytes] = []
 
-    def received(self, frame: bytes, about: int | None) -> None:
+    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
         self.frames.append(frame)
         self.told.put_nowait(("received", json.loads(frame), about))
 

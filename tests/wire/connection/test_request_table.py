@@ -6,7 +6,7 @@ from callgate.wire.connection.request_table import NO_TIMEOUT, TOMBSTONE_EXTRA_S
 
 
 def added(table: RequestTable, now: float = 0.0, timeout_s: float = 30.0) -> Pending:
-    pending = Pending(table.new_id(), "tools/call", None, table.epoch, now, timeout_s)
+    pending = Pending(next(table.new_ids), "tools/call", None, table.epoch, now, timeout_s)
     table.add(pending, now)
     return pending
 

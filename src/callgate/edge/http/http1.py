@@ -11,6 +11,8 @@ Rules
 3. Answers are whole or streamed in chunks.
 4. When the client goes away, the handler's task is cancelled only if it asked for that.
 5. All requests of a connection are answered by one task: one for each costs as much as reading the request.
+   A request whose head is known may be answered without the task, by callbacks (`known_head.Begun`): whoever
+   began it says when it is finished, or hands it over to the task after all.
 6. A body is dropped when its request was answered, and when the connection ends: at once, not when the
    collector looks. Behind a request under way no body is read ahead.
 """
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http.known_head import NO_BEGINNER, Beginner, Begun
 from callgate.edge.http.message import HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
@@ -44,6 +47,7 @@ class Service:
     max_body_bytes: int
     bodies: ByteBudget
     unread: UnreadAnswers
+    decide: Callable[[HttpRequest], Beginner] = lambda request: NO_BEGINNER  # of a head that is known
 
 
 class HttpConnection(asyncio.Protocol):
@@ -56,6 +60,9 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._worker: asyncio.Task[None] | None = None  # from the first request on
         self._idle: asyncio.Future[None] | None = None  # what it waits on for the next one
+        self._begun: Begun | None = None  # the request is answered without the task
+        self._handed_over: Handler | None = None  # what the task is to go on with it
+        self._ended: asyncio.Future[None] | None = None  # somebody waits for the end of such a request
         self._request: HttpRequest | None = None  # the one being answered
         self._responder: Responder | None = None
         self._drain: asyncio.Future[None] | None = None
@@ -87,11 +94,18 @@ class HttpConnection(asyncio.Protocol):
             self._drain.set_result(None)
         if self._idle is not None:
             self._idle.cancel()  # and with it the worker
-        elif self._worker is not None and self._responder and self._responder.cancel_on_disconnect:
-            self._worker.cancel()
+            self._idle = self._worker = None
+        if self._responder is not None and self._responder.cancel_on_disconnect:
+            if self._begun is not None:
+                self._begun.abort()
+            elif self._worker is not None:
+                self._worker.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._closing or self._refusal is not None or self._reader.is_over:
+            return
+        if self._request is None and (known := self._reader.known_request(data)) is not None:
+            self._start(known)
             return
         try:
             self._reader.feed(data)
@@ -126,7 +140,7 @@ class HttpConnection(asyncio.Protocol):
     @property
     def task(self) -> asyncio.Task[None] | None:
         """The one that answers, while it does."""
-        return self._worker if self._request is not None else None
+        return self._worker if self._request is not None and self._begun is None else None
 
     @property
     def has_asked(self) -> bool:
@@ -173,12 +187,25 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def shut_down(self) -> asyncio.Task[None] | None:
-        """Hang up when idle; when answering, hang up after the answer. Returns the task to wait for."""
+    def shut_down(self) -> asyncio.Future[None] | None:
+        """Hang up when idle; when answering, hang up after the answer. Returns what to wait for; cancelling
+        it ends the answer."""
         if self._request is None:
             self.close()
         self._closing = True
-        return self.task
+        if self._begun is None:
+            return self.task
+        self._ended = asyncio.get_running_loop().create_future()
+        self._ended.add_done_callback(self._cancel_begun)
+        return self._ended
+
+    def _cancel_begun(self, ended: asyncio.Future[None]) -> None:
+        if not ended.cancelled():
+            return
+        if self._begun is not None:
+            self._begun.abort()
+        elif self.task is not None:
+            self.task.cancel()
 
     def refuse(self, error: CallgateError) -> None:
         """Answer an unreadable request and hang up: what follows on the wire cannot be trusted.
@@ -226,47 +253,91 @@ class HttpConnection(asyncio.Protocol):
     # ---- answering
 
     def _start(self, request: HttpRequest) -> None:
-        self._responder = Responder(self, request.method == "HEAD", is_chunked=not request.is_http_10)
+        self._responder = Responder(self, request.method == "HEAD", not request.is_http_10)
         self._wrote_at = self._now()
         self._request = request
+        if (known := request.known) is not None:
+            if known.beginner is None:
+                known.beginner = self._service.decide(request)
+            self._begun = known.beginner.begin(request, self._responder, self)
+        if self._begun is None:
+            self._wake_worker()
+
+    def _wake_worker(self) -> None:
         if self._idle is not None:
             self._idle.set_result(None)
             self._idle = None
         elif self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work())
 
+    def hand_over(self, handler: Handler) -> None:
+        """What was begun without the task is the task's as soon as that runs."""
+        self._handed_over = handler
+        self._wake_worker()
+
+    def finish(self) -> None:
+        """What was begun without the task was answered, or given up."""
+        if self._begun is None:
+            return
+        if self._drain is not None and self._transport is not None:
+            self._drain.add_done_callback(lambda _: self.finish())
+            return
+        request, responder = self._request, self._responder
+        assert request is not None
+        assert responder is not None
+        self._begun = self._handed_over = None
+        self._end(request, responder)
+        if self._waiting or self._refusal is not None or self._is_reading_paused:
+            self._next()
+        else:
+            self._answered_at = self._now()
+
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                while self._request is not None and self._responder is not None:
+                while self._request is not None and self._responder is not None and self._is_for_task:
                     await self._serve(self._request, self._responder)
                     self._next()
                     if self.is_answering:
                         await asyncio.sleep(0)  # a long pipeline is not answered in one go: others wait too
-                if self._transport is None or self._closing:
+                if self._transport is None or (self._closing and self._begun is None):
                     return
                 self._idle = loop.create_future()
                 await self._idle
         finally:
-            self._worker = None  # a task that was cancelled keeps its frames, and they keep us
+            if self._worker is asyncio.current_task():
+                self._worker = None  # a task that was cancelled keeps its frames, and they keep us
             if self._lingering is None:
                 self.close()  # whatever ended us: nobody else would answer here
 
+    @property
+    def _is_for_task(self) -> bool:
+        return self._begun is None or self._handed_over is not None
+
     async def _serve(self, request: HttpRequest, responder: Responder) -> None:
         try:
-            await self._service.handler(request, responder)
+            handler = self._handed_over or self._service.handler
+            self._begun = self._handed_over = None
+            await handler(request, responder)
             await self.drained()
         except asyncio.CancelledError:
             self.close()
         finally:
-            self._request = self._responder = None
+            self._end(request, responder)
+
+    def _end(self, request: HttpRequest, responder: Responder) -> None:
+        self._request = self._responder = None
+        request.body = b""
+        if request.budget_bytes:
             self._drop(request)
-            unfinished = not responder.started or responder.streaming
-            if request.is_cut and not unfinished and not self._closing:
-                self._linger()
-            elif request.wants_close or unfinished or self._closing:
-                self.close()
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+        unfinished = not responder.started or responder.streaming
+        if request.is_cut and not unfinished and not self._closing:
+            self._linger()
+        elif request.wants_close or unfinished or self._closing:
+            self.close()
 
     def _drop(self, request: HttpRequest) -> None:
         """It is done with: nothing of its body stays."""
@@ -283,5 +354,5 @@ class HttpConnection(asyncio.Protocol):
             self._start(self._waiting.popleft())
         elif self._refusal is not None:
             self.refuse(self._refusal)
-        if not self._waiting:
+        if self._is_reading_paused and not self._waiting:
             self._resume_reading()

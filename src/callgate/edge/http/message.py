@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from callgate.model.errors import CallgateError
 from callgate.model.identity import Principal
+
+if TYPE_CHECKING:
+    from callgate.edge.http.known_head import KnownHead
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
@@ -43,6 +46,8 @@ class HttpRequest(msgspec.Struct):
     ignores_body: bool = False  # nobody will read it: nothing of it is kept
     has_wrong_token: bool = False
     refusal: CallgateError | None = None  # what the gate said
+    known: "KnownHead | None" = None  # the head, if its connection sent the same one before
+    decoded: Any = None  # what the layer above has read of the body already
 
     @property
     def path(self) -> str:
@@ -71,39 +76,28 @@ class AnswerLine(Protocol):
     async def drained(self) -> None: ...
 
 
-class Responder:
+class Responder(msgspec.Struct):
     """The answering half of one request."""
 
-    __slots__ = (
-        "_connection",
-        "_head_only",
-        "_is_chunked",
-        "cancel_on_disconnect",
-        "on_silence",
-        "started",
-        "streaming",
-    )
-
-    def __init__(self, connection: "AnswerLine", head_only: bool, is_chunked: bool = True) -> None:
-        self._connection = connection
-        self._head_only = head_only
-        self._is_chunked = is_chunked
-        self.started = False
-        self.streaming = False
-        self.cancel_on_disconnect = False
-        # Called when nothing was written for a while (see Listener), to keep the connection alive.
-        self.on_silence: Callable[[], None] | None = None
+    connection: AnswerLine
+    head_only: bool
+    is_chunked: bool = True
+    started: bool = False
+    streaming: bool = False
+    cancel_on_disconnect: bool = False
+    # Called when nothing was written for a while (see Listener), to keep the connection alive.
+    on_silence: Callable[[], None] | None = None
 
     @property
     def task(self) -> asyncio.Task[None]:
         """The one that answers this request; asking asyncio for it is dear."""
-        task = self._connection.task
+        task = self.connection.task
         assert task is not None
         return task
 
     @property
     def client_gone(self) -> bool:
-        return self._connection.is_closed
+        return self.connection.is_closed
 
     def send(self, status: int, headers: Headers, body: bytes = b"") -> None:
         """A whole answer."""
@@ -111,30 +105,30 @@ class Responder:
         self.on_silence = None
         # Neither has a body, and the length of a 304 would be that of the answer it stands for.
         length = b"" if status in (204, 304) else b"content-length: %d\r\n" % len(body)
-        sent = b"" if self._head_only else body
-        self._connection.write(b"".join((_head(status, headers), length, b"\r\n", sent)))
+        sent = b"" if self.head_only else body
+        self.connection.write(b"".join((_head(status, headers), length, b"\r\n", sent)))
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True
         # HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
-        end = b"transfer-encoding: chunked\r\n\r\n" if self._is_chunked else b"connection: close\r\n\r\n"
-        self._connection.write(_head(status, headers) + end)
+        end = b"transfer-encoding: chunked\r\n\r\n" if self.is_chunked else b"connection: close\r\n\r\n"
+        self.connection.write(_head(status, headers) + end)
 
     def write(self, data: bytes) -> None:
         """One chunk of a stream."""
-        if data and not self._head_only:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
+        if data and not self.head_only:
+            self.connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self.is_chunked else data)
 
     async def stream(self, data: bytes) -> None:
         """One chunk; waits while the client reads too slowly."""
         self.write(data)
-        await self._connection.drained()
+        await self.connection.drained()
 
     def end_stream(self) -> None:
         self.streaming = False
         self.on_silence = None
-        if self._is_chunked:
-            self._connection.write(b"0\r\n\r\n")
+        if self.is_chunked:
+            self.connection.write(b"0\r\n\r\n")
 
 
 @lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads

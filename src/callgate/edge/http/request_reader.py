@@ -10,7 +10,9 @@ Rules
    at once and nothing more is read.
 3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
    must not keep short ones out.
-4. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
+4. A head that came before on this connection, byte for byte but for the length, is not read and judged
+   again if its short body came with it (`known_head`). The parser is the definition: it read the first one.
+5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
    upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
 """
 
@@ -20,6 +22,7 @@ from functools import lru_cache
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
+from callgate.edge.http.known_head import KnownHead, known_head
 from callgate.edge.http.message import HttpRequest
 from callgate.edge.http.request_head import body_length, by_name, check_version
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
@@ -71,7 +74,9 @@ class RequestReader:
         self._body = Pieces()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
+        self._known: KnownHead | None = None
         self.on_message_begin()
+        self._is_between = True  # two requests
 
     @property
     def is_mid_request(self) -> bool:
@@ -89,12 +94,33 @@ class RequestReader:
         target = self._target.decode("latin-1")
         return HttpRequest(method.decode("latin-1"), target, self._headers, dict(self._headers), self.peer)
 
+    def known_request(self, data: bytes) -> HttpRequest | None:
+        """Rule 4. None: `feed` it."""
+        known = self._known
+        if known is None or not self._is_between or (body := known.head.body_of(data)) is None:
+            return None
+        first = known.first
+        return HttpRequest(
+            first.method,
+            first.target,
+            first.headers,
+            first.fields,
+            first.peer,
+            body=body,
+            body_bytes=len(body),
+            wants_close=False,
+            principal=first.principal,
+            known=known,
+        )
+
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
+        was_between = self._is_between
         parser = self._parser
         if parser is None:
             return
         request, body_bytes = self._request, self._body_bytes
+        self._whole: HttpRequest | None = None
         problem: CallgateError | None = None
         try:
             parser.feed_data(data)
@@ -106,12 +132,15 @@ class RequestReader:
             problem = self._unseen(len(data), request, body_bytes)
         if problem is not None:
             raise problem
+        if was_between and self._is_between and self._whole is not None:
+            self._known = known_head(data, self._whole, min(_FREE_BODY_BYTES, self._max_body_bytes))
 
     def close(self) -> None:
         """Nothing more will come. What is kept goes now: parser and reader hold each other, and until the
         collector looked for that, an unfinished body would stay."""
         self.is_over = True
         self._parser = None
+        self._known = None
         self._drop_body()
         self.on_message_begin()
 
@@ -172,6 +201,7 @@ class RequestReader:
     # ---- httptools calls these
 
     def on_message_begin(self) -> None:
+        self._is_between = False
         self._request: HttpRequest | None = None  # from the end of its head to the end of its body
         self._target = b""
         self._headers: list[tuple[str, str]] = []
@@ -267,6 +297,8 @@ class RequestReader:
         request.body_bytes = self._body_bytes
         request.body = self._body.take()
         self._head_bytes = 0
+        self._is_between = True
+        self._whole = request
         self._take(request)
 
     def _hand_on_early(self, request: HttpRequest) -> None:

@@ -33,6 +33,7 @@ class KnownLists:
         # Who had a uri first keeps it, whoever else comes up with the same later.
         self._claims: dict[Kind, dict[str, set[str]]] = {kind: {} for kind in Kind}
         self._conflicts: dict[Kind, dict[str, list[str]]] = {}
+        self.version = 0  # grows whenever `get` or `standing_in` may answer otherwise than before
 
     def get(self, key: Key) -> Listing | None:
         return self._known.get(key)
@@ -75,6 +76,7 @@ class KnownLists:
     def take(self, key: Key, listing: Listing) -> bool:
         """Whether it is another one than those who are shown it were shown before."""
         name, kind, view = key
+        self.version += 1
         before = self.standing_in(key)
         self._known.pop(key, None)  # so that the one that was taken longest ago stays first
         self._known[key] = listing
@@ -92,10 +94,12 @@ class KnownLists:
         """Ask again the next time; until then it serves."""
         listing = self._known.get(key)
         if listing is not None:
+            self.version += 1
             self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
 
     def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
         """An upstream said so, on the connection of this session or of all."""
+        self.version += 1
         if session_id is not None and len(self._changed_at_own) < _MAX_CHANGED_AT_OWN:
             self._changed_at_own.add((name, kind, session_id))
         for key in list(self._known):
@@ -104,6 +108,7 @@ class KnownLists:
 
     def forget_session(self, session_id: str) -> None:
         for key in [key for key in self._known if key[2].session_id == session_id]:
+            self.version += 1
             del self._known[key]
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[2] != session_id}
 
@@ -111,6 +116,7 @@ class KnownLists:
         """What this upstream lists to clients that declare something, or to those of one view."""
         for key in self.shared_keys(name):
             if key[2] == view or (view is None and key[2].declared):
+                self.version += 1
                 del self._known[key]
 
     def _make_room(self, name: str, newest: View) -> None:

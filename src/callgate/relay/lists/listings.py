@@ -87,7 +87,7 @@ class Listings:
         self._is_strict = is_strict
         self._patience_s = patience_s
         self._on_change = on_change
-        self._known = KnownLists()
+        self._known = self.known_lists = KnownLists()
         self._wanted: set[Kind] = {Kind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
@@ -159,6 +159,11 @@ class Listings:
 
     def part(self, name: str, kind: Kind, asker: Asker) -> Part | None:
         """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
+        listing = self.listing(name, kind, asker)
+        return None if listing is None else listing.part
+
+    def listing(self, name: str, kind: Kind, asker: Asker) -> Listing | None:
+        """The same, with when it was told."""
         key = (name, kind, self._upstreams[name].view_of(asker))
         listing = self._known.get(key) or self._known.standing_in(key)
         if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
@@ -169,7 +174,7 @@ class Listings:
             shared = (name, kind, key[2].shared)
             if self._attempts.trouble(shared) is None:  # else it is asked again by the clock
                 self._attempts.start(shared, None, is_up=True)
-        return listing.part
+        return listing
 
     def is_settled(self, name: str, kind: Kind, asker: Asker) -> bool:
         """Whether asking again would bring nothing new: this client's own view is known, and fresh."""

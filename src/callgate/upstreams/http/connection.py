@@ -10,7 +10,9 @@ Rules
 2. The head is bounded here, and what comes between and behind the pieces of a body (chunk extensions,
    trailers); the body is the exchange's to bound, since a stream has no size.
 3. An answer without a length ends with the connection (RFC 9112, 6.3); with one, an early end is a failure.
-4. Whoever cancels takes the connection down: the rest of the answer cannot be told from the next one.
+4. An answer whose head came before on this connection, byte for byte but for the length, is not read again if
+   its short body came with it. The parser is the definition: it read the first one.
+5. Whoever cancels takes the connection down: the rest of the answer cannot be told from the next one.
 """
 
 import asyncio
@@ -22,10 +24,13 @@ import httptools
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.fair_reading import FairReading
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders, header_of
+from callgate.upstreams.http.exchange import HttpExchange, RawHeaders, WholeAnswer, header_of
+from callgate.wire.framing.repeated_head import repeated_head
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.
 MAX_HEAD_BYTES = 64 * 1024
+# Answers that may be known by their heads: longer ones are read in pieces (`fair_reading`).
+_SHORT_BYTES = 8 * 1024
 # A silent peer behind a dead network is noticed within two minutes, on streams that are quiet for hours.
 _KEEP_ALIVE_IDLE_S, _KEEP_ALIVE_INTERVAL_S, _KEEP_ALIVE_PROBES = 60, 20, 3
 
@@ -55,6 +60,8 @@ class HttpConnection(asyncio.Protocol):
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
         self._is_lost = False
+        self.is_open = False
+        self._known: WholeAnswer | None = None
         self.idle_since = 0.0
         # The peer's own promise (`Keep-Alive: timeout=5`), if it makes one.
         self.promised_idle_s: float | None = None
@@ -62,6 +69,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _start_answer(self) -> None:
         self._answer_bytes = 0
+        self._body_bytes = 0
         self._quiet_bytes = 0  # read since the last piece of the body
         self._trailer_bytes = 0
         self._head_done = False
@@ -71,6 +79,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self.is_open = not self._is_lost
         self._reading.use(self._transport)
         sock: Any = transport.get_extra_info("socket")
         if sock is not None:
@@ -81,7 +90,21 @@ class HttpConnection(asyncio.Protocol):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEP_ALIVE_PROBES)
 
     def data_received(self, data: bytes) -> None:
-        self._reading.received(data)
+        known, exchange = self._known, self._exchange
+        may_be_known = exchange is not None and not self._answer_bytes and not self._reading.is_paused
+        body = known.head.body_of(data) if known is not None and may_be_known else None
+        if known is None or exchange is None or body is None:
+            self._reading.received(data)
+        else:
+            self._finish_known(known, exchange, body)
+
+    def _finish_known(self, known: WholeAnswer, exchange: HttpExchange, body: bytes) -> None:
+        self._exchange = exchange.place = None
+        if self._can_stay():
+            self._owner.released(self)
+        else:
+            self.abort()
+        exchange.on_whole(known, body)
 
     def _received(self, data: bytes) -> None:
         if self._exchange is None:
@@ -104,12 +127,23 @@ class HttpConnection(asyncio.Protocol):
             self._has_surplus = True
         if self._complete:
             self._has_surplus = self._has_surplus or self._reading.has_rest
+            self._known = self._learn(data)
             self._finish()
         elif not self._head_done and self._answer_bytes > MAX_HEAD_BYTES:
             self._fail(self._head_too_large())
         elif self._quiet_bytes > MAX_HEAD_BYTES:
             # The parser keeps an unfinished field, and joins what comes to it again and again.
             self._fail(self._framing_too_large())
+
+    def _learn(self, data: bytes) -> WholeAnswer | None:
+        """Rule 4."""
+        if self._has_surplus or not self._may_stay or self._answer_bytes != len(data):
+            return None
+        status, headers = self._parser.get_status_code(), self._headers
+        if status != 200 or header_of(headers, b"transfer-encoding") is not None:
+            return None
+        head = repeated_head(data, self._body_bytes, _SHORT_BYTES)
+        return None if head is None else WholeAnswer(head, status, headers)
 
     def eof_received(self) -> None:
         self._reading.flush()
@@ -119,6 +153,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self.is_open = False
         self._reading.flush()
         self._reading.end()
         self._end(exc)
@@ -126,21 +161,19 @@ class HttpConnection(asyncio.Protocol):
 
     # ---- what the pool needs
 
-    @property
-    def is_open(self) -> bool:
-        return not self._is_lost and self._transport is not None
-
     def send(self, exchange: HttpExchange) -> None:
         assert self._exchange is None, "one exchange at a time"
         assert self._transport is not None, "the pool hands out open connections only"
         self._exchange = exchange
         exchange.place = self
-        self._start_answer()
+        if self._answer_bytes:
+            self._start_answer()
         self._transport.write(exchange.payload)
 
     def abort(self) -> None:
         """Without a farewell: for TLS that would mean waiting for the peer."""
         self._is_lost = True
+        self.is_open = False
         self._reading.end()
         if self._transport is not None:
             self._transport.abort()
@@ -194,6 +227,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         self._quiet_bytes = 0
+        self._body_bytes += len(body)
         if self._exchange is not None and not self._complete:
             self._exchange.on_data(body)
 
@@ -246,6 +280,7 @@ class HttpConnection(asyncio.Protocol):
     def _end(self, exc: Exception | None) -> None:
         """The peer is gone: what that means for the exchange under way."""
         self._is_lost = True
+        self.is_open = False
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return

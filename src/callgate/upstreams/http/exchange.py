@@ -14,6 +14,7 @@ Rules
 from typing import Protocol
 
 from callgate.model.errors import UpstreamError
+from callgate.wire.framing.repeated_head import RepeatedHead
 
 # As they came, names in lower case, duplicates kept.
 RawHeaders = list[tuple[bytes, bytes]]
@@ -30,6 +31,19 @@ class Place(Protocol):
     def pause(self) -> None: ...
 
     def resume(self) -> None: ...
+
+
+class WholeAnswer:
+    """What the head of an answer says that came before on the same connection."""
+
+    __slots__ = ("head", "headers", "is_plain_json", "status")
+
+    def __init__(self, head: RepeatedHead, status: int, headers: RawHeaders) -> None:
+        self.head = head
+        self.status = status
+        self.headers = headers
+        is_plain = header_of(headers, b"content-encoding") is None
+        self.is_plain_json = status == 200 and is_plain and media_type_of(headers) == JSON_TYPE
 
 
 class HttpExchange:
@@ -54,6 +68,12 @@ class HttpExchange:
 
     def on_failure(self, error: UpstreamError) -> None:
         raise NotImplementedError
+
+    def on_whole(self, answer: "WholeAnswer", body: bytes) -> None:
+        """In place of the three, for a short answer that came in one piece."""
+        self.on_head(answer.status, answer.headers)
+        self.on_data(body)
+        self.on_end()
 
     def cancel(self) -> None:
         """Nobody waits any more. What was under way takes its connection with it."""

@@ -75,7 +75,7 @@ class LegacySseTransport(OneStream):
     def send(self, outgoing: Outgoing) -> bool:
         if self._is_over or self._endpoint is None:
             return False
-        if outgoing.rpc_id is not None and self._pool.waiting >= MAX_WAITING:
+        if outgoing.rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
             return False
         head = request_line("POST", self._endpoint) + self._own_lines + self._version_line
         head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"

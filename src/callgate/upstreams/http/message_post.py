@@ -19,6 +19,7 @@ from callgate.upstreams.http.exchange import (
     SSE_TYPE,
     HttpExchange,
     RawHeaders,
+    WholeAnswer,
     header_of,
     media_type_of,
 )
@@ -34,6 +35,7 @@ from callgate.upstreams.transport import Outgoing
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.sse import SseEvent
+from callgate.wire.json_rpc import Response, decode
 
 # A server that has answered should end the stream by itself (both eras); one that does not is cut off.
 _AFTER_RESPONSE_S = 5.0
@@ -58,20 +60,21 @@ class MessagePost(HttpExchange):
 
     def __init__(self, owner: StreamOwner, payload: bytes, outgoing: Outgoing, has_session: bool) -> None:
         method = outgoing.method
-        super().__init__(
-            payload,
-            # Our answer to the server carries its id: a second copy is recognised.
-            repeatable=method is None or method in REPEATABLE_METHODS,
-            # Answers and notifications are never behind requests: a request may be waiting for them.
-            is_urgent=outgoing.rpc_id is None,
-        )
+        # As the constructor of HttpExchange: there is one of these for each call, and a call more costs.
+        self.payload = payload
+        # Our answer to the server carries its id: a second copy is recognised.
+        self.repeatable = method is None or method in REPEATABLE_METHODS
+        # Answers and notifications are never behind requests: a request may be waiting for them.
+        self.is_urgent = outgoing.rpc_id is None
+        self.was_repeated = False
+        self.place = None
         self._owner = owner
         self._about = outgoing.rpc_id
         self._is_initialize = method == "initialize"
         self._has_session = has_session
         self._status = 0
         self._headers: RawHeaders = []
-        self._body = Pieces()
+        self._body: Pieces | None = None  # from its first piece on
         self._cursor: EventCursor | None = None
         self._is_json = False
         self._is_answered = False
@@ -112,6 +115,8 @@ class MessagePost(HttpExchange):
         if self._cursor is not None:
             self._read_stream(self._cursor, data)
             return
+        if self._body is None:
+            self._body = Pieces()
         self._body.append(data)
         if self._body.size_bytes > MAX_FRAME_BYTES:
             self._fail(too_large_fault(self._owner.shown))
@@ -122,7 +127,7 @@ class MessagePost(HttpExchange):
         if self._cursor is not None:
             self._stream_ended(self._cursor, was_clean=True, error=None)
             return
-        body = self._body.take()
+        body = self._body.take() if self._body is not None else b""
         if self._has_session and self._status == 404:
             self._owner.session_lost()
         elif self._about is None:
@@ -132,6 +137,17 @@ class MessagePost(HttpExchange):
             self._owner.receiver.received(body, self._about)
         else:
             self._fail(answer_fault(self._owner.shown, self._status, self._headers, body, self._owner.hide))
+
+    def on_whole(self, answer: WholeAnswer, body: bytes) -> None:
+        about = self._about
+        if answer.is_plain_json and about is not None and not self._is_initialize and not self._is_over:
+            message = decode(body)
+            if isinstance(message, Response) and message.rpc_id == b"%d" % about:
+                self._is_over = True
+                self._owner.post_ended(self, about)
+                self._owner.receiver.received(body, about, message)
+                return
+        super().on_whole(answer, body)
 
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:

@@ -53,7 +53,7 @@ class HttpPool:
         self._loop = asyncio.get_running_loop()
         self._idle: list[HttpConnection] = []
         self._connections: set[HttpConnection] = set()
-        self._line: OrderedDict[HttpExchange, None] = OrderedDict()
+        self.line: OrderedDict[HttpExchange, None] = OrderedDict()  # who waits, without the urgent ones
         self._urgent_line: OrderedDict[HttpExchange, None] = OrderedDict()
         self._dials: set[asyncio.Task[None]] = set()
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -63,11 +63,6 @@ class HttpPool:
     @property
     def shown(self) -> str:
         return str(self._origin)
-
-    @property
-    def waiting(self) -> int:
-        """How many wait for a connection, without the urgent ones."""
-        return len(self._line)
 
     @property
     def open_connections(self) -> int:
@@ -94,12 +89,12 @@ class HttpPool:
             error = UpstreamError(UPSTREAM_UNAVAILABLE, f"The connections to {self._origin} are closed")
             self._loop.call_soon(exchange.on_failure, error)
             return
-        (self._urgent_line if exchange.is_urgent else self._line)[exchange] = None
+        (self._urgent_line if exchange.is_urgent else self.line)[exchange] = None
         exchange.place = self
         self._open_more()
 
     def _next_in_line(self) -> HttpExchange | None:
-        line = self._urgent_line or self._line
+        line = self._urgent_line or self.line
         if not line:
             return None
         exchange, _ = line.popitem(last=False)
@@ -114,7 +109,7 @@ class HttpPool:
 
     def _should_open_one(self) -> bool:
         dials, urgent = len(self._dials), len(self._urgent_line)
-        if self._is_closed or dials >= urgent + len(self._line):
+        if self._is_closed or dials >= urgent + len(self.line):
             return False
         if dials < urgent:
             return True
@@ -147,7 +142,7 @@ class HttpPool:
     # ---- a waiting exchange's place
 
     def withdraw(self, exchange: HttpExchange) -> None:
-        self._line.pop(exchange, None)
+        self.line.pop(exchange, None)
         self._urgent_line.pop(exchange, None)
 
     def pause(self) -> None:
@@ -159,7 +154,7 @@ class HttpPool:
     # ---- what connections report (ConnectionOwner)
 
     def released(self, connection: HttpConnection) -> None:
-        exchange = self._next_in_line()
+        exchange = self._next_in_line() if self.line or self._urgent_line else None
         if exchange is not None:
             connection.send(exchange)
         elif len(self._idle) >= self._limits.max_idle or self._is_closed:

@@ -39,7 +39,7 @@ class StreamableHttpTransport:
         self._address = parse_address(settings.url)
         self._client = client
         self._pool = client.pool_for(self._address.origin)
-        self._receiver = receiver
+        self.receiver = receiver
         self._is_modern = era is Era.MODERN
         self._shown = f"{settings.name} ({self._address.shown})"
         self._hide = hider_of(settings)
@@ -71,7 +71,7 @@ class StreamableHttpTransport:
 
     def send(self, outgoing: Outgoing) -> bool:
         rpc_id, frame = outgoing.rpc_id, outgoing.frame
-        if self._is_over or (rpc_id is not None and self._pool.waiting >= MAX_WAITING):
+        if self._is_over or (rpc_id is not None and len(self._pool.line) >= MAX_WAITING):
             return False
         head, has_session = self._post_head, self._session_id is not None
         if self._is_modern:
@@ -151,10 +151,6 @@ class StreamableHttpTransport:
         return self._hide
 
     @property
-    def receiver(self) -> Receiver:
-        return self._receiver
-
-    @property
     def pool(self) -> HttpPool:
         return self._pool
 
@@ -186,7 +182,7 @@ class StreamableHttpTransport:
             return
         self._session_id = None
         self._stop()
-        self._receiver.lost(session_lost_fault(self._shown))
+        self.receiver.lost(session_lost_fault(self._shown))
 
     def post_ended(self, stream: UnderWay, about: int | None) -> None:
         if about is None:

@@ -17,6 +17,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
+import msgspec
+
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_REQUEST_STATE, CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError
@@ -24,7 +26,7 @@ from callgate.model.exchange import Hop
 from callgate.model.offers import Kind
 from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
 from callgate.ports.upstream import Asker
-from callgate.upstreams.link.call import Call
+from callgate.upstreams.link.call import Call, CallListener
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
@@ -46,21 +48,27 @@ _LEGACY_METHODS = frozenset(
 _MODERN_METHODS = frozenset({"server/discover", "subscriptions/listen"})
 
 
-class CallOnLine:
-    __slots__ = ("_introduction", "_is_shared", "_levels", "_line")
-
-    def __init__(
-        self, line: Line, introduction: Introduction, levels: LogLevels, *, is_shared: bool = True
-    ) -> None:
-        self._line = line
-        self._introduction = introduction
-        self._levels = levels
-        self._is_shared = is_shared
+class CallOnLine(msgspec.Struct, frozen=True):
+    line: Line
+    introduction: Introduction
+    levels: LogLevels
+    is_shared: bool = True
 
     def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """As it is, but for the envelope."""
-        introduction = self._introduction
-        note_version(hop, introduction)
+        params, call, timeout_s = self._prepare(hop, asker)
+        return self.line.link.ask(hop.method, params, call, timeout_s)
+
+    def begin(self, hop: Hop, asker: Asker, listener: CallListener) -> Call:
+        """The same, and under way when this returns. Raises UpstreamError when the server is down."""
+        params, call, timeout_s = self._prepare(hop, asker)
+        call.listener = listener
+        self.line.link.begin(hop.method, params, call, timeout_s)
+        return call
+
+    def _prepare(self, hop: Hop, asker: Asker) -> tuple[bytes, Call, float | None]:
+        introduction = self.introduction
+        hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
         modern_client = asker.envelope.era is Era.MODERN
         if introduction.era is Era.MODERN:
             params = hop.params
@@ -77,14 +85,14 @@ class CallOnLine:
             # A list is asked for many, and MRTR has no place for questions on any other method.
             askable = hop.method in ROUND_TRIP_METHODS if modern_client else hop.method not in LIST_METHODS
             call.may_be_asked = askable
-            call.log_floor = self._levels.floor_of(asker)
+            call.log_floor = self.levels.floor_of(asker)
             call.declared = asker.envelope.capabilities if modern_client else None
         timeout_s = None
         if hop.method == "tools/call":
-            timeout_s = self._line.call_limits.of(params)
+            timeout_s = self.line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
-        return self._line.link.ask(hop.method, params, call, timeout_s)
+        return params, call, timeout_s
 
     async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """Whatever the method is, and whichever the eras."""
@@ -92,9 +100,9 @@ class CallOnLine:
         if reply is not None:
             yield reply
             return
-        modern_line = self._introduction.era is Era.MODERN
+        modern_line = self.introduction.era is Era.MODERN
         if hop.method == "subscriptions/listen" and not modern_line:
-            asked = self._line.listen(hop.params, asker.rpc_id)
+            asked = self.line.listen(hop.params, asker.rpc_id)
         else:
             asked = self.plain(hop, asker)
         is_listening = hop.method == "subscriptions/listen" and modern_line
@@ -107,7 +115,7 @@ class CallOnLine:
         turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
         try:
             introduction = await own.until_ready(turn.line, timeout_s)
-            call = CallOnLine(turn.line, introduction, self._levels, is_shared=False)
+            call = CallOnLine(turn.line, introduction, self.levels, is_shared=False)
             async with aclosing(call.any(hop, asker)) as items:
                 async for item in items:
                     if isinstance(item, Asking):
@@ -119,7 +127,7 @@ class CallOnLine:
 
     async def _own_reply(self, hop: Hop, asker: Asker) -> Reply | None:
         """What is answered here, or by the line for all who share it; None: it is to be passed on."""
-        introduction, method = self._introduction, hop.method
+        introduction, method = self.introduction, hop.method
         modern_client, modern_line = asker.envelope.era is Era.MODERN, introduction.era is Era.MODERN
         gone = _LEGACY_METHODS if modern_client else _MODERN_METHODS
         if modern_client is not modern_line and method in gone:
@@ -135,26 +143,26 @@ class CallOnLine:
                     result=initialize_of(introduction.result) if modern_line else introduction.result
                 )
             case "resources/subscribe":
-                return await self._line.watches.add(hop.params, session_id)
+                return await self.line.watches.add(hop.params, session_id)
             case "resources/unsubscribe":
-                return await self._line.watches.remove(hop.params, session_id)
+                return await self.line.watches.remove(hop.params, session_id)
             case "logging/setLevel" if modern_line:
                 level = level_in(hop.params)
                 check_level(level)
-                self._levels.set(session_id, level)
+                self.levels.set(session_id, level)
                 return Reply(result=b"{}")
             case "logging/setLevel":
-                set_level = self._line.set_level if self._is_shared else self._line.pass_level
+                set_level = self.line.set_level if self.is_shared else self.line.pass_level
                 reply = await set_level(hop.params)
                 if reply.fault is None:
-                    self._levels.set(session_id, level_in(hop.params))
+                    self.levels.set(session_id, level_in(hop.params))
                 return reply
             case _:
                 return None
 
     async def _for_modern(self, hop: Hop, asker: Asker) -> Reply | None:
         if hop.method == "server/discover":
-            return Reply(result=discover_of(self._introduction.result))
+            return Reply(result=discover_of(self.introduction.result))
         if hop.method in ROUND_TRIP_METHODS:
             if read_retry(hop.params) is not None:
                 raise CallerError(
@@ -163,7 +171,7 @@ class CallOnLine:
             hop.params = first_params(hop.params)
         if (level := asker.envelope.log_level) is not None:
             check_level(level)
-            await self._line.show(level)
+            await self.line.show(level)
         return None
 
     def _speaker(self, asker: Asker) -> Envelope:
@@ -171,7 +179,7 @@ class CallOnLine:
         if asker.envelope.era is Era.MODERN:
             return asker.envelope
         session = asker.session
-        return replace(session.envelope, log_level=self._levels.of(session.session_id))
+        return replace(session.envelope, log_level=self.levels.of(session.session_id))
 
 
 def note_version(hop: Hop, introduction: Introduction) -> None:

@@ -7,15 +7,14 @@ how hands are shaken `shake_hands`', and what moves the bytes is a transport.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
-from callgate.model.reply import Answer, Item, Unasked, Undelivered
-from callgate.upstreams.link.call import Call
+from callgate.model.reply import Answer, Unasked, Undelivered
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.shake_hands import shake_hands
@@ -58,7 +57,11 @@ class Link:
         self._on_heard = on_heard
         self._on_state = on_state
         self._loop = asyncio.get_running_loop()
-        self._traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
+        traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
+        self._traffic = traffic
+        # What is only passed on, for every call, is the traffic's own.
+        self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
+        self.received = traffic.received
         self._transport: Transport | None = None
         self._tail_before: list[str] = []
         self._recheck: Callable[[], Awaitable[Era]] | None = None
@@ -114,12 +117,6 @@ class Link:
         return tail or self._tail_before
 
     # ---- what it is for
-
-    def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
-        return self._traffic.ask(method, params, call, timeout_s)
-
-    def tell(self, method: str, params: bytes) -> None:
-        self._traffic.tell(method, params)
 
     def heard(self, item: Unasked) -> None:
         """An item of a call that its asker does not want for itself."""
@@ -228,9 +225,6 @@ class Link:
         self._traffic.lost(error)
 
     # ---- Receiver
-
-    def received(self, frame: bytes, about: int | None) -> None:
-        self._traffic.received(frame, about)
 
     def stream_failed(self, about: int, error: UpstreamError) -> None:
         self._traffic.failed(about, error)

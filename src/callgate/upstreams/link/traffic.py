@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
@@ -42,7 +43,8 @@ from callgate.wire.eras.capabilities import lacks, missing_capability
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.eras.subscription import subscription_of
 from callgate.wire.fault_of import read_fault
-from callgate.wire.json_rpc import encode_error_object, encode_notification
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
+from callgate.wire.json_rpc import Message, Response, decode, encode_error_object, encode_notification
 
 _log = logging.getLogger(__name__)
 
@@ -101,13 +103,14 @@ class Traffic:
 
     # ---- asking
 
-    async def ask(
-        self, method: str, params: bytes, call: Call, timeout_s: float | None
-    ) -> AsyncGenerator[Item]:
-        sent = self.connection.ask(method, params, call, timeout_s, self._loop.time())
-        self._keep(call, sent.rpc_id, method, params)
-        if isinstance(sent, Send):
-            self._send(sent, call)
+    def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
+        """Sent when the first item is asked for."""
+        return self.items(call, partial(self.begin, method, params, call, timeout_s))
+
+    async def items(self, call: Call, begin: Callable[[], None] | None = None) -> AsyncGenerator[Item]:
+        """What comes of a call; `begin`: unless it is under way already."""
+        if begin is not None:
+            begin()
         try:
             while True:
                 item = await call.next()
@@ -115,10 +118,25 @@ class Traffic:
                 if isinstance(item, Reply):
                     return
         finally:
-            self._calls.pop(call.rpc_id, None)
-            call.let_go()
-            if not call.is_over:
-                self._cancel(call.rpc_id)
+            self.let_go(call)
+
+    def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
+        """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
+        now = self._loop.time()
+        sent = self.connection.ask(method, params, call, timeout_s, now)
+        self._keep(call, sent.rpc_id, method, params)
+        # The timer of an older request mostly comes first.
+        if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
+            self._arm()
+        if isinstance(sent, Send):
+            self._send(sent, call)
+
+    def let_go(self, call: Call) -> None:
+        """Nobody waits for it any more: it is cancelled at the server unless it is over."""
+        self._calls.pop(call.rpc_id, None)
+        call.let_go()
+        if not call.is_over:
+            self._cancel(call.rpc_id)
 
     async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
         call = Call()
@@ -137,12 +155,14 @@ class Traffic:
             self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
 
     def _keep(self, call: Call, rpc_id: int, method: str, params: bytes) -> None:
-        call.keep(rpc_id, method, params, lambda is_full: self._hold(rpc_id, is_full))
+        call.rpc_id, call.method, call.params, call.keeper = rpc_id, method, params, self
+        call.is_full = False
+        if call.hop is not None:
+            call.hop.rpc_id = rpc_id
         call.drops = self._is_shared and self._over is not None and self._over.is_pipe
         self._calls[rpc_id] = call
-        self._arm()
 
-    def _hold(self, rpc_id: int, is_full: bool) -> None:
+    def hold(self, rpc_id: int, is_full: bool) -> None:
         """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
 
         A pipe that several clients share is not held for one of them: the others would wait for a stranger.
@@ -173,6 +193,7 @@ class Traffic:
                 self._calls.pop(call.rpc_id, None)
                 again = self.connection.ask(call.method, call.params, call, event.pending.timeout_s, now)
                 self._keep(call, again.rpc_id, call.method, call.params)
+                self._arm()
             else:
                 self._deliver([event])
 
@@ -184,9 +205,19 @@ class Traffic:
 
     # ---- what comes in
 
-    def received(self, frame: bytes, about: int | None) -> None:
+    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
+        now = self._loop.time()
         try:
-            self._deliver(self.connection.receive(frame, about, self._loop.time()))
+            read = message or (decode(frame) if len(frame) <= MAX_FRAME_BYTES else None)
+            if not isinstance(read, Response):
+                self._deliver(self.connection.receive(frame, about, now, read))
+                return
+            event = self.connection.answered(read, now)
+            if isinstance(event, Answered):
+                self._calls.pop(event.pending.rpc_id, None)
+                event.pending.call.put(self._reply(event))
+            else:
+                self._deliver([event])
         except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
             _log.exception("%s: a frame could not be handled", self._name)
 
@@ -203,8 +234,9 @@ class Traffic:
     def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
         for event in events:
             match event:
-                case Answered(pending, result, error):
-                    pending.call.put(self._reply(pending, result, error))
+                case Answered(pending):
+                    self._calls.pop(pending.rpc_id, None)
+                    pending.call.put(self._reply(event))
                 case Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
                 case Notified(method, params, pending):
@@ -212,6 +244,7 @@ class Traffic:
                 case AskedBack():
                     self._asked_back(event)
                 case Ended(pending, error, frame):
+                    self._calls.pop(pending.rpc_id, None)
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
@@ -225,11 +258,12 @@ class Traffic:
                 case Garbage(error):
                     _log.warning("%s sent something that is not MCP: %s", self._name, error)
 
-    def _reply(self, pending: Pending, result: bytes | None, error: bytes | None) -> Reply | UpstreamError:
-        if error is not None:
-            return Reply(fault=read_fault(error))
+    def _reply(self, answered: Answered) -> Reply | UpstreamError:
+        result = answered.result
+        if answered.error is not None:
+            return Reply(fault=read_fault(answered.error))
         if result is None or result[:1] != b"{":
-            text = f"{self._name} answered {pending.method} with a result that is not an object"
+            text = f"{self._name} answered {answered.pending.method} with a result that is not an object"
             return UpstreamError(UPSTREAM_FAILED, text)
         return Reply(result=result)
 
@@ -354,7 +388,8 @@ class Traffic:
         call = call or self._calls.get(send.rpc_id)
         if call is None or self._over is None:
             return
-        if not self._over.transport.send(call.outgoing(send.frame)):
+        outgoing = Outgoing(send.frame, call.rpc_id, call.method, call.name, call.param_headers)
+        if not self._over.transport.send(outgoing):
             outcome = self.connection.busy(send, self._loop.time())
             if isinstance(outcome, Ended):
                 self._deliver([outcome])

@@ -46,7 +46,13 @@ from callgate.wire.connection.incoming import Incoming
 from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S, START_TIMEOUT_S, Pending, RequestTable
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import encode_notification, encode_request
+from callgate.wire.json_rpc import (
+    Message,
+    Unreadable,
+    decode,
+    encode_notification,
+    encode_request,
+)
 
 _MAX_SENDS = 3
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
@@ -71,6 +77,7 @@ class Connection:
         self._default_timeout_s = default_timeout_s
         self._table = RequestTable(default_timeout_s)
         self._incoming = Incoming(self._table)
+        self.answered = self._incoming.answer  # a response of the upstream
         self._backoff = Backoff(random)
         self._state = _STARTING
         self._retry_at: float | None = None
@@ -153,7 +160,7 @@ class Connection:
         if timeout_s is None:
             timeout_s = self._default_timeout_s
         table = self._table
-        rpc_id = table.new_id()
+        rpc_id = next(table.new_ids)
         params, client_token = put_ours(params, rpc_id)
         frame = encode_request(b"%d" % rpc_id, method, params)
         pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token)
@@ -171,7 +178,7 @@ class Connection:
         """`server/discover` or `initialize`: while initializing only, and never cancelled at the upstream."""
         if not self._may_move_from(_INITIALIZING):
             raise self._refusal(now)
-        rpc_id = self._table.new_id()
+        rpc_id = next(self._table.new_ids)
         pending = Pending(rpc_id, method, call, self._table.epoch, now, timeout_s, handshake=True, sends=1)
         self._table.add(pending, now)
         return Send(rpc_id, encode_request(b"%d" % rpc_id, method, params))
@@ -213,15 +220,18 @@ class Connection:
 
     # --- what comes in, and what time brings
 
-    def receive(self, frame: bytes, about: int | None, now: float) -> list[Event]:
+    def receive(
+        self, frame: bytes, about: int | None, now: float, message: Message | Unreadable | None = None
+    ) -> list[Event]:
         """One frame of the upstream. `about`: our request on whose own stream it came (HTTP only).
+        `message`: what it holds, if it was read already.
 
         Never raises. A transport stops reading at MAX_FRAME_BYTES and says `lost`; should a longer frame come
         here all the same, the connection is in `backoff` after it.
         """
         if len(frame) > MAX_FRAME_BYTES:
             return [*self.lost(too_large(), now)]
-        events = self._incoming.read(frame, about, now)
+        events = self._incoming.read(frame, message or decode(frame), about, now)
         if self._state is not _READY and self._state in _DOWN:
             return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
         return events

@@ -17,7 +17,7 @@ from callgate.wire.connection.events import (
 )
 from callgate.wire.connection.progress_token import restore_theirs, token_of
 from callgate.wire.connection.request_table import Pending, RequestTable
-from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode, decode_batch
+from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode_batch
 
 _MAX_ID_DIGITS = 20  # a longer number is no id of ours, and Python refuses to read very long ones
 _NO_ID = 0  # ours begin with 1
@@ -30,10 +30,8 @@ class Incoming:
         self.orphans = 0
         self.garbage = 0
 
-    def read(self, frame: bytes, about: int | None, now: float) -> list[Event]:
-        message = decode(frame)
-        if isinstance(message, Response):
-            return [self._answer(message, now)]
+    def read(self, frame: bytes, message: Message | Unreadable, about: int | None, now: float) -> list[Event]:
+        """`message`: what was read of the frame."""
         if isinstance(message, Unreadable) and frame.lstrip()[:1] == b"[":
             return self._read_batch(frame, message, about, now)
         return [self._read_one(message, about, now)]
@@ -51,7 +49,7 @@ class Incoming:
 
     def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
         if isinstance(message, Response):
-            return self._answer(message, now)
+            return self.answer(message, now)
         if isinstance(message, Unreadable):
             self.garbage += 1
             return Garbage(message.error)
@@ -63,7 +61,7 @@ class Incoming:
             message.rpc_id, message.method, message.params, self._about(about), self._table.epoch
         )
 
-    def _answer(self, response: Response, now: float) -> Event:
+    def answer(self, response: Response, now: float) -> Event:
         rpc_id = own_id(response.rpc_id)
         pending = self._table.awaited(rpc_id)
         if pending is None:

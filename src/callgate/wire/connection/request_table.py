@@ -9,6 +9,7 @@ Ids are integers that only grow: one is never used again, so a reply can be matc
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from callgate.wire.connection.deadlines import Deadlines
@@ -67,7 +68,7 @@ class RequestTable:
         self._retries = Deadlines()
         self._tombstones: dict[int, Tombstone] = {}
         self._tombstone_expiries = Deadlines()
-        self._last_id = 0
+        self.new_ids = count(1)
         self.epoch = 0
         # Only grows, so that tombstones expire in the order in which they were made.
         self._longest_timeout_s = longest_timeout_s
@@ -82,10 +83,6 @@ class RequestTable:
     @property
     def tombstones(self) -> int:
         return len(self._tombstones)
-
-    def new_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
 
     def add(self, pending: Pending, now: float) -> None:
         """Stores the entry and arms its timer: to be done before the frame is handed out."""

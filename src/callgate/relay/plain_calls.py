@@ -1,0 +1,212 @@
+"""Tool calls that need nothing but their server's answer: sent at once, and answered by a callback.
+
+A task, its generators and a future cost more than everything else that is done for such a call.
+
+Rules
+1. A call is plain when its tool is known and allowed as it is, its server takes it at once in the client's
+   own era, and nothing has to be added to it. Everything else is `Relay.answer`'s, which is the definition: a
+   plain call is recorded and answered exactly as there.
+2. When the server says something before its answer, `Relay.answer` goes on with the call.
+3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+
+import msgspec
+
+from callgate.model.clip import clip
+from callgate.model.envelope import Era
+from callgate.model.errors import CallgateError
+from callgate.model.events import ExchangeOpened, ExchangeSettled
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
+from callgate.model.identity import new_exchange_id
+from callgate.model.offers import Kind, Route
+from callgate.model.reply import Item, Reply
+from callgate.ports.answerer import PlainReceiver
+from callgate.ports.event_sink import EventSink
+from callgate.ports.record_gate import RecordGate
+from callgate.ports.upstream import Asker, BegunCall, CallBeginner, Upstream
+from callgate.relay import settlements
+from callgate.relay.hops import MAX_ERROR_CHARS
+from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
+from callgate.relay.lists.listings import Listings
+from callgate.relay.session_book import SessionBook
+from callgate.wire.eras.result_shape import to_modern
+from callgate.wire.params import with_member
+
+_log = logging.getLogger(__name__)
+
+
+# Routes that are remembered; past it all are found anew.
+_MAX_ROUTES = 10_000
+
+
+class _Route(msgspec.Struct, frozen=True):
+    """Where the calls of one tool go that one session makes."""
+
+    server: str
+    upstream: CallBeginner
+    annotations: bytes | None  # of the tool
+    native_json: bytes | None  # what the server calls it, where the client calls it otherwise
+    until_mono: float  # then the list it comes from is old
+
+
+class PlainCalls:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        listings: Listings,
+        sessions: SessionBook,
+        sink: EventSink,
+        record_gate: RecordGate | None,
+        end: "CallEnd",
+    ) -> None:
+        self._beginners = {name: one for name, one in upstreams.items() if isinstance(one, CallBeginner)}
+        self._listings = listings
+        self._known_lists = listings.known_lists
+        self._sessions = sessions
+        self._sink = sink
+        self._record_gate = record_gate
+        self._end = end
+        self._routes: dict[tuple[str, str | None, str], _Route] = {}
+        self._routes_version = -1
+
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
+        """Implements `ports.Answerer.begin`."""
+        gate = self._record_gate
+        if gate is not None and gate.is_refusing:
+            return None
+        now_s, now_mono = time.time(), time.monotonic()
+        session = self._sessions.of(arrival, now_s)
+        asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
+        target = arrival.target
+        route = self._routes.get((session.session_id, target, tool_name))
+        if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
+            route = self._find(tool_name, target, asker)
+            if route is None:
+                return None
+        params = arrival.params
+        if route.native_json is not None:
+            params = with_member(params, "name", route.native_json)
+        hop = Hop(route.server, "tools/call", params, now_mono)
+        exchange = Exchange(
+            new_exchange_id(now_s),
+            arrival,
+            session,
+            now_s,
+            now_mono,
+            [hop],
+            route.server,
+            tool_name[:MAX_TOOL_NAME_CHARS],
+            route.annotations,
+        )
+        call = BegunToolCall(exchange, hop, receiver, self._end, self._sink, gate)
+        begun = route.upstream.begin(hop, asker, call.heard)
+        if begun is None:
+            return None
+        self._sink.emit(ExchangeOpened(exchange))
+        call.begun = begun
+        if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
+            asyncio.get_running_loop().call_soon(call.heard, call.early)
+        return call
+
+    def _find(self, tool_name: str, target: str | None, asker: Asker) -> _Route | None:
+        """None: it is not known where the call goes, or more has to be done than to send it there."""
+        listings = self._listings
+        if self._routes_version != self._known_lists.version or len(self._routes) >= _MAX_ROUTES:
+            self._routes.clear()
+            self._routes_version = self._known_lists.version
+        server = listings.server_of(tool_name) if target is None else target
+        upstream = self._beginners.get(server) if server is not None else None
+        if server is None or upstream is None or server in listings.choices:
+            return None
+        listing = listings.listing(server, Kind.TOOL, asker)
+        if listing is None:
+            return None
+        by_route, by_name = listing.part.by_route, listing.part.offers
+        offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
+        if offer is None or offer.may_want_headers:
+            return None
+        native_json = msgspec.json.encode(offer.route.native_name) if target is None else None
+        until_mono = listing.told_at_mono + DEFAULT_TTL_S
+        route = _Route(server, upstream, offer.annotations, native_json, until_mono)
+        self._routes[asker.session.session_id, target, tool_name] = route
+        return route
+
+
+class CallEnd:
+    """What `Relay` does at the end of a call."""
+
+    __slots__ = ("answer", "settle", "stopped")
+
+    def __init__(
+        self,
+        settle: Callable[[Exchange, Settlement], None],
+        stopped: Callable[[], Settlement],
+        answer: "Callable[[BegunToolCall], AsyncGenerator[Item]]",
+    ) -> None:
+        """`stopped`: how a call ends that nobody waits for; `answer`: goes on with one that is not plain."""
+        self.settle = settle
+        self.stopped = stopped
+        self.answer = answer
+
+
+class BegunToolCall(msgspec.Struct, eq=False):
+    """Implements `ports.answerer.PlainCall`."""
+
+    exchange: Exchange
+    hop: Hop
+    receiver: PlainReceiver
+    end: CallEnd
+    sink: EventSink
+    record_gate: RecordGate | None
+    begun: BegunCall | None = None
+    early: Item | CallgateError | None = None  # what was heard before it was begun
+
+    def items(self) -> AsyncGenerator[Item]:
+        assert self.begun is not None
+        return self.begun.items()
+
+    def cancel(self) -> None:
+        if self.exchange.settlement is None and self.begun is not None:
+            self.begun.cancel()
+            self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
+            self.end.settle(self.exchange, self.end.stopped())
+
+    def heard(self, item: Item | CallgateError) -> None:
+        if self.begun is None:
+            self.early = item
+            return
+        exchange, hop = self.exchange, self.hop
+        if exchange.settlement is not None:
+            return  # cancelled in the same turn of the loop
+        now_mono = time.monotonic()
+        try:
+            if isinstance(item, Reply):
+                reply = item
+                hop.ended_mono, hop.result = now_mono, reply.result
+                if reply.fault is not None:
+                    hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
+                elif reply.result is not None and exchange.arrival.envelope.era is Era.MODERN:
+                    reply = Reply(result=to_modern(reply.result, "tools/call"))
+                settlement = settlements.of_reply(reply, "tools/call", EndedBy.UPSTREAM, is_ours=False)
+            elif isinstance(item, CallgateError):
+                hop.ended_mono, hop.error = now_mono, item.message
+                reply, settlement = settlements.of_error(item, exchange.arrival)
+            else:
+                self.receiver.said_more(self.end.answer(self))
+                return
+        except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
+            _log.exception("answering tools/call failed")
+            reply, settlement = settlements.of_bug()
+        # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
+        exchange.settlement, exchange.settled_mono = settlement, now_mono
+        self.sink.emit(ExchangeSettled(exchange))
+        written = self.record_gate.written() if self.record_gate is not None else None
+        if written is None:
+            self.receiver.replied(reply)
+        else:
+            written.add_done_callback(lambda _: self.receiver.replied(reply))

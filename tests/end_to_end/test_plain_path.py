@@ -1,0 +1,337 @@
+"""A plain call is answered and recorded exactly as any other (`relay.plain_calls`, `edge.plain_http`).
+
+Each conversation is held twice with one gateway: with the same head for every request, which is what the
+plain path needs, and with a head that is another one for each request, so that none is known. Answers and
+rows must be the same but for times and ids. CALLGATE_CONVERSATIONS sets how many there are.
+"""
+
+import asyncio
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, Answer, HttpProbe
+from end_to_end.upstream_stage import Actor, say
+from waiting import until
+
+from callgate.app.build import build_gateway
+from callgate.config.load import load_config
+from callgate.config.sources.flags import Flags
+
+CONVERSATIONS = int(os.environ.get("CALLGATE_CONVERSATIONS", "120"))
+AT_ONCE = 8
+TEXTS = ["hi", "", "ä€😀", "\\", '"', "line\nbreak", "\u2028", "x" * 20_000, "name", "_meta", "isError true"]
+LEGACY, MODERN = "legacy", "modern"
+SERVERS = ("old", "new", "pipe")
+
+Json = dict[str, Any]
+Step = Callable[["Speaker"], Awaitable[list[Any]]]
+
+
+class Speaker:
+    """A client on one connection that it keeps."""
+
+    def __init__(self, port: int, name: str, era: str, path: str, *, is_same_head: bool) -> None:
+        self._port = port
+        self._era = era
+        self.path = path
+        self._name = name
+        self._is_same_head = is_same_head
+        self._session: dict[str, str] = {}
+        self._sent = 0
+        self.last_id = 0
+        self.probe = HttpProbe(port)
+
+    async def open(self) -> None:
+        await self.probe.__aenter__()
+        if self._era == LEGACY and not self._session:
+            hello = INITIALIZE | {"protocolVersion": "2025-03-26"}
+            answer = await self.ask("initialize", hello)
+            self._session = {"mcp-session-id": answer.headers["mcp-session-id"]}
+            await self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}', "")
+            assert (await self.probe.answer()).status == 202
+
+    def tool(self, native: str, server: str) -> str:
+        return native if self.path != "/mcp" else f"{server}__{native}"
+
+    def request(self, method: str, params: Any, rpc_id: Any = None) -> bytes:
+        if rpc_id is None:
+            self.last_id += 1
+            rpc_id = self.last_id
+        if self._era == MODERN and isinstance(params, dict):
+            params = {**params, "_meta": MODERN_META | params.get("_meta", {})}
+        return json.dumps({"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params}).encode()
+
+    def head(self, body: bytes, method: str, name: str | None = None, **headers: str) -> bytes:
+        sent = {"host": f"localhost:{self._port}", "x-callgate-client-id": self._name}
+        sent["x-callgate-workspace"] = self._name  # a session of its own in the modern era too
+        sent |= JSON_HEADERS | self._session
+        if self._era == MODERN:
+            sent |= {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
+            sent |= {} if name is None else {"mcp-name": name}
+        self._sent += 1
+        if not self._is_same_head:
+            sent["x-request"] = str(self._sent)
+        sent |= {key.replace("_", "-"): value for key, value in headers.items()}
+        lines = "".join(f"{key}: {value}\r\n" for key, value in sent.items())
+        return (
+            f"POST {self.path} HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1")
+            + body
+        )
+
+    async def send(self, body: bytes, method: str, name: str | None = None, **headers: str) -> None:
+        await self.probe.send(self.head(body, method, name, **headers))
+
+    async def ask(self, method: str, params: Any, name: str | None = None, rpc_id: Any = None) -> Answer:
+        await self.send(self.request(method, params, rpc_id), method, name)
+        return await self.probe.answer()
+
+    async def call(self, tool: str, arguments: Any, rpc_id: Any = None, **more: Any) -> Answer:
+        params = {"name": tool, "arguments": arguments, **more}
+        return await self.ask("tools/call", params, tool, rpc_id)
+
+
+def seen(answer: Answer) -> Any:
+    headers = {key: value for key, value in answer.headers.items() if key not in ("mcp-session-id", "date")}
+    return answer.status, headers, answer.body
+
+
+# ---- what a conversation may consist of
+
+
+def play(server: str, *steps: Json, times: int = 1, **more: Any) -> Step:
+    async def do(speaker: Speaker) -> list[Any]:
+        tool = speaker.tool("play", server)
+        return [seen(await speaker.call(tool, {"steps": list(steps)}, **more)) for _ in range(times)]
+
+    return do
+
+
+def echo(server: str, text: str, times: int, **more: Any) -> Step:
+    async def do(speaker: Speaker) -> list[Any]:
+        tool = speaker.tool("echo", server)
+        return [seen(await speaker.call(tool, {"text": text, "n": n}, **more)) for n in range(times)]
+
+    return do
+
+
+def any_request(method: str, params: Any, rpc_id: Any = None) -> Step:
+    async def do(speaker: Speaker) -> list[Any]:
+        return [seen(await speaker.ask(method, params, None, rpc_id))]
+
+    return do
+
+
+def raw_body(body: bytes, **headers: str) -> Step:
+    async def do(speaker: Speaker) -> list[Any]:
+        await speaker.send(body, "tools/call", **headers)
+        return [seen(await speaker.probe.answer())]
+
+    return do
+
+
+def pipelined(server: str, count: int) -> Step:
+    """Several in one piece: the answers come in the order of asking."""
+
+    async def do(speaker: Speaker) -> list[Any]:
+        tool = speaker.tool("echo", server)
+        bodies = [speaker.request("tools/call", {"name": tool, "arguments": {"n": n}}) for n in range(count)]
+        await speaker.probe.send(b"".join(speaker.head(body, "tools/call", tool) for body in bodies))
+        return [seen(await speaker.probe.answer()) for _ in range(count)]
+
+    return do
+
+
+def in_pieces(server: str, at: float) -> Step:
+    async def do(speaker: Speaker) -> list[Any]:
+        tool = speaker.tool("echo", server)
+        body = speaker.request("tools/call", {"name": tool, "arguments": {"text": "in pieces"}})
+        whole = speaker.head(body, "tools/call", tool)
+        cut = int(len(whole) * at)
+        await speaker.probe.send(whole[:cut])
+        await asyncio.sleep(0.001)
+        await speaker.probe.send(whole[cut:])
+        return [seen(await speaker.probe.answer())]
+
+    return do
+
+
+def cancelled(server: str) -> Step:
+    """The client gives a call up: over a second connection in the legacy era, by hanging up in the modern."""
+
+    async def do(speaker: Speaker) -> list[Any]:
+        tool = speaker.tool("play", server)
+        await speaker.call(tool, {"steps": [{"answer": "warm"}]})
+        body = speaker.request(
+            "tools/call", {"name": tool, "arguments": {"steps": [{"wait_cancelled": None}]}}
+        )
+        await speaker.send(body, "tools/call", tool)
+        await asyncio.sleep(0.05)
+        if not speaker._session:
+            await speaker.probe.hang_up()
+            await speaker.open()
+            return []
+        notice = {"method": "notifications/cancelled", "params": {"requestId": speaker.last_id}}
+        async with HttpProbe(speaker._port) as other:
+            await other.send(speaker.head(json.dumps({"jsonrpc": "2.0", **notice}).encode(), ""))
+            assert (await other.answer()).status == 202
+        return [seen(await speaker.probe.answer())]
+
+    return do
+
+
+_PROGRESS = '"notifications/progress","params":{"progressToken":@TOKEN@,"progress":1}'
+PROGRESS = {"say": f'{{"jsonrpc":"2.0","method":{_PROGRESS}}}'}
+LOGGED = say("notifications/message", {"level": "error", "data": "half way"})
+FAULT = {"say": '{"jsonrpc":"2.0","id":@ID@,"error":{"code":-32050,"message":"no","data":{"x":1}}}'}
+TOOL_ERROR = {
+    "say": '{"jsonrpc":"2.0","id":@ID@,"result":{"content":[{"type":"text","text":"bad"}],"isError":true}}'
+}
+_ODD = '{ "x" : 1e3, "content" : [], "isError" : false , "y":"\\u00e4"}'
+ODD = {"say": f'{{"jsonrpc":"2.0","id":@ID@,"result":{_ODD} }}'}
+NO_OBJECT = {"say": '{"jsonrpc":"2.0","id":@ID@,"result":[1]}'}
+STRING_ID = {"say": '{"jsonrpc":"2.0","id":"@ID@","result":{"content":[]}}'}
+QUESTION = {"ask": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}}
+FINE = {"answer": "fine"}
+
+
+def step_of(choose: random.Random, path: str) -> Step:
+    server = path.split("/")[2] if path != "/mcp" else choose.choice(SERVERS)
+    tool = "echo" if path != "/mcp" else f"{server}__echo"
+    twice = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{},"name":"%b"}}'
+    makers: list[Callable[[], Step]] = [
+        lambda: echo(server, choose.choice(TEXTS), choose.randint(2, 6)),
+        lambda: echo(server, choose.choice(TEXTS), 3),
+        lambda: play(server, FINE, times=3),
+        lambda: play(server, choose.choice([FAULT, TOOL_ERROR, ODD, NO_OBJECT, STRING_ID]), times=2),
+        lambda: play(server, choose.choice([LOGGED, PROGRESS]), FINE, times=2),
+        lambda: play(server, PROGRESS, PROGRESS, FINE, _meta={"progressToken": "t"}),
+        lambda: play(server, QUESTION, FINE, times=2),
+        lambda: echo(server, "meta", 2, _meta=choose.choice([{}, {"x": 1}])),
+        lambda: any_request("tools/call", {"name": f"{tool}x", "arguments": {}}),
+        lambda: any_request("tools/call", {"arguments": {}}),
+        lambda: any_request("tools/call", {"name": 5}),
+        lambda: any_request("tools/call", [tool]),
+        lambda: any_request("ping", {}),
+        lambda: any_request("tools/list", {}),
+        lambda: any_request("no/such/method", {"x": 1}),
+        lambda: any_request("tools/call", {"name": tool}, choose.choice(["a", -3, 10**30, 1.5, None])),
+        lambda: raw_body(choose.choice([b"", b"{", b"[]", b"null", b"\xff", b"7" * 30, b"{}"])),
+        lambda: raw_body(twice % tool.encode()),
+        lambda: raw_body(b"{}", content_type="text/plain"),
+        lambda: raw_body(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', accept="application/json"),
+        lambda: raw_body(twice % tool.encode(), accept="text/event-stream, application/json"),
+        lambda: raw_body(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]'),
+        lambda: raw_body(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', mcp_session_id="nobody"),
+        lambda: pipelined(server, choose.randint(2, 4)),
+        lambda: in_pieces(server, choose.random()),
+        lambda: cancelled(server),
+    ]
+    return choose.choice(makers)()
+
+
+async def hold(port: int, seed: int, *, is_same_head: bool) -> list[Any]:
+    choose = random.Random(seed)
+    era = choose.choice([LEGACY, LEGACY, MODERN])
+    path = choose.choice(["/mcp", "/mcp", *(f"/servers/{name}/mcp" for name in SERVERS)])
+    speaker = Speaker(
+        port, f"c{seed}-{'same' if is_same_head else 'other'}", era, path, is_same_head=is_same_head
+    )
+    said: list[Any] = []
+    try:
+        await speaker.open()
+        for _ in range(choose.randint(3, 8)):
+            said += await asyncio.wait_for(step_of(choose, path)(speaker), 60)
+    finally:
+        await speaker.probe.hang_up()
+    return said
+
+
+async def compare(port: int) -> list[Any]:
+    """The answers that differ."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(seed: int) -> list[Any]:
+        async with gate:
+            same, other = await asyncio.gather(
+                hold(port, seed, is_same_head=True),
+                hold(port, seed, is_same_head=False),
+                return_exceptions=True,
+            )
+        if isinstance(same, BaseException) or isinstance(other, BaseException):
+            return [(seed, repr(same), repr(other))]
+        differ = [(seed, *pair) for pair in zip(same, other, strict=False) if pair[0] != pair[1]]
+        return differ or ([] if len(same) == len(other) else [(seed, same, other)])
+
+    found = await asyncio.gather(*(one(seed) for seed in range(CONVERSATIONS)))
+    return [pair for pairs in found for pair in pairs]
+
+
+# Lists are asked at times of their own, and of refusals at the door only so many are rows.
+ROWS = """
+    SELECT e.id, split_part(e.client, '-', 1), e.client LIKE '%-same', e.method, e.kind, e.sender, e.rpc_id,
+        e.server_name, e.server_version, e.server_protocol, e.tool_name, e.ok, e.error, e.error_code,
+        e.outcome, e.ended_by, e.request_json, e.response_json, e.annotations, e.response_bytes,
+        e.is_redacted, e.is_cut, e.principal, e.via,
+        list([u.server_name, u.ok::VARCHAR, u.same_request::VARCHAR, u.same_response::VARCHAR, u.request_json,
+              u.response_json] ORDER BY u.server_name)
+    FROM rpc_events e LEFT JOIN rpc_event_upstreams u ON u.event_id = e.id
+    WHERE e.method <> 'tools/list' AND e.method NOT LIKE 'POST %' AND e.client LIKE 'c%-%' GROUP BY ALL
+"""
+
+
+def compare_rows(folder: Path) -> None:
+    rows: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for day in (folder / "record" / "days").glob("*.duckdb"):
+        with duckdb.connect(str(day), read_only=True) as store:
+            for _, conversation, is_same, *row in store.execute(ROWS).fetchall():
+                rows[is_same][repr((conversation, row))] += 1
+    only_same, only_other = rows[True] - rows[False], rows[False] - rows[True]
+    told = ["with the same head:", *only_same, "otherwise:", *only_other]
+    assert not only_same | only_other, "\n".join(told)
+    assert rows[True].total() > CONVERSATIONS
+
+
+@pytest.mark.timeout(1800)
+async def test_a_plain_call_is_answered_and_recorded_as_any_other(tmp_path: Path) -> None:
+    old = Actor("old", tmp_path, isolation="shared")
+    new = Actor("new", tmp_path, ["--era", "modern"], isolation="shared")
+    pipe = Actor("pipe", tmp_path)
+    await old.start_http()
+    await new.start_http()
+    config = "version = 1\n" + old.toml() + new.toml() + pipe.toml()
+    (tmp_path / "callgate.toml").write_text(config)
+    state = tmp_path / "state"
+    loaded = load_config(Flags(config=tmp_path / "callgate.toml"), {"CALLGATE_STATE_DIR": str(state)})
+    gateway = await build_gateway(loaded.config, keeps_store=True)
+    begun: list[str] = []
+
+    def count(arrival: Any, tool_name: str, receiver: Any) -> Any:
+        call = begin(arrival, tool_name, receiver)
+        if call is not None:
+            begun.append(arrival.client)
+        return call
+
+    begin, gateway.relay.begin = gateway.relay.begin, count
+    try:
+        port = await gateway.listener.start("127.0.0.1", 0)
+        await until(
+            lambda: all(
+                entry.state.value == "up" for entry in gateway.relay.health() if entry.name in SERVERS
+            )
+        )
+        differing = await compare(port)
+    finally:
+        await gateway.close()
+        await old.stop_http()
+        await new.stop_http()
+    assert not differing, "\n".join(map(str, differing))
+    assert len([client for client in begun if "-same" in client]) > CONVERSATIONS
+    assert not [client for client in begun if "-other" in client]
+    compare_rows(state)
