@@ -207,6 +207,7 @@ def callgate(
     if with_child:
         child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
         text += f"[mcpServers.pipe]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
+        text += 'isolation = "shared"\n'  # one pipe for all: 64 processes would measure the machine
     env = {} if source is None else {"PYTHONPATH": str(source)}
     with serving(cores, state, text, env) as (base, pid):
         yield Gateway(base, pid, STORED_S if recording else IDLE_S)
