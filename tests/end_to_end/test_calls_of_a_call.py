@@ -79,14 +79,16 @@ async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
     gateway = await build_gateway(loaded.config, keeps_store=True)
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
-        await until(lambda: "up" in [entry.state.value for entry in gateway.relay.health()])
+        await until(
+            lambda: all(one.state.value == "up" for one in gateway.relay.health() if one.kind == "mcp")
+        )
         yield port
     finally:
         await gateway.close()
 
 
-async def functions_called(probe: HttpProbe, head: dict[str, str], body: dict[str, Any]) -> list[str]:
-    """On the event loop's thread, from the client's write to its answer, without the client's own."""
+async def functions_called(port: int, params: dict[str, Any]) -> list[str]:
+    """By one warm call, on the event loop's thread. Of several calls the least: timers run beside them."""
     called: list[str] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -94,32 +96,40 @@ async def functions_called(probe: HttpProbe, head: dict[str, str], body: dict[st
         if event == "call" and code.co_filename.startswith(SOURCE):
             called.append(f"{code.co_filename.removeprefix(SOURCE)[1:]}:{code.co_qualname}")
 
-    for number in range(10):
-        is_last = number == 9
-        sent = json.dumps(body | {"id": number + 1}).encode()
-        sys.setprofile(note if is_last else None)
-        answer = await probe.request("POST", "/mcp", head, sent)
-        sys.setprofile(None)
-        assert answer.status == 200, answer.body
-        await asyncio.sleep(0.01)
-    return called
+    least: list[str] = []
+    async with HttpProbe(port) as probe:
+        opened = await probe.legacy("initialize", INITIALIZE)
+        head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
+        for number in range(1, 16):
+            body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            called.clear()
+            sys.setprofile(note)
+            answer = await probe.request("POST", "/mcp", head, json.dumps(body).encode())
+            sys.setprofile(None)
+            assert answer.status == 200, answer.body
+            if number > 10 and (not least or len(called) < len(least)):
+                least = list(called)
+            await asyncio.sleep(0.01)
+    return least
+
+
+PLAIN: dict[str, Any] = {"name": "one__echo", "arguments": {}}
 
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 @pytest.mark.parametrize("is_plain", [True, False], ids=["plain", "general"])
 async def test_a_warm_call_goes_through_few_functions(tmp_path: Path, transport: str, is_plain: bool) -> None:
-    async with (
-        configured(transport, tmp_path) as server,
-        gateway_before(server, tmp_path) as port,
-        HttpProbe(port) as probe,
-    ):
-        opened = await probe.legacy("initialize", INITIALIZE)
-        head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
-        params: dict[str, Any] = {"name": "one__echo", "arguments": {}}
-        if not is_plain:
-            params["_meta"] = {"progressToken": 1}
-        called = await functions_called(
-            probe, head, {"jsonrpc": "2.0", "method": "tools/call", "params": params}
-        )
+    async with configured(transport, tmp_path) as server, gateway_before(server, tmp_path) as port:
+        called = await functions_called(port, PLAIN if is_plain else PLAIN | {"_meta": {"progressToken": 1}})
     most = MOST_PLAIN if is_plain else MOST_GENERAL
     assert len(called) <= most, "\n".join([f"{len(called)} of {most}:", *called])
+
+
+async def test_further_servers_add_nothing_to_a_call(tmp_path: Path) -> None:
+    async with configured("http", tmp_path) as server:
+        async with gateway_before(server, tmp_path) as port:
+            alone = await functions_called(port, PLAIN)
+        others = "".join(f"\n[mcpServers.other{number}]\n{server}" for number in range(12))
+        async with gateway_before(server + others, tmp_path) as port:
+            among_others = await functions_called(port, PLAIN)
+    assert among_others == alone

@@ -205,6 +205,7 @@ def step_of(choose: random.Random, path: str) -> Step:
     server = path.split("/")[2] if path != "/mcp" else choose.choice(SERVERS)
     tool = "echo" if path != "/mcp" else f"{server}__echo"
     twice = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{},"name":"%b"}}'
+    half = b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"%b","\\ud800":1}}'
     makers: list[Callable[[], Step]] = [
         lambda: echo(server, choose.choice(TEXTS), choose.randint(2, 6)),
         lambda: echo(server, choose.choice(TEXTS), 3),
@@ -224,6 +225,7 @@ def step_of(choose: random.Random, path: str) -> Step:
         lambda: any_request("tools/call", {"name": tool}, choose.choice(["a", -3, 10**30, 1.5, None])),
         lambda: raw_body(choose.choice([b"", b"{", b"[]", b"null", b"\xff", b"7" * 30, b"{}"])),
         lambda: raw_body(twice % tool.encode()),
+        lambda: raw_body(half % tool.encode()),
         lambda: raw_body(b"{}", content_type="text/plain"),
         lambda: raw_body(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', accept="application/json"),
         lambda: raw_body(twice % tool.encode(), accept="text/event-stream, application/json"),

@@ -76,6 +76,12 @@ class PlainCalls:
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         """Implements `ports.Answerer.begin`."""
+        try:
+            return self._begin(arrival, tool_name, receiver)
+        except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
+            return None
+
+    def _begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         gate = self._record_gate
         if gate is not None and gate.is_refusing:
             return None
