@@ -32,7 +32,7 @@ from callgate.upstreams.link import traffic
 # What one stage does without the stages that it calls: in the order of a call.
 STAGES: list[tuple[str, Any, str]] = [
     ("the client's request is read", http1.HttpConnection, "data_received"),
-    ("its message and head are judged", plain_http._LegacyHead, "begin"),  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    ("its message and head are judged", plain_http.LegacyHead, "begin"),
     ("route, session and exchange", plain_calls.PlainCalls, "begin"),
     ("the server's line and its era", mcp_upstream.McpUpstream, "begin"),
     ("the request table, its timer, the frame", traffic.Traffic, "begin"),
@@ -43,7 +43,7 @@ STAGES: list[tuple[str, Any, str]] = [
     ("the answer finds its request", traffic.Traffic, "received"),
     ("the exchange is settled", plain_calls.BegunToolCall, "heard"),
     ("counted, and given to the recorder", CallMeter, "emit"),
-    ("the reply is framed", plain_http._LegacyAnswer, "replied"),  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    ("the reply is framed", plain_http.LegacyAnswer, "replied"),
     ("the reply is written", message.Responder, "send"),
 ]
 SOURCE = str(Path(callgate.__file__).parent)

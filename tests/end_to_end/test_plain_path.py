@@ -226,6 +226,7 @@ def step_of(choose: random.Random, path: str) -> Step:
         lambda: raw_body(choose.choice([b"", b"{", b"[]", b"null", b"\xff", b"7" * 30, b"{}"])),
         lambda: raw_body(twice % tool.encode()),
         lambda: raw_body(half % tool.encode()),
+        lambda: raw_body(half % tool.encode(), mcp_name="=?base64?\xe9?="),
         lambda: raw_body(b"{}", content_type="text/plain"),
         lambda: raw_body(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', accept="application/json"),
         lambda: raw_body(twice % tool.encode(), accept="text/event-stream, application/json"),
@@ -337,3 +338,31 @@ async def test_a_plain_call_is_answered_and_recorded_as_any_other(tmp_path: Path
     assert len([client for client in begun if "-same" in client]) > CONVERSATIONS
     assert not [client for client in begun if "-other" in client]
     compare_rows(state)
+
+
+async def test_a_tool_for_clients_that_declare_more_stays_theirs(tmp_path: Path) -> None:
+    """Two modern clients of one name are one session; what each request declares decides what it may call."""
+    new = Actor("new", tmp_path, ["--era", "modern"], isolation="shared")
+    new.offer(tools=["echo"], tools_if={"elicitation": ["confirm"]})
+    await new.start_http()
+    (tmp_path / "callgate.toml").write_text("version = 1\n" + new.toml())
+    environment = {"CALLGATE_STATE_DIR": str(tmp_path / "state")}
+    loaded = load_config(Flags(config=tmp_path / "callgate.toml"), environment)
+    gateway = await build_gateway(loaded.config, keeps_store=True)
+    try:
+        port = await gateway.listener.start("127.0.0.1", 0)
+        await until(lambda: "up" in [entry.state.value for entry in gateway.relay.health()])
+        more = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}}
+        speakers = [Speaker(port, "one", MODERN, "/mcp", is_same_head=True) for _ in range(2)]
+        for speaker in speakers:
+            await speaker.open()
+        for _ in range(3):
+            declaring = (await speakers[0].call("new__confirm", {}, **more)).json()
+            silent = (await speakers[1].call("new__confirm", {})).json()
+            assert "result" in declaring, declaring
+            assert silent["error"]["data"]["code"] == "caller.missing_capability"
+        for speaker in speakers:
+            await speaker.probe.hang_up()
+    finally:
+        await gateway.close()
+        await new.stop_http()

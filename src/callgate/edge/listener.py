@@ -25,7 +25,7 @@ from callgate.edge.gate import (
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import HttpConnection, Service
-from callgate.edge.http.known_head import NO_BEGINNER, Beginner
+from callgate.edge.http.known_head import Beginner
 from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
@@ -217,17 +217,17 @@ class Listener:
         except MissingTokenError:
             pass
 
-    def decide(self, request: HttpRequest) -> Beginner:
+    def decide(self, request: HttpRequest) -> Beginner | None:
         """Who may begin answers to requests with this head, which the gate let in."""
         path, principal = request.path, request.principal
         target: str | None = None
         if path != "/mcp":
             match = _SERVER_PATH.fullmatch(path)
             if match is None or not self._answerer.has_server(match[1]):
-                return NO_BEGINNER
+                return None
             target = match[1]
         assert principal is not None, "the gate lets nobody in without"
-        return self._mcp.plain.decide(Visit(request, request.fields, principal, target)) or NO_BEGINNER
+        return self._mcp.plain.decide(Visit(request, request.fields, principal, target))
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:

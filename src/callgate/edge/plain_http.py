@@ -42,20 +42,20 @@ class PlainHttp:
         self._legacy = legacy
         self._modern = modern
 
-    def decide(self, visit: Visit) -> "_LegacyHead | _ModernHead | None":
+    def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
         """What can be known of all requests with the head of this visit; None: none of them is plain."""
         headers = visit.headers
         try:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_META) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return _ModernHead(self._answerer, visit, self._modern) if is_call else None
+                return ModernHead(self._answerer, visit, self._modern) if is_call else None
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
         if http_rules.prefers_stream(headers.get("accept", "")):
             return None
-        return _LegacyHead(self._answerer, visit, self._legacy, http_session)
+        return LegacyHead(self._answerer, visit, self._legacy, http_session)
 
 
 class _Head:
@@ -88,7 +88,7 @@ class _Head:
         )
 
 
-class _LegacyHead(_Head):
+class LegacyHead(_Head):
     __slots__ = ("_http_session", "_legacy", "_session")
 
     def __init__(
@@ -110,7 +110,7 @@ class _LegacyHead(_Head):
         params = call_params(message.params)
         if params is None or params.meta or message.rpc_id in http_session.open:
             return None
-        answer = _LegacyAnswer(message, responder, owner, legacy=self._legacy, http_session=http_session)
+        answer = LegacyAnswer(message, responder, owner, legacy=self._legacy, http_session=http_session)
         arrival = self._arrival(message, session.envelope, session)
         call = answer.call = self._answerer.begin(arrival, params.name, answer)
         if call is None:
@@ -119,7 +119,7 @@ class _LegacyHead(_Head):
         return answer
 
 
-class _ModernHead(_Head):
+class ModernHead(_Head):
     __slots__ = ("_envelope", "_meta", "_modern", "_name")
 
     def __init__(self, answerer: Answerer, visit: Visit, modern: ModernHttp) -> None:
@@ -137,11 +137,12 @@ class _ModernHead(_Head):
         if params is None:
             return None
         if params.meta != self._meta or params.name != self._name:
+            self._envelope = None
             self._meta, self._name = params.meta.copy(), params.name
             self._envelope = self._read(message.params)
         if self._envelope is None:
             return None
-        answer = _ModernAnswer(message, responder, owner, modern=self._modern)
+        answer = ModernAnswer(message, responder, owner, modern=self._modern)
         arrival = self._arrival(message, self._envelope, None)
         call = answer.call = self._answerer.begin(arrival, params.name, answer)
         if call is None:
@@ -194,7 +195,7 @@ class _Answer(msgspec.Struct, eq=False):
         raise NotImplementedError
 
 
-class _LegacyAnswer(_Answer, eq=False, kw_only=True):
+class LegacyAnswer(_Answer, eq=False, kw_only=True):
     """Also one of the session's open requests, which its client may cancel."""
 
     legacy: LegacyHttp
@@ -239,7 +240,7 @@ class _LegacyAnswer(_Answer, eq=False, kw_only=True):
         await self.legacy.answer_items(self.http_session, self.items, self.message, responder)
 
 
-class _ModernAnswer(_Answer, eq=False, kw_only=True):
+class ModernAnswer(_Answer, eq=False, kw_only=True):
     modern: ModernHttp
 
     def start_stream(self) -> None:
@@ -253,5 +254,7 @@ class _ModernAnswer(_Answer, eq=False, kw_only=True):
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
         assert self.items is not None
+        if self.is_over:  # given up meanwhile
+            return
         self.is_over = True
         await self.modern.answer_items(self.items, self.message, responder)

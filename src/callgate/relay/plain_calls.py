@@ -71,7 +71,8 @@ class PlainCalls:
         self._sink = sink
         self._record_gate = record_gate
         self._end = end
-        self._routes: dict[tuple[str, str | None, str], _Route] = {}
+        # By session, target, tool, and what a modern client declares: it decides what is shown to it.
+        self._routes: dict[tuple[str, str | None, str, bytes], _Route] = {}
         self._routes_version = -1
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
@@ -89,7 +90,7 @@ class PlainCalls:
         session = self._sessions.of(arrival, now_s)
         asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
         target = arrival.target
-        route = self._routes.get((session.session_id, target, tool_name))
+        route = self._routes.get((session.session_id, target, tool_name, asker.envelope.capabilities))
         if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
             route = self._find(tool_name, target, asker)
             if route is None:
@@ -139,7 +140,7 @@ class PlainCalls:
         native_json = msgspec.json.encode(offer.route.native_name) if target is None else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
         route = _Route(server, upstream, offer.annotations, native_json, until_mono)
-        self._routes[asker.session.session_id, target, tool_name] = route
+        self._routes[asker.session.session_id, target, tool_name, asker.envelope.capabilities] = route
         return route
 
 

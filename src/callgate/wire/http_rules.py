@@ -5,7 +5,6 @@ Pure: header values in, a decision or a CallerError out. (2026-07-28, basic/tran
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -103,7 +102,7 @@ def decode_header_value(value: str | None) -> str | None:
     try:
         decoded = base64.b64decode(payload, validate=True)
         text = decoded.decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # not base64, not ASCII, or not UTF-8
         return None
     # Two spellings of one value (loose trailing bits) would let a filter in front of us read another one.
     return text if base64.b64encode(decoded).decode() == payload else None

@@ -18,16 +18,19 @@ Rules
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.known_head import NO_BEGINNER, Beginner, Begun
+from callgate.edge.http.known_head import Beginner, Begun, KnownHead
 from callgate.edge.http.message import HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
+
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[HttpRequest, Responder], Awaitable[None]]
 Refuser = Callable[[CallgateError, HttpRequest, Responder], None]  # the request as far as it was read
@@ -47,7 +50,8 @@ class Service:
     max_body_bytes: int
     bodies: ByteBudget
     unread: UnreadAnswers
-    decide: Callable[[HttpRequest], Beginner] = lambda request: NO_BEGINNER  # of a head that is known
+    # Who may begin answers to requests with the same head as this one; None: they are all the task's.
+    decide: Callable[[HttpRequest], Beginner | None] = lambda request: None
 
 
 class HttpConnection(asyncio.Protocol):
@@ -55,7 +59,13 @@ class HttpConnection(asyncio.Protocol):
         self._service = service
         self._now = now
         self._reader = RequestReader(
-            self._take, service.judge, self._ask_for_body, service.max_body_bytes, service.bodies, now
+            self._take,
+            service.judge,
+            service.decide,
+            self._ask_for_body,
+            service.max_body_bytes,
+            service.bodies,
+            now,
         )
         self._transport: asyncio.Transport | None = None
         self._worker: asyncio.Task[None] | None = None  # from the first request on
@@ -257,11 +267,16 @@ class HttpConnection(asyncio.Protocol):
         self._wrote_at = self._now()
         self._request = request
         if (known := request.known) is not None:
-            if known.beginner is None:
-                known.beginner = self._service.decide(request)
-            self._begun = known.beginner.begin(request, self._responder, self)
+            self._begun = self._begin(known, request, self._responder)
         if self._begun is None:
             self._wake_worker()
+
+    def _begin(self, known: KnownHead, request: HttpRequest, responder: Responder) -> Begun | None:
+        try:
+            return known.beginner.begin(request, responder, self)
+        except Exception:  # noqa: BLE001 - a bug of ours: the task answers, which has a border for it
+            _log.exception("%s %s could not be begun", request.method, request.path)
+            return None
 
     def _wake_worker(self) -> None:
         if self._idle is not None:
@@ -279,13 +294,14 @@ class HttpConnection(asyncio.Protocol):
         """What was begun without the task was answered, or given up."""
         if self._begun is None:
             return
+        self._handed_over = None
         if self._drain is not None and self._transport is not None:
             self._drain.add_done_callback(lambda _: self.finish())
             return
         request, responder = self._request, self._responder
         assert request is not None
         assert responder is not None
-        self._begun = self._handed_over = None
+        self._begun = None
         self._end(request, responder)
         if self._waiting or self._refusal is not None or self._is_reading_paused:
             self._next()

@@ -38,34 +38,32 @@ class Beginner(Protocol):
     """Who may begin answers to the requests with one head."""
 
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        """None: the task is to answer. Nothing is sent, and `owner` not called, before this has returned."""
+        """None: the task is to answer. Nothing is sent, and `owner` not called, before this has returned. It
+        must not raise when something was begun: the task would do it again."""
         ...
-
-
-class _NoBeginner:
-    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> None:
-        return None
-
-
-NO_BEGINNER = _NoBeginner()  # all requests with the head are the task's
 
 
 class KnownHead:
     __slots__ = ("beginner", "first", "head")
 
-    def __init__(self, head: RepeatedHead, first: HttpRequest) -> None:
+    def __init__(self, head: RepeatedHead, first: HttpRequest, beginner: Beginner) -> None:
         """`first`: the request that came with it first."""
         self.head = head
         self.first = first
-        self.beginner: Beginner | None = None  # None: that was not asked yet
+        self.beginner = beginner
 
 
-def known_head(data: bytes, request: HttpRequest, max_body_bytes: int) -> KnownHead | None:
-    """The head of the request that was just read from `data`, if all with the same head are to be treated the
-    same, up to that length."""
+def known_head(
+    data: bytes, request: HttpRequest, max_body_bytes: int, decide: Callable[[HttpRequest], Beginner | None]
+) -> KnownHead | None:
+    """The head of the request that was just read from `data`; None, if it is not worth knowing.
+
+    `decide`: who may begin answers to requests with this head, of bodies up to that length.
+    """
     if request.method != "POST" or request.is_http_10 or request.wants_close or request.refusal is not None:
         return None
     if request.ignores_body or not _FRAMING_FIELDS.isdisjoint(request.fields):
         return None
     head = repeated_head(data, request.body_bytes, max_body_bytes)
-    return None if head is None else KnownHead(head, request)
+    beginner = None if head is None else decide(request)
+    return None if head is None or beginner is None else KnownHead(head, request, beginner)

@@ -22,7 +22,7 @@ from functools import lru_cache
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.known_head import KnownHead, known_head
+from callgate.edge.http.known_head import Beginner, KnownHead, known_head
 from callgate.edge.http.message import HttpRequest
 from callgate.edge.http.request_head import body_length, by_name, check_version
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
@@ -56,15 +56,17 @@ class RequestReader:
         self,
         take: Callable[[HttpRequest], None],
         judge: Callable[[HttpRequest], None],
+        decide: Callable[[HttpRequest], Beginner | None],
         ask_for_body: Callable[[], None],
         max_body_bytes: int,
         budget: ByteBudget,
         now: Callable[[], float],
     ) -> None:
-        """`take`: who gets each request; `judge`: the gate, which raises CallgateError; `ask_for_body`: a
-        client waits for leave to send it."""
+        """`take`: who gets each request; `judge`: the gate, which raises CallgateError; `decide`: who may
+        begin answers to requests with one head; `ask_for_body`: a client waits for leave to send it."""
         self._take = take
         self._judge = judge
+        self._decide = decide
         self._ask_for_body = ask_for_body
         self._max_body_bytes = max_body_bytes
         self._budget = budget
@@ -77,6 +79,7 @@ class RequestReader:
         self._known: KnownHead | None = None
         self.on_message_begin()
         self._is_between = True  # two requests
+        self._whole: HttpRequest | None = None  # the last one that ended in what is being read
 
     @property
     def is_mid_request(self) -> bool:
@@ -120,7 +123,6 @@ class RequestReader:
         if parser is None:
             return
         request, body_bytes = self._request, self._body_bytes
-        self._whole: HttpRequest | None = None
         problem: CallgateError | None = None
         try:
             parser.feed_data(data)
@@ -132,15 +134,17 @@ class RequestReader:
             problem = self._unseen(len(data), request, body_bytes)
         if problem is not None:
             raise problem
-        if was_between and self._is_between and self._whole is not None:
-            self._known = known_head(data, self._whole, min(_FREE_BODY_BYTES, self._max_body_bytes))
+        whole, self._whole = self._whole, None
+        if was_between and self._is_between and whole is not None:
+            max_body_bytes = min(_FREE_BODY_BYTES, self._max_body_bytes)
+            self._known = known_head(data, whole, max_body_bytes, self._decide)
 
     def close(self) -> None:
         """Nothing more will come. What is kept goes now: parser and reader hold each other, and until the
         collector looked for that, an unfinished body would stay."""
         self.is_over = True
         self._parser = None
-        self._known = None
+        self._known = self._whole = None
         self._drop_body()
         self.on_message_begin()
 
@@ -299,6 +303,8 @@ class RequestReader:
         self._head_bytes = 0
         self._is_between = True
         self._whole = request
+        if request.wants_close:
+            self._known = None
         self._take(request)
 
     def _hand_on_early(self, request: HttpRequest) -> None:

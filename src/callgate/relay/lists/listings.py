@@ -318,6 +318,7 @@ class Listings:
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         self._upstreams[name].show_alike(is_alike)
+        self._known.version += 1
         if is_alike:
             self._known.forget_declared(name)
 

@@ -24,7 +24,7 @@ import httptools
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.fair_reading import FairReading
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders, WholeAnswer, header_of
+from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of
 from callgate.wire.framing.repeated_head import repeated_head
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.
@@ -61,7 +61,7 @@ class HttpConnection(asyncio.Protocol):
         self._may_stay = False
         self._is_lost = False
         self.is_open = False
-        self._known: WholeAnswer | None = None
+        self._known: KnownAnswer | None = None
         self.idle_since = 0.0
         # The peer's own promise (`Keep-Alive: timeout=5`), if it makes one.
         self.promised_idle_s: float | None = None
@@ -90,21 +90,23 @@ class HttpConnection(asyncio.Protocol):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEP_ALIVE_PROBES)
 
     def data_received(self, data: bytes) -> None:
-        known, exchange = self._known, self._exchange
-        may_be_known = exchange is not None and not self._answer_bytes and not self._reading.is_paused
-        body = known.head.body_of(data) if known is not None and may_be_known else None
-        if known is None or exchange is None or body is None:
+        if not self._is_known_answer(data):
             self._reading.received(data)
-        else:
-            self._finish_known(known, exchange, body)
 
-    def _finish_known(self, known: WholeAnswer, exchange: HttpExchange, body: bytes) -> None:
+    def _is_known_answer(self, data: bytes) -> bool:
+        """Rule 4: whether it is one, and was told."""
+        known, exchange = self._known, self._exchange
+        if known is None or exchange is None or self._answer_bytes or self._reading.is_paused:
+            return False
+        if (body := known.head.body_of(data)) is None or (read := exchange.read_whole(known, body)) is None:
+            return False
         self._exchange = exchange.place = None
         if self._can_stay():
             self._owner.released(self)
         else:
             self.abort()
-        exchange.on_whole(known, body)
+        exchange.on_whole(body, read)
+        return True
 
     def _received(self, data: bytes) -> None:
         if self._exchange is None:
@@ -135,7 +137,7 @@ class HttpConnection(asyncio.Protocol):
             # The parser keeps an unfinished field, and joins what comes to it again and again.
             self._fail(self._framing_too_large())
 
-    def _learn(self, data: bytes) -> WholeAnswer | None:
+    def _learn(self, data: bytes) -> KnownAnswer | None:
         """Rule 4."""
         if self._has_surplus or not self._may_stay or self._answer_bytes != len(data):
             return None
@@ -143,7 +145,7 @@ class HttpConnection(asyncio.Protocol):
         if status != 200 or header_of(headers, b"transfer-encoding") is not None:
             return None
         head = repeated_head(data, self._body_bytes, _SHORT_BYTES)
-        return None if head is None else WholeAnswer(head, status, headers)
+        return None if head is None else KnownAnswer(head, status, headers)
 
     def eof_received(self) -> None:
         self._reading.flush()

@@ -11,7 +11,7 @@ Rules
    kept-alive connection turns out to be dead (pool.py, rule 3).
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from callgate.model.errors import UpstreamError
 from callgate.wire.framing.repeated_head import RepeatedHead
@@ -33,7 +33,7 @@ class Place(Protocol):
     def resume(self) -> None: ...
 
 
-class WholeAnswer:
+class KnownAnswer:
     """What the head of an answer says that came before on the same connection."""
 
     __slots__ = ("head", "headers", "is_plain_json", "status")
@@ -69,11 +69,14 @@ class HttpExchange:
     def on_failure(self, error: UpstreamError) -> None:
         raise NotImplementedError
 
-    def on_whole(self, answer: "WholeAnswer", body: bytes) -> None:
-        """In place of the three, for a short answer that came in one piece."""
-        self.on_head(answer.status, answer.headers)
-        self.on_data(body)
-        self.on_end()
+    def read_whole(self, answer: "KnownAnswer", body: bytes) -> Any:
+        """What a short answer says that came in one piece, with a head that came before. None: it is to be
+        told by `on_head`, `on_data` and `on_end`, as any other."""
+        return None
+
+    def on_whole(self, body: bytes, read: Any) -> None:
+        """In place of the three. `read`: what `read_whole` said."""
+        raise NotImplementedError
 
     def cancel(self) -> None:
         """Nobody waits any more. What was under way takes its connection with it."""

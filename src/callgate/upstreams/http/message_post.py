@@ -18,8 +18,8 @@ from callgate.upstreams.http.exchange import (
     JSON_TYPE,
     SSE_TYPE,
     HttpExchange,
+    KnownAnswer,
     RawHeaders,
-    WholeAnswer,
     header_of,
     media_type_of,
 )
@@ -138,16 +138,17 @@ class MessagePost(HttpExchange):
         else:
             self._fail(answer_fault(self._owner.shown, self._status, self._headers, body, self._owner.hide))
 
-    def on_whole(self, answer: WholeAnswer, body: bytes) -> None:
+    def read_whole(self, answer: KnownAnswer, body: bytes) -> Response | None:
         about = self._about
-        if answer.is_plain_json and about is not None and not self._is_initialize and not self._is_over:
-            message = decode(body)
-            if isinstance(message, Response) and message.rpc_id == b"%d" % about:
-                self._is_over = True
-                self._owner.post_ended(self, about)
-                self._owner.receiver.received(body, about, message)
-                return
-        super().on_whole(answer, body)
+        if about is None or not answer.is_plain_json or self._is_initialize or self._is_over:
+            return None
+        message = decode(body)
+        return message if isinstance(message, Response) and message.rpc_id == b"%d" % about else None
+
+    def on_whole(self, body: bytes, read: Response) -> None:
+        self._is_over = True
+        self._owner.post_ended(self, self._about)
+        self._owner.receiver.received(body, self._about, read)
 
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:
