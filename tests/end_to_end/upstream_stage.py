@@ -107,6 +107,11 @@ class Actor:
                     found.append(frame | {"pid": line["pid"], "session": line.get("session"), "line": line})
         return found
 
+    def has_only_shared(self) -> bool:
+        """Whether the processes that only list have come and gone."""
+        listing = [line["pid"] for line in self.all_lines() if _opens_listing(line["raw"])]
+        return bool(listing) and not any(map(is_alive, listing))
+
     def pids(self) -> list[int]:
         """Of every process of it that ever started, in order."""
         return [line["pid"] for line in self.lines() if line.get("start")]

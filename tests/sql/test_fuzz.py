@@ -59,6 +59,7 @@ def test_what_does_change_something_is_noticed(engine: Engine) -> None:
 def test_a_hole_in_the_guard_is_found_by_the_campaign(tmp_path: Path) -> None:
     engine = DuckdbEngine(tmp_path)
     holed = Policy(engine.dialect, allow_functions=frozenset({"nextval"}))
-    summary = Campaign(engine, holed, STATEMENTS, SEED).run()
+    # What is generated also depends on the order of sets, which differs from process to process.
+    runs = (Campaign(engine, holed, STATEMENTS, seed).run() for seed in range(SEED, SEED + 5))
+    assert any("nextval" in change for summary in runs for change in summary.changes)
     engine.close()
-    assert any("nextval" in change for change in summary.changes)

@@ -170,6 +170,8 @@ async def test_past_max_children_the_process_of_a_client_that_left_goes_first(tm
         def alive() -> int:
             return sum(map(is_alive, one.pids() + two.pids()))
 
+        # Processes that only list have slots too, for some seconds after the start.
+        await until(lambda: one.has_only_shared() and two.has_only_shared())
         async with stage.client() as idle, stage.client() as left, stage.client() as new:
             streams = [await idle.listen(), await left.listen(), await new.listen()]
             first, second = await pid_of(idle, "one"), await pid_of(left, "two")

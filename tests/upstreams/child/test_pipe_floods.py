@@ -33,8 +33,8 @@ async def test_a_flood_gets_one_read_in_each_turn_of_the_loop(pipe: str, heard: 
         by_turn[turn] += len(frame)
 
     heard.when_received = received
-    await child.start()
     ticking = [loop.call_soon(tick)]
+    await child.start()
     async with asyncio.timeout(DEADLINE_S):
         await heard.frame(BLOCKS * FRAMES_EACH - 1)
     ticking[0].cancel()

@@ -4,15 +4,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from callgate.model.errors import CallgateError
 from callgate.model.identity import Principal
-
-if TYPE_CHECKING:
-    from callgate.edge.http.known_head import KnownHead
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
@@ -46,7 +43,7 @@ class HttpRequest(msgspec.Struct):
     ignores_body: bool = False  # nobody will read it: nothing of it is kept
     has_wrong_token: bool = False
     refusal: CallgateError | None = None  # what the gate said
-    known: "KnownHead | None" = None  # the head, if its connection sent the same one before
+    known: Any = None  # `known_head.KnownHead`, if its connection sent the same head before
     decoded: Any = None  # what the layer above has read of the body already
 
     @property

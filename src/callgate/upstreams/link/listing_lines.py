@@ -45,11 +45,12 @@ class ListingLines:
         return line
 
     def expendable(self) -> list[Expendable]:
-        """Lines that nothing runs on, for whoever needs the slots of their processes."""
+        """For whoever needs the slots of their processes. Also lines that are being asked: what they list can
+        be asked for again, what a client's own process remembers cannot."""
         return [
             Expendable(Need.SPARE, line.link.used_at, lambda line=line: self.end(line))
             for line in self.all()
-            if line.is_idle and line.link.is_ready  # else it holds no slot
+            if line.link.is_ready  # else it may hold no slot
         ]
 
     def end(self, line: Line) -> None:
