@@ -44,6 +44,9 @@ class _Transport(asyncio.Transport):
 
     def write(self, data: Any) -> None: ...
 
+    def is_closing(self) -> bool:
+        return False
+
     def abort(self) -> None: ...
 
     def pause_reading(self) -> None: ...
