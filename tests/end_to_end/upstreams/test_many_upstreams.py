@@ -162,7 +162,9 @@ async def test_a_stopped_gateway_leaves_no_child_behind_and_ends_http_sessions(t
         assert not any(is_alive(pid) for pid in pids)
         assert tame.lines()[-1].get("end") == "stdin", "it was asked to go, not killed"
         opened = {line["get"] for line in remote.lines() if "get" in line}
-        assert {line["delete"] for line in remote.lines() if "delete" in line} == opened
+        # A session that only lists may end before it has come to listen.
+        assert {line["delete"] for line in remote.lines() if "delete" in line} >= opened
+        assert opened
 
 
 # ---- the record
