@@ -285,7 +285,9 @@ ROWS = """
         list([u.server_name, u.ok::VARCHAR, u.same_request::VARCHAR, u.same_response::VARCHAR, u.request_json,
               u.response_json] ORDER BY u.server_name)
     FROM rpc_events e LEFT JOIN rpc_event_upstreams u ON u.event_id = e.id
-    WHERE e.method <> 'tools/list' AND e.method NOT LIKE 'POST %' AND e.client LIKE 'c%-%' GROUP BY ALL
+    WHERE e.method <> 'tools/list' AND e.client LIKE 'c%-%'
+        AND NOT (e.outcome = 'refused' AND e.error_code LIKE 'caller.%')
+    GROUP BY ALL
 """
 
 
