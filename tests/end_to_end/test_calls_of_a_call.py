@@ -20,7 +20,7 @@ from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 
 SOURCE = str(Path(callgate.__file__).parent)
-# Seen: 80 over stdio and 73 over HTTP, recording on; 190 where the call wants progress. They may only fall.
+# Seen: 82 over stdio and 76 over HTTP, recording on; 182 where the call wants progress. They may only fall.
 MOST_PLAIN, MOST_GENERAL = 82, 195
 RESULTS: dict[str, Any] = {
     "initialize": {

@@ -219,15 +219,12 @@ class Listener:
 
     def decide(self, request: HttpRequest) -> Beginner | None:
         """Who may begin answers to requests with this head, which the gate let in."""
-        path, principal = request.path, request.principal
-        target: str | None = None
-        if path != "/mcp":
-            match = _SERVER_PATH.fullmatch(path)
-            if match is None or not self._answerer.has_server(match[1]):
-                return None
-            target = match[1]
-        assert principal is not None, "the gate lets nobody in without"
-        return self._mcp.plain.decide(Visit(request, request.fields, principal, target))
+        if not _is_mcp(request.path):
+            return None
+        visit = _visit(request)
+        if visit.target is not None and not self._answerer.has_server(visit.target):
+            return None
+        return self._mcp.plain.decide(visit)
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         try:
@@ -274,21 +271,17 @@ class Listener:
                 self._guesses.waited(request.peer)
 
     async def _route(self, request: HttpRequest, responder: Responder) -> None:
-        path, principal = request.path, request.principal
-        target: str | None = None
-        if path != "/mcp":
-            match = _SERVER_PATH.fullmatch(path)
-            if match is None:
-                await self._app.handle(request, responder, principal)
-                return
-            target = match[1]
-        assert principal is not None, "the gate lets nobody in without"
+        if not _is_mcp(request.path):
+            await self._app.handle(request, responder, request.principal)
+            return
+        visit = _visit(request)
+        target = visit.target
         if target is not None and not self._answerer.has_server(target):
             error = CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
             send_problem(error, responder)
-            self._refusals.at_the_door(request, error, principal)
+            self._refusals.at_the_door(request, error, visit.principal)
             return
-        await self._mcp.handle(Visit(request, request.fields, principal, target), responder)
+        await self._mcp.handle(visit, responder)
 
 
 class _Connection(HttpConnection):
@@ -325,6 +318,13 @@ def _plain_reason(problem: OSError | OverflowError) -> str:
 def _is_mcp(path: str) -> bool:
     """What is refused elsewhere is no message of the protocol, and not in its record."""
     return path == "/mcp" or _SERVER_PATH.fullmatch(path) is not None
+
+
+def _visit(request: HttpRequest) -> Visit:
+    """Of a request to an MCP endpoint."""
+    match = _SERVER_PATH.fullmatch(request.path)
+    assert request.principal is not None, "the gate lets nobody in without"
+    return Visit(request, request.fields, request.principal, None if match is None else match[1])
 
 
 def send_problem(error: CallgateError, responder: Responder) -> None:

@@ -1,7 +1,7 @@
 """Tool calls over HTTP that are begun and answered in the callbacks of two sockets, without a task.
 
 Rules
-1. A request may be begun here when its connection has sent the same head before (`http.message.KnownHead`),
+1. A request may be begun here when its connection has sent the same head before (`http.known_head`),
    and that head is a POST to an MCP endpoint, of a session that is still open or of a modern client.
 2. It must be a `tools/call` that carries nothing beside its arguments: no progress token, no trace, no log
    level. A modern client's envelope is read again only when it is another one than in the request before.

@@ -77,12 +77,6 @@ class PlainCalls:
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         """Implements `ports.Answerer.begin`."""
-        try:
-            return self._begin(arrival, tool_name, receiver)
-        except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
-            return None
-
-    def _begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         gate = self._record_gate
         if gate is not None and gate.is_refusing:
             return None
@@ -95,23 +89,26 @@ class PlainCalls:
             route = self._find(tool_name, target, asker)
             if route is None:
                 return None
-        params = arrival.params
-        if route.native_json is not None:
-            params = with_member(params, "name", route.native_json)
-        hop = Hop(route.server, "tools/call", params, now_mono)
-        exchange = Exchange(
-            new_exchange_id(now_s),
-            arrival,
-            session,
-            now_s,
-            now_mono,
-            [hop],
-            route.server,
-            tool_name[:MAX_TOOL_NAME_CHARS],
-            route.annotations,
-        )
-        call = BegunToolCall(exchange, hop, receiver, self._end, self._sink, gate)
-        begun = route.upstream.begin(hop, asker, call.heard)
+        try:
+            params = arrival.params
+            if route.native_json is not None:
+                params = with_member(params, "name", route.native_json)
+            hop = Hop(route.server, "tools/call", params, now_mono)
+            exchange = Exchange(
+                new_exchange_id(now_s),
+                arrival,
+                session,
+                now_s,
+                now_mono,
+                [hop],
+                route.server,
+                tool_name[:MAX_TOOL_NAME_CHARS],
+                route.annotations,
+            )
+            call = BegunToolCall(exchange, hop, receiver, self._end, self._sink, gate)
+            begun = route.upstream.begin(hop, asker, call.heard)
+        except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
+            return None
         if begun is None:
             return None
         self._sink.emit(ExchangeOpened(exchange))

@@ -46,19 +46,14 @@ class Peek(msgspec.Struct):
 
 
 class CallParams(msgspec.Struct):
-    """Of a `tools/call`, as far as a plain one goes."""
+    """Of what is called by its name, as far as a plain call goes."""
 
     name: str
     meta: msgspec.Raw = msgspec.field(default=_RAW, name="_meta")
 
 
-class _Named(msgspec.Struct):
-    name: str
-
-
 _peek_decoder = msgspec.json.Decoder(Peek)
 _call_params_decoder = msgspec.json.Decoder(CallParams)
-_named_decoder = msgspec.json.Decoder(_Named)
 _meta_decoder = msgspec.json.Decoder(Meta)
 _Large = msgspec.defstruct(
     "_Large", [(name.strip("_"), msgspec.Raw, _RAW) for name in _LARGE_MEMBERS], rename={"meta": "_meta"}
@@ -120,7 +115,7 @@ def call_params(params: bytes) -> CallParams | None:
 
 def name_of(params: bytes, method: str) -> str:
     try:
-        return _named_decoder.decode(params).name
+        return _call_params_decoder.decode(params).name
     except NOT_READABLE as problem:
         raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string') from problem
 

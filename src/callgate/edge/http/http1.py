@@ -344,9 +344,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _end(self, request: HttpRequest, responder: Responder) -> None:
         self._request = self._responder = None
-        request.body = b""
-        if request.budget_bytes:
-            self._drop(request)
+        self._drop(request)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
         unfinished = not responder.started or responder.streaming

@@ -60,7 +60,6 @@ class HttpConnection(asyncio.Protocol):
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
         self._is_lost = False
-        self.is_open = False
         self._known: KnownAnswer | None = None
         self.idle_since = 0.0
         # The peer's own promise (`Keep-Alive: timeout=5`), if it makes one.
@@ -79,7 +78,6 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.is_open = not self._is_lost
         self._reading.use(self._transport)
         sock: Any = transport.get_extra_info("socket")
         if sock is not None:
@@ -155,13 +153,16 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self.is_open = False
         self._reading.flush()
         self._reading.end()
         self._end(exc)
         self._owner.gone(self)
 
     # ---- what the pool needs
+
+    @property
+    def is_open(self) -> bool:
+        return not self._is_lost and self._transport is not None
 
     def send(self, exchange: HttpExchange) -> None:
         assert self._exchange is None, "one exchange at a time"
@@ -175,7 +176,6 @@ class HttpConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Without a farewell: for TLS that would mean waiting for the peer."""
         self._is_lost = True
-        self.is_open = False
         self._reading.end()
         if self._transport is not None:
             self._transport.abort()
@@ -282,7 +282,6 @@ class HttpConnection(asyncio.Protocol):
     def _end(self, exc: Exception | None) -> None:
         """The peer is gone: what that means for the exchange under way."""
         self._is_lost = True
-        self.is_open = False
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return

@@ -214,8 +214,7 @@ class Traffic:
                 return
             event = self.connection.answered(read, now)
             if isinstance(event, Answered):
-                self._calls.pop(event.pending.rpc_id, None)
-                event.pending.call.put(self._reply(event))
+                self._answered(event)
             else:
                 self._deliver([event])
         except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
@@ -234,9 +233,8 @@ class Traffic:
     def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
         for event in events:
             match event:
-                case Answered(pending):
-                    self._calls.pop(pending.rpc_id, None)
-                    pending.call.put(self._reply(event))
+                case Answered():
+                    self._answered(event)
                 case Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
                 case Notified(method, params, pending):
@@ -258,14 +256,16 @@ class Traffic:
                 case Garbage(error):
                     _log.warning("%s sent something that is not MCP: %s", self._name, error)
 
-    def _reply(self, answered: Answered) -> Reply | UpstreamError:
-        result = answered.result
+    def _answered(self, answered: Answered) -> None:
+        pending, result = answered.pending, answered.result
+        self._calls.pop(pending.rpc_id, None)
         if answered.error is not None:
-            return Reply(fault=read_fault(answered.error))
-        if result is None or result[:1] != b"{":
-            text = f"{self._name} answered {answered.pending.method} with a result that is not an object"
-            return UpstreamError(UPSTREAM_FAILED, text)
-        return Reply(result=result)
+            pending.call.put(Reply(fault=read_fault(answered.error)))
+        elif result is None or result[:1] != b"{":
+            text = f"{self._name} answered {pending.method} with a result that is not an object"
+            pending.call.put(UpstreamError(UPSTREAM_FAILED, text))
+        else:
+            pending.call.put(Reply(result=result))
 
     def _notified(self, method: str, params: bytes, pending: Pending | None) -> None:
         if method == "notifications/cancelled" and self._take_back(params):
