@@ -41,7 +41,7 @@ STAGES: list[tuple[str, Any, str]] = [
     ("the server's answer is read (HTTP)", connection.HttpConnection, "data_received"),
     ("the server's answer is read (stdio)", child.ChildTransport, "stdout_data"),
     ("the answer finds its request", traffic.Traffic, "received"),
-    ("the exchange is settled", plain_calls.BegunToolCall, "heard"),
+    ("the exchange is settled", plain_calls.BegunToolCall, "received"),
     ("counted, and given to the recorder", CallMeter, "emit"),
     ("the reply is framed", plain_http.LegacyAnswer, "replied"),
     ("the reply is written", message.Responder, "send"),

@@ -29,8 +29,8 @@ from callgate.model.reply import (
     Notice,
     Reply,
     RpcFault,
-    Unasked,
     Undelivered,
+    Unsolicited,
     Withdrawn,
 )
 from callgate.relay.rounds import ask_in_rounds
@@ -172,7 +172,7 @@ class Server:
                 if isinstance(item, Notice) and on_progress and item.method == "notifications/progress":
                     on_progress(msgspec.json.decode(item.params))
                 elif isinstance(item, (Notice, Asking, Withdrawn)):
-                    self._link.heard(item)
+                    self._link.unsolicited(item)
         raise AssertionError("a link's last item is its reply")
 
     async def notify(self, method: str, params: Json | None = None) -> None:
@@ -214,11 +214,11 @@ async def connect(
     client = Envelope(Era.LEGACY, LEGACY_REVISIONS[0], client_name, callgate.__version__, info, declared)
     http, warden = HttpClient(), Warden()
 
-    def heard(item: Unasked | Undelivered) -> None:
-        _hear(item, on_request, on_notice)
+    def on_unsolicited(item: Unsolicited | Undelivered) -> None:
+        _take_unsolicited(item, on_request, on_notice)
 
     plan = LinkPlan("the server", _opener(target, headers or {}, http, warden), None, client, timeout_s)
-    link = Link(plan, heard, lambda is_up: None)
+    link = Link(plan, on_unsolicited, lambda is_up: None)
     try:
         await link.until_ready(timeout_s)
         yield Server(link, client, timeout_s)
@@ -251,7 +251,9 @@ def _opener(target: str | socket.socket, headers: dict[str, str], http: HttpClie
             raise ValueError("A target is stdio:<command>, http(s)://…, sse:http(s)://… or unix:<path>")
 
 
-def _hear(item: Unasked | Undelivered, on_request: OnRequest | None, on_notice: OnNotice | None) -> None:
+def _take_unsolicited(
+    item: Unsolicited | Undelivered, on_request: OnRequest | None, on_notice: OnNotice | None
+) -> None:
     if isinstance(item, (Withdrawn, Undelivered)):
         return  # it was answered on the spot
     params = cast(Json, msgspec.json.decode(item.params or b"{}"))

@@ -10,11 +10,11 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
-from callgate.model.heard import News
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.offers import Kind
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
+from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.relay.parked_calls import BridgeSettings

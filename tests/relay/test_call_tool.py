@@ -19,7 +19,7 @@ from relay.stage import (
 )
 
 from callgate.model.envelope import Era
-from callgate.model.reply import Notice, Unasked
+from callgate.model.reply import Notice, Unsolicited
 from callgate.model.session import Session
 from callgate.relay.relay import Relay
 
@@ -49,15 +49,15 @@ class Stage:
         listed = result_of(await reply_of(self.relay, arrival("tools/list", **more)))
         return [entry["name"] for entry in listed["tools"]]
 
-    async def open(self) -> tuple[Session, list[Unasked]]:
+    async def open(self) -> tuple[Session, list[Unsolicited]]:
         """A handshake session, and what it is told out of turn."""
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "old"}}
         opened = (await reply_of(self.relay, arrival("initialize", params, envelope=LEGACY))).opened
         assert opened is not None
-        told: list[Unasked] = []
+        told: list[Unsolicited] = []
 
         class Outlet:
-            def say(self, item: Unasked) -> None:
+            def say(self, item: Unsolicited) -> None:
                 told.append(item)
 
         self.relay.attach(opened, Outlet(), lambda: None)
@@ -201,10 +201,10 @@ async def test_the_list_of_a_session_stays_short(stage: Stage) -> None:
 
 
 async def test_a_found_tool_that_is_gone_is_not_listed(stage: Stage) -> None:
-    from callgate.model.heard import Heard
+    from callgate.model.upstream_news import ServerMessage
 
     await stage.call("find_tools", {"query": "send"})
     assert "mail__send" in await stage.names()
     stage.mail.tools = [tool("post")]
-    stage.mail.say(Heard("mail", None, Notice(CHANGED, b"")))
+    stage.mail.say(ServerMessage("mail", None, Notice(CHANGED, b"")))
     assert await stage.names() == ["find_tools", "call_tool"]

@@ -18,8 +18,8 @@ from relay.stage import (
 )
 from waiting import until
 
-from callgate.model.heard import Heard
 from callgate.model.reply import Notice
+from callgate.model.upstream_news import ServerMessage
 from callgate.relay.relay import Relay
 
 
@@ -113,9 +113,9 @@ async def test_a_list_that_is_the_same_again_is_not_read_again() -> None:
     shop = StagedUpstream("shop", tool("query"))
     relay = relay_of(shop)
     before = await relay.tools()
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
     assert await relay.tools() is before
     assert len(shop.asked) == 2
     shop.tools = [tool("other")]
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
     assert [offer.public_name for offer in await relay.tools()] == ["shop__other"]

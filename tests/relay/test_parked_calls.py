@@ -16,8 +16,8 @@ from callgate.model.identity import LOCAL
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
-from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
+from callgate.relay.side_messages import SideMessages
 
 CLIENT = Envelope(Era.MODERN, "2026-07-28", capabilities=b'{"elicitation":{"form":{},"url":{}}}')
 FORM = b'{"message":"m","requestedSchema":{}}'
@@ -64,7 +64,7 @@ async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[
 
 
 def parked(timeout_s: float = 60, sink: RememberingSink | None = None) -> ParkedCalls:
-    return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32), Overheard(sink or RememberingSink()))
+    return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32), SideMessages(sink or RememberingSink()))
 
 
 def result_of(items: list[Item]) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from relay.stage import (
 from callgate.model.error_codes import REFUSED_UNRECORDED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
-from callgate.model.heard import Heard
-from callgate.model.reply import Answer, Asking, Notice, Reply, Unasked, Undelivered
+from callgate.model.reply import Answer, Asking, Notice, Reply, Undelivered, Unsolicited
 from callgate.model.session import Session
+from callgate.model.upstream_news import ServerMessage
 from callgate.relay.relay import Relay
 
 
@@ -267,7 +267,7 @@ async def test_a_call_is_judged_by_what_the_server_says_now(
     call = arrival("tools/call", {"name": "shop__query"})
     assert (await reply_of(relay, call)).fault is None
     shop.tools = [tool("query", destructiveHint=True)]
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
     refused = await reply_of(relay, call)
     assert refused.fault is not None
     assert refused.fault.data["code"] == "refused.destructive"
@@ -422,9 +422,9 @@ async def test_what_a_server_shows_to_one_session_stays_with_that_session(
 
 class RememberingOutlet:
     def __init__(self) -> None:
-        self.said: list[Unasked] = []
+        self.said: list[Unsolicited] = []
 
-    def say(self, item: Unasked) -> None:
+    def say(self, item: Unsolicited) -> None:
         self.said.append(item)
 
 
@@ -436,7 +436,7 @@ async def test_a_list_change_is_told_to_everybody_and_the_list_asked_anew(
     relay.attach(session, outlet, lambda: None)
     await reply_of(relay, arrival("tools/list"))
     shop.tools.append(tool("new"))
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
     (said,) = outlet.said
     assert isinstance(said, Notice)
     assert said.method == "notifications/tools/list_changed"
@@ -452,7 +452,7 @@ async def test_what_one_sessions_connection_says_reaches_that_session_only(
     relay.attach(mine, my_outlet, lambda: None)
     relay.attach(theirs, their_outlet, lambda: None)
     answers: list[Answer] = []
-    shop.say(Heard("shop", mine.session_id, Asking("roots/list", b"", answers.append)))
+    shop.say(ServerMessage("shop", mine.session_id, Asking("roots/list", b"", answers.append)))
     assert (len(my_outlet.said), len(their_outlet.said), answers) == (1, 0, [])
 
 
@@ -460,7 +460,7 @@ async def test_a_question_on_a_shared_connection_is_answered_by_us(
     relay: Relay, shop: StagedUpstream
 ) -> None:
     answers: list[Answer] = []
-    shop.say(Heard("shop", None, Asking("roots/list", b"", answers.append)))
+    shop.say(ServerMessage("shop", None, Asking("roots/list", b"", answers.append)))
     assert answers[0].error is not None
 
 
@@ -475,8 +475,8 @@ async def test_a_modern_listener_hears_what_it_asked_for_until_we_retire(
     said = json.loads(acknowledged.params)
     assert said["notifications"] == {"toolsListChanged": True}
     assert said["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
-    shop.say(Heard("shop", None, Notice("notifications/prompts/list_changed", b"")))
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/prompts/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
     changed = await anext(listening)
     assert isinstance(changed, Notice)
     assert changed.method == "notifications/tools/list_changed"
@@ -504,10 +504,10 @@ async def test_what_a_server_says_out_of_turn_is_recorded_with_whether_anybody_w
 ) -> None:
     session = await session_of(relay)
     relay.attach(session, RememberingOutlet(), lambda: None)
-    shop.say(Heard("shop", None, Notice("notifications/tools/list_changed", b"")))
-    shop.say(Heard("shop", None, Notice("notifications/message", b'{"data":"whose?"}')))
-    shop.say(Heard("shop", session.session_id, Notice("notifications/message", b'{"data":"mine"}')))
-    shop.say(Heard("shop", None, Notice("notifications/message", b"x" * 100_000)))
+    shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
+    shop.say(ServerMessage("shop", None, Notice("notifications/message", b'{"data":"whose?"}')))
+    shop.say(ServerMessage("shop", session.session_id, Notice("notifications/message", b'{"data":"mine"}')))
+    shop.say(ServerMessage("shop", None, Notice("notifications/message", b"x" * 100_000)))
     told = [(aside.method, aside.session_id, aside.settlement.outcome.value) for aside in sink.asides]
     assert told == [
         ("notifications/tools/list_changed", None, "answered"),
@@ -528,7 +528,7 @@ async def test_a_question_out_of_turn_is_recorded_until_the_client_answers_or_le
     relay.attach(session, outlet, lambda: None)
     answers: list[Answer] = []
     for params in (b"{}", b'{"again":true}'):
-        shop.say(Heard("shop", session.session_id, Asking("roots/list", params, answers.append)))
+        shop.say(ServerMessage("shop", session.session_id, Asking("roots/list", params, answers.append)))
     first = outlet.said[0]
     assert isinstance(first, Asking)
     first.respond(Answer(result=b'{"roots":[]}'))
@@ -547,7 +547,7 @@ async def test_a_question_that_nobody_can_be_asked_is_recorded_as_refused(
     relay: Relay, shop: StagedUpstream, sink: RememberingSink
 ) -> None:
     answers: list[Answer] = []
-    shop.say(Heard("shop", None, Asking("sampling/createMessage", b"{}", answers.append)))
+    shop.say(ServerMessage("shop", None, Asking("sampling/createMessage", b"{}", answers.append)))
     (aside,) = sink.asides
     assert (aside.method, aside.is_notification) == ("sampling/createMessage", False)
     assert aside.settlement.outcome is Outcome.REFUSED
@@ -575,7 +575,7 @@ async def test_what_was_answered_for_the_client_is_recorded_and_never_put_to_it(
         Undelivered("sampling/createMessage", b"{}", Answer(error=b'{"code":-32601}')),
         Undelivered("notifications/progress", b'{"progressToken":9}'),
     ):
-        shop.say(Heard("shop", session.session_id, item))
+        shop.say(ServerMessage("shop", session.session_id, item))
     told = [(one.method, one.is_notification, one.settlement.outcome.value) for one in sink.asides]
     assert told == [
         ("ping", False, "answered"),

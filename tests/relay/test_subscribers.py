@@ -3,11 +3,11 @@
 import json
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.heard import Heard
 from callgate.model.identity import LOCAL
 from callgate.model.offers import Route
-from callgate.model.reply import Answer, Asking, Notice, Unasked
+from callgate.model.reply import Answer, Asking, Notice, Unsolicited
 from callgate.model.session import Session
+from callgate.model.upstream_news import ServerMessage
 from callgate.ports.upstream import Asker
 from callgate.relay.subscribers import Subscribers
 
@@ -17,9 +17,9 @@ UPDATED = "notifications/resources/updated"
 
 class Outlet:
     def __init__(self) -> None:
-        self.said: list[Unasked] = []
+        self.said: list[Unsolicited] = []
 
-    def say(self, item: Unasked) -> None:
+    def say(self, item: Unsolicited) -> None:
         self.said.append(item)
 
 
@@ -56,14 +56,14 @@ def test_a_change_on_a_shared_connection_is_for_all_but_those_of_another_server(
         attach(subscribers, "b", "one"),
         attach(subscribers, "c", "two"),
     )
-    subscribers.publish(Heard("one", None, Notice(TOOLS_CHANGED, b"")))
+    subscribers.publish(ServerMessage("one", None, Notice(TOOLS_CHANGED, b"")))
     assert [len(outlet.said) for outlet in (everything, same, other)] == [1, 1, 0]
 
 
 def test_what_the_connection_of_one_session_says_is_for_that_session() -> None:
     subscribers = Subscribers()
     mine, other = attach(subscribers, "a"), attach(subscribers, "b")
-    subscribers.publish(Heard("one", "a", Notice("notifications/message", b'{"data":"secret"}')))
+    subscribers.publish(ServerMessage("one", "a", Notice("notifications/message", b'{"data":"secret"}')))
     assert (len(mine.said), other.said) == (1, [])
 
 
@@ -76,8 +76,8 @@ def test_an_update_is_for_subscribers_under_the_uri_each_knows() -> None:
     )
     subscribers.subscribe(session("a"), Route("two", "x://y"), "two+x://y")
     subscribers.subscribe(session("b", "two"), Route("two", "x://y"), "x://y")
-    subscribers.publish(Heard("two", None, updated("x://y")))
-    subscribers.publish(Heard("one", None, updated("x://y")))
+    subscribers.publish(ServerMessage("two", None, updated("x://y")))
+    subscribers.publish(ServerMessage("one", None, updated("x://y")))
     assert aggregate.said == [Notice(UPDATED, b'{"uri":"two+x://y"}')]
     assert direct.said == [updated("x://y")]
     assert other.said == []
@@ -87,7 +87,7 @@ def test_an_update_without_a_uri_is_nobodys() -> None:
     subscribers = Subscribers()
     outlet = attach(subscribers, "a")
     for params in (b"", b"{}", b'{"uri":5}', b'{"uri":null}'):
-        subscribers.publish(Heard("one", None, Notice(UPDATED, params)))
+        subscribers.publish(ServerMessage("one", None, Notice(UPDATED, params)))
     assert outlet.said == []
 
 
@@ -97,7 +97,7 @@ def test_who_unsubscribed_hears_no_more_and_the_others_do() -> None:
     for name in ("a", "b"):
         subscribers.subscribe(session(name), route, "x://y")
     subscribers.unsubscribe(session("a"), route)
-    subscribers.publish(Heard("one", None, updated("x://y")))
+    subscribers.publish(ServerMessage("one", None, updated("x://y")))
     assert (left.said, len(stays.said)) == ([], 1)
 
 
@@ -107,7 +107,7 @@ def test_a_session_that_ended_hears_nothing_and_frees_its_subscriptions() -> Non
     for name in ("a", "b"):
         subscribers.subscribe(session(name), route, "x://y")
     subscribers.end(session("a"))
-    subscribers.publish(Heard("one", None, updated("x://y")))
+    subscribers.publish(ServerMessage("one", None, updated("x://y")))
     assert (gone.said, len(stays.said)) == ([], 1)
 
 
@@ -115,8 +115,8 @@ def test_a_question_on_a_shared_connection_is_refused_for_everybody() -> None:
     subscribers = Subscribers()
     outlet = attach(subscribers, "a")
     answers: list[Answer] = []
-    subscribers.publish(Heard("one", None, Asking("elicitation/create", b"{}", answers.append)))
-    subscribers.publish(Heard("one", "nobody", Asking("roots/list", b"{}", answers.append)))
+    subscribers.publish(ServerMessage("one", None, Asking("elicitation/create", b"{}", answers.append)))
+    subscribers.publish(ServerMessage("one", "nobody", Asking("roots/list", b"{}", answers.append)))
     assert outlet.said == []
     assert [answer.error is not None for answer in answers] == [True, True]
 
@@ -129,7 +129,7 @@ async def test_a_listener_hears_what_it_asked_for_until_the_close() -> None:
         "toolsListChanged": True,
         "resourceSubscriptions": ["x://y"],
     }
-    subscribers.publish(Heard("one", None, Notice("notifications/prompts/list_changed", b"")))
+    subscribers.publish(ServerMessage("one", None, Notice("notifications/prompts/list_changed", b"")))
     subscribers.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "b")
     subscribers.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "a")
     subscribers.close()

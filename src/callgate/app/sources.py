@@ -12,9 +12,9 @@ from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import SetupError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.heard import News
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Asker, Upstream

@@ -11,7 +11,7 @@ import msgspec
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
-from callgate.model.reply import Asking, Notice, Unasked, Withdrawn
+from callgate.model.reply import Asking, Notice, Unsolicited, Withdrawn
 from callgate.model.session import Session
 from callgate.wire.json_rpc import encode_notification
 
@@ -79,10 +79,10 @@ class HttpSession:
 
     # ---- ports.Outlet
 
-    def say(self, item: Unasked) -> None:
+    def say(self, item: Unsolicited) -> None:
         self.say_on(self.get_stream, item)
 
-    def say_on(self, stream: EventStream, item: Unasked) -> None:
+    def say_on(self, stream: EventStream, item: Unsolicited) -> None:
         match item:
             case Asking():
                 stream.push(self.questions.put(item))

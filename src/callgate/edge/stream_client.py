@@ -17,7 +17,7 @@ from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL
 from callgate.model.presence import Presence
-from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unasked, Withdrawn
+from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unsolicited, Withdrawn
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
@@ -66,7 +66,7 @@ class StreamClient:
         self._room = asyncio.Semaphore(_MAX_OPEN)
         self._questions = Questions()
         self._speaking: asyncio.Task[None] | None = None
-        self._unsaid: asyncio.Queue[Unasked] = asyncio.Queue(_MAX_UNSAID)
+        self._unsaid: asyncio.Queue[Unsolicited] = asyncio.Queue(_MAX_UNSAID)
 
     async def run(self) -> None:
         """Until the client closes its side, or is gone."""
@@ -94,7 +94,7 @@ class StreamClient:
 
     # ---- ports.Outlet
 
-    def say(self, item: Unasked) -> None:
+    def say(self, item: Unsolicited) -> None:
         with suppress(asyncio.QueueFull):
             self._unsaid.put_nowait(item)
 

@@ -72,6 +72,6 @@ class Undelivered(msgspec.Struct, frozen=True):
     answer: Answer | None = None  # what the server was told
 
 
-# What a server may say without being asked.
-Unasked = Notice | Asking | Withdrawn
+# Messages that a server may send without a request.
+Unsolicited = Notice | Asking | Withdrawn
 Item = Notice | Asking | Withdrawn | Paused | Reply

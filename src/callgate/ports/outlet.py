@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from callgate.model.reply import Unasked
+from callgate.model.reply import Unsolicited
 
 
 class Outlet(Protocol):
     """One client's open ear: a legacy session's GET stream, or its pipe. Never blocks, never raises."""
 
-    def say(self, item: Unasked) -> None: ...
+    def say(self, item: Unsolicited) -> None: ...

@@ -9,9 +9,9 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
-from callgate.model.heard import News
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.upstream_news import News
 from callgate.model.view import View
 
 

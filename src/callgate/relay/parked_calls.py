@@ -29,7 +29,7 @@ from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Exchange, Hop
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.overheard import Overheard
+from callgate.relay.side_messages import SideMessages
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
 from callgate.wire.eras.faults import question_in, url_elicitations
@@ -145,8 +145,8 @@ class _Parked:
 
 
 class ParkedCalls:
-    def __init__(self, settings: BridgeSettings, overheard: Overheard) -> None:
-        self._overheard = overheard
+    def __init__(self, settings: BridgeSettings, side_messages: SideMessages) -> None:
+        self._side_messages = side_messages
         self._timeout_s = settings.answer_timeout_s
         self._seal = StateSeal(settings.state_key)
         self._gateway = secrets.token_urlsafe(6)
@@ -174,10 +174,10 @@ class ParkedCalls:
                     item = self._park(call, exchange)
                     is_parked = True
                 elif isinstance(item, Asking):
-                    call.note(self._overheard.ask(item, exchange))
+                    call.note(self._side_messages.ask(item, exchange))
                     continue
                 elif isinstance(item, Withdrawn):
-                    call.note(self._overheard.withdraw(item))
+                    call.note(self._side_messages.withdraw(item))
                     continue
                 elif isinstance(item, Reply) and item.fault is not None:
                     item = self._revisit(item.fault, call, exchange, asker) or item
@@ -230,7 +230,7 @@ class ParkedCalls:
         result = input_required_result(wanted, self._seal.seal(claims))
         # Last, when nothing can fail any more: what is entered here stays until it is taken or expires.
         self._parked[handle] = call
-        self._overheard.park(call.questions.values())
+        self._side_messages.park(call.questions.values())
         call.timer = asyncio.get_running_loop().call_later(self._timeout_s, self._expire, handle)
         return Reply(result=result)
 
@@ -275,7 +275,7 @@ class ParkedCalls:
             return
         if parked.timer is not None:
             parked.timer.cancel()
-        self._overheard.give_up(parked.questions.values())
+        self._side_messages.give_up(parked.questions.values())
         if parked.items is not None:  # nobody will ever read the answer: cancelled at the server
             task = asyncio.create_task(parked.items.close())
             self._closing.add(task)

@@ -17,9 +17,9 @@ from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import new_hop, run_hop
 from callgate.relay.lists.listings import Listings
-from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
+from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import Subscribers
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.json_rpc import NOT_READABLE
@@ -46,13 +46,13 @@ class Path:
         listings: Listings,
         deny_destructive: bool,
         bridge: BridgeSettings,
-        overheard: Overheard,
+        side_messages: SideMessages,
     ) -> None:
         self.upstreams = upstreams
         self.listings = listings
         self.subscribers = Subscribers()
         self.denies = deny_destructive
-        self.parked = ParkedCalls(bridge, overheard)
+        self.parked = ParkedCalls(bridge, side_messages)
         self._answer_timeout_s = bridge.answer_timeout_s
         # A source has nobody behind it who would go on with a trace.
         self._told_of_traces = {name for name, one in upstreams.items() if one.health().kind != "sql"}

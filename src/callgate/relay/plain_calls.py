@@ -106,7 +106,7 @@ class PlainCalls:
                 route.annotations,
             )
             call = BegunToolCall(exchange, hop, receiver, self._end, self._sink, gate)
-            begun = route.upstream.begin(hop, asker, call.heard)
+            begun = route.upstream.begin(hop, asker, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
         if begun is None:
@@ -114,7 +114,7 @@ class PlainCalls:
         self._sink.emit(ExchangeOpened(exchange))
         call.begun = begun
         if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
-            asyncio.get_running_loop().call_soon(call.heard, call.early)
+            asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
 
     def _find(self, tool_name: str, target: str | None, asker: Asker) -> _Route | None:
@@ -168,7 +168,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
     sink: EventSink
     record_gate: RecordGate | None
     begun: BegunCall | None = None
-    early: Item | CallgateError | None = None  # what was heard before it was begun
+    early: Item | CallgateError | None = None  # what was received before it was begun
 
     def items(self) -> AsyncGenerator[Item]:
         assert self.begun is not None
@@ -180,7 +180,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
             self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
             self.end.settle(self.exchange, self.end.stopped())
 
-    def heard(self, item: Item | CallgateError) -> None:
+    def received(self, item: Item | CallgateError) -> None:
         if self.begun is None:
             self.early = item
             return

@@ -14,11 +14,11 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
-from callgate.model.heard import News, StateChanged, ViewChanged
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Kind, Offer
 from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
+from callgate.model.upstream_news import News, StateChanged, ViewChanged
 from callgate.ports.answerer import PlainCall, PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.outlet import Outlet
@@ -33,13 +33,13 @@ from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.relay.lists.tools_across import tools_across
-from callgate.relay.overheard import Overheard
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.plain_calls import BegunToolCall, CallEnd, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
+from callgate.relay.side_messages import SideMessages
 from callgate.relay.state_history import StateHistory
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.eras.result_shape import to_modern, without_other_era
@@ -90,7 +90,7 @@ class Relay:
         self._sink = sink
         self._record_gate = record_gate
         self._tracer = tracer
-        self._overheard = Overheard(sink)
+        self._side_messages = SideMessages(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
         listings = Listings(
@@ -102,7 +102,7 @@ class Relay:
             patience_s=list_patience_s,
             on_change=lambda key: self._news.changed(key),
         )
-        self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._overheard)
+        self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
         self._news = ListNews(self._path.subscribers, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
@@ -164,7 +164,7 @@ class Relay:
         told = [name for name in self._upstreams if not is_ours and arrival.target in (None, name)]
         for name in told:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
-        self._overheard.notified(arrival, session, told)
+        self._side_messages.notified(arrival, session, told)
 
     def _go_on(self, begun: BegunToolCall) -> AsyncGenerator[Item]:
         return self.answer(begun.exchange.arrival, begun)
@@ -190,7 +190,7 @@ class Relay:
                         if isinstance(item, Reply):
                             reply = item
                             break
-                        yield self._overheard.pass_on(item, exchange)
+                        yield self._side_messages.pass_on(item, exchange)
                 finally:
                     await routed.aclose()
                 reply = await self._in_era(reply, exchange)
@@ -244,14 +244,14 @@ class Relay:
             for kind in _CHANGED_KINDS.get(news.item.method, ()):
                 self._path.listings.changed(news.upstream, kind, news.session_id)
         session = self._path.subscribers.session_of(news)
-        was_for_somebody = self._path.subscribers.publish(self._overheard.ask_out_of_turn(news, session))
+        was_for_somebody = self._path.subscribers.publish(self._side_messages.ask_out_of_turn(news, session))
         if isinstance(news.item, (Notice, Undelivered)) or session is None:
-            self._overheard.heard(news, was_for_somebody, session)
+            self._side_messages.said_out_of_turn(news, was_for_somebody, session)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         self._sink.emit(event)
         if isinstance(event, SessionClosed):
-            self._overheard.end(event.session)
+            self._side_messages.end(event.session)
             self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
             if self._search is not None:
@@ -314,4 +314,4 @@ class Relay:
             self._path.keep_what_was_asked(exchange)
         exchange.settle(settlement, time.monotonic())
         self._sink.emit(ExchangeSettled(exchange))
-        self._overheard.forget(exchange)
+        self._side_messages.forget(exchange)

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.heard import Heard
 from callgate.model.offers import Kind, Route
-from callgate.model.reply import Answer, Asking, Notice, Unasked, Undelivered
+from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited
 from callgate.model.session import Session
+from callgate.model.upstream_news import ServerMessage
 from callgate.ports.outlet import Outlet
 from callgate.ports.upstream import Asker
 from callgate.wire.eras.subscription import ACKNOWLEDGED, LIST_CHANGED, UPDATED
@@ -69,36 +69,36 @@ class Subscribers:
 
     # ---- what upstreams say
 
-    def session_of(self, heard: Heard) -> Session | None:
+    def session_of(self, message: ServerMessage) -> Session | None:
         """Whom the connection that it came on serves, if that one can be told anything."""
-        subscriber = self._subscribers.get(heard.session_id) if heard.session_id is not None else None
+        subscriber = self._subscribers.get(message.session_id) if message.session_id is not None else None
         return None if subscriber is None else subscriber.session
 
-    def publish(self, heard: Heard) -> bool:
+    def publish(self, message: ServerMessage) -> bool:
         """Whether it was for somebody: a client, or all who listen to a list."""
-        item = heard.item
+        item = message.item
         if isinstance(item, Undelivered):
             return False
-        if heard.session_id is not None and (subscriber := self._subscribers.get(heard.session_id)):
-            return self._pass_on(subscriber, heard.upstream, item)
+        if message.session_id is not None and (subscriber := self._subscribers.get(message.session_id)):
+            return self._pass_on(subscriber, message.upstream, item)
         if isinstance(item, Asking):
             item.respond(_NOBODY)  # a shared connection declared no capability: it must not ask
         if not isinstance(item, Notice):
             return False
         if item.method in LIST_CHANGED.values():
-            if heard.session_id is None:
-                self._pass_on_to_all(heard.upstream, item)
-            self.announce(item.method, heard.session_id)
+            if message.session_id is None:
+                self._pass_on_to_all(message.upstream, item)
+            self.announce(item.method, message.session_id)
             return True
-        if heard.session_id is None and item.method == UPDATED:
-            return self._pass_on_to_all(heard.upstream, item)
+        if message.session_id is None and item.method == UPDATED:
+            return self._pass_on_to_all(message.upstream, item)
         # Anything else may speak of one client's call: nobody else is to know.
         subscribers = [
             subscriber
-            for session_id in heard.wanted_by
+            for session_id in message.wanted_by
             if (subscriber := self._subscribers.get(session_id)) is not None
         ]
-        passed_on = [self._pass_on(subscriber, heard.upstream, item) for subscriber in subscribers]
+        passed_on = [self._pass_on(subscriber, message.upstream, item) for subscriber in subscribers]
         return any(passed_on)
 
     @contextmanager
@@ -140,7 +140,7 @@ class Subscribers:
         ]
         return any(passed_on)
 
-    def _pass_on(self, subscriber: _Subscriber, upstream: str, item: Unasked) -> bool:
+    def _pass_on(self, subscriber: _Subscriber, upstream: str, item: Unsolicited) -> bool:
         if subscriber.session.target not in (None, upstream):
             return False
         if isinstance(item, Notice) and item.method == UPDATED:

@@ -24,9 +24,9 @@ from callgate.model.error_codes import UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.heard import Heard, News, StateChanged, ViewChanged
-from callgate.model.reply import Answer, Asking, Item, Notice, Unasked, Undelivered
+from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Unsolicited
 from callgate.model.session import Session
+from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
@@ -258,13 +258,13 @@ class McpUpstream:
             self._plan.start_timeout_s,
         )
 
-        def on_heard(item: Unasked | Undelivered) -> None:
+        def on_unsolicited(item: Unsolicited | Undelivered) -> None:
             wanted_by = self._wanted_by(item) if session_id is None else ()
-            self._listener(Heard(self.name, session_id, item, wanted_by))
+            self._listener(ServerMessage(self.name, session_id, item, wanted_by))
 
-        return Line(plan, on_heard, self._first_changed if is_first else lambda is_up: None)
+        return Line(plan, on_unsolicited, self._first_changed if is_first else lambda is_up: None)
 
-    def _wanted_by(self, item: Unasked | Undelivered) -> tuple[str, ...]:
+    def _wanted_by(self, item: Unsolicited | Undelivered) -> tuple[str, ...]:
         """Who set a level for this message of a shared line's log, and has no line of its own to hear.
 
         Nobody, where several principals share it: it may be about another one's call.
@@ -285,13 +285,13 @@ class McpUpstream:
             start_timeout_s=self._plan.start_timeout_s,
         )
 
-        def on_heard(item: Unasked | Undelivered) -> None:
+        def on_unsolicited(item: Unsolicited | Undelivered) -> None:
             if isinstance(item, Asking):
                 item.respond(_NOBODY)
             elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
                 self._listener(ViewChanged(self.name, View(declared), item.method))
 
-        return Line(plan, on_heard, lambda is_up: None)
+        return Line(plan, on_unsolicited, lambda is_up: None)
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from callgate.model.envelope import Era
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
-from callgate.model.heard import News
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Item
 from callgate.model.session import Session
+from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker

@@ -15,10 +15,10 @@ from callgate.model.envelope import Era
 from callgate.model.errors import CallerError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.heard import News
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker

@@ -1,7 +1,7 @@
 """A link to an upstream with what clients keep on it: watched resources, listeners, and the level of its log.
 
-On a legacy line a modern listener hears what the connection says unasked; nothing is invented for it. After a
-restart of the server the level is set again, and what is watched asked for again (`watches`).
+On a legacy line a modern listener hears the unsolicited messages of the connection; nothing is invented for
+it. After a restart of the server the level is set again, and what is watched asked for again (`watches`).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Item, Notice, Reply, Unasked, Undelivered
+from callgate.model.reply import Item, Notice, Reply, Undelivered, Unsolicited
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link, LinkPlan
 from callgate.upstreams.link.listening import Listening
@@ -39,10 +39,10 @@ class Line:
     def __init__(
         self,
         plan: LinkPlan,
-        on_heard: Callable[[Unasked | Undelivered], None],
+        on_unsolicited: Callable[[Unsolicited | Undelivered], None],
         on_state: Callable[[bool], None],
     ) -> None:
-        self._on_heard = on_heard
+        self._on_unsolicited = on_unsolicited
         self._on_state = on_state
         self._listeners: set[asyncio.Queue[Notice | None]] = set()
         self._level: str | None = None  # what we told a legacy server last
@@ -53,8 +53,8 @@ class Line:
         self.call_limits = plan.call_limits
         self.is_moved_in = False  # what its one client asked of shared lines before was taken over
         self.users = 0  # requests that were given this line, and may not have asked yet
-        self.link = Link(plan, self._heard, self._changed)
-        self._listening = Listening(self.link, self._heard)
+        self.link = Link(plan, self._unsolicited, self._changed)
+        self._listening = Listening(self.link, self._unsolicited)
         self.watches = Watches(self._ask, self._listening.watch, lambda: self.era is Era.MODERN)
 
     @property
@@ -94,7 +94,7 @@ class Line:
     # ---- a modern listener on a legacy line
 
     async def listen(self, params: bytes, rpc_id: bytes) -> AsyncGenerator[Item]:
-        """`subscriptions/listen` of a modern client, served by a legacy server's unasked notices."""
+        """`subscriptions/listen` of a modern client, served by a legacy server's unsolicited notices."""
         wanted = read_filter(params)
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
         self._listeners.add(queue)
@@ -176,8 +176,8 @@ class Line:
 
     # ---- what the link says
 
-    def _heard(self, item: Unasked | Undelivered) -> None:
-        self._on_heard(item)
+    def _unsolicited(self, item: Unsolicited | Undelivered) -> None:
+        self._on_unsolicited(item)
         if isinstance(item, Notice):
             for queue in self._listeners:
                 _push(queue, item)

@@ -14,7 +14,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
-from callgate.model.reply import Answer, Unasked, Undelivered
+from callgate.model.reply import Answer, Undelivered, Unsolicited
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.shake_hands import shake_hands
@@ -50,14 +50,14 @@ class Link:
     def __init__(
         self,
         plan: LinkPlan,
-        on_heard: Callable[[Unasked | Undelivered], None],
+        on_unsolicited: Callable[[Unsolicited | Undelivered], None],
         on_state: Callable[[bool], None],
     ) -> None:
         self._plan = plan
-        self._on_heard = on_heard
+        self._on_unsolicited = on_unsolicited
         self._on_state = on_state
         self._loop = asyncio.get_running_loop()
-        traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_heard)
+        traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_unsolicited)
         self._traffic = traffic
         # What is only passed on, for every call, is the traffic's own.
         self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
@@ -118,9 +118,9 @@ class Link:
 
     # ---- what it is for
 
-    def heard(self, item: Unasked) -> None:
+    def unsolicited(self, item: Unsolicited) -> None:
         """An item of a call that its asker does not want for itself."""
-        self._on_heard(item)
+        self._on_unsolicited(item)
 
     async def until_ready(self, timeout_s: float) -> Introduction:
         """What the upstream said of itself, once it did. Raises UpstreamError."""

@@ -1,7 +1,7 @@
 """Hearing of changes from a modern server: it tells only those who ask, by `subscriptions/listen`.
 
 One subscription a link, for the lists and for every resource that anybody wants to hear of. What it says
-goes on as if a legacy server had said it unasked. (2026-07-28, basic/patterns/subscriptions.)
+goes on as if it were an unsolicited message of a legacy server. (2026-07-28, basic/patterns/subscriptions.)
 """
 
 import asyncio
@@ -37,10 +37,10 @@ _PATIENCE_S = 5.0
 
 
 class Listening:
-    def __init__(self, link: Link, heard: Callable[[Notice], None]) -> None:
+    def __init__(self, link: Link, on_notice: Callable[[Notice], None]) -> None:
         self._link = link
         self._loop = asyncio.get_running_loop()
-        self._heard = heard
+        self._on_notice = on_notice
         self._task: asyncio.Task[None] | None = None
         self._replaced: set[asyncio.Task[None]] = set()
 
@@ -113,7 +113,7 @@ class Listening:
                 if not isinstance(item, Notice):
                     continue
                 if item.method != ACKNOWLEDGED:
-                    self._heard(Notice(item.method, without_subscription(item.params)))
+                    self._on_notice(Notice(item.method, without_subscription(item.params)))
                 elif acknowledged.done():
                     self._missed()
                 else:
@@ -123,4 +123,4 @@ class Listening:
     def _missed(self) -> None:
         """The stream was cut and is there again: what changed meanwhile nobody told us."""
         for method in LIST_CHANGED.values():
-            self._heard(Notice(method, b""))
+            self._on_notice(Notice(method, b""))

@@ -1,10 +1,10 @@
-"""What goes over a link: requests out, answers to their calls, and what the server says unasked.
+"""What goes over a link: requests out, answers to their calls, and the server's unsolicited messages.
 
 Rules
 1. `wire.Connection` decides, this carries it out: sends, delivers, cancels, and keeps one timer for the
    earliest deadline.
 2. What the server says on a call's own stream goes to that call; on a pipe it goes to the only call under
-   way, or the latest one for a question; everything else is news for `on_heard`.
+   way, or the latest one for a question; everything else is news for `on_unsolicited`.
 3. A call's time stands still while its client is asked something, and for no longer than a person may think.
 """
 
@@ -18,7 +18,17 @@ from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Kind
-from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, Unasked, Undelivered, Withdrawn
+from callgate.model.reply import (
+    Answer,
+    Asking,
+    Item,
+    Notice,
+    Paused,
+    Reply,
+    Undelivered,
+    Unsolicited,
+    Withdrawn,
+)
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
@@ -75,10 +85,10 @@ class Traffic:
         client: Envelope | None,
         timeout_s: float,
         answer_timeout_s: float,
-        on_heard: Callable[[Unasked | Undelivered], None],
+        on_unsolicited: Callable[[Unsolicited | Undelivered], None],
     ) -> None:
         self._name = name
-        self._on_heard = on_heard
+        self._on_unsolicited = on_unsolicited
         self._loop = asyncio.get_running_loop()
         self.connection = Connection(random.random, timeout_s)
         self._over: Opened | None = None
@@ -248,7 +258,7 @@ class Traffic:
                 case Send():
                     self._send(event)
                 case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
-                    self._on_heard(Undelivered("notifications/progress", params))
+                    self._on_unsolicited(Undelivered("notifications/progress", params))
                 case Late(rpc_id, method, late_s):
                     _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
                 case Orphan(rpc_id):
@@ -275,7 +285,7 @@ class Traffic:
         if (subscription := subscription_of(params)) is not None:
             call = self._calls.get(own_id(subscription)) or call
             if call is None:  # of a subscription that is over: the one after it told of it too
-                self._on_heard(Undelivered(method, params))
+                self._on_unsolicited(Undelivered(method, params))
                 return
         elif call is None and method not in _PUBLIC_NOTICES:
             running = [call for call in self._under_way() if not self._questions.is_asked(call)]
@@ -283,10 +293,12 @@ class Traffic:
                 running = [call for call in running if call.method not in _ASKED_FOR_ALL]
             call = running[0] if len(running) == 1 else None
             if method == MESSAGE and len(running) > 1 and self._is_shared:
-                self._on_heard(Undelivered(method, params))  # of one of the calls, and nobody knows of which
+                self._on_unsolicited(
+                    Undelivered(method, params)
+                )  # of one of the calls, and nobody knows of which
                 return
         if call is None:
-            self._on_heard(notice)
+            self._on_unsolicited(notice)
         elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
             call.put(notice)
 
@@ -316,7 +328,7 @@ class Traffic:
         thinking = self._loop.call_later(self._thinking_s, self._give_up, asked, question, call)
         self._questions.limit(asked.rpc_id, thinking.cancel)
         if call is None:
-            self._on_heard(question)
+            self._on_unsolicited(question)
             return
         self.connection.pause(call.rpc_id, self._loop.time())  # a person may have to think
         call.put(question)
@@ -360,7 +372,7 @@ class Traffic:
     def _withdraw(self, question: Asking, call: Call | None, params: bytes) -> None:
         self._resume(call)
         if call is None:
-            self._on_heard(Withdrawn(question, params))
+            self._on_unsolicited(Withdrawn(question, params))
         else:
             call.put(Withdrawn(question, params))
 
@@ -373,7 +385,7 @@ class Traffic:
 
     def _answer_for_client(self, asked: AskedBack, answer: Answer) -> None:
         self._answer_back(asked, answer)
-        self._on_heard(Undelivered(asked.method, asked.params, answer))
+        self._on_unsolicited(Undelivered(asked.method, asked.params, answer))
 
     def _answer_back(self, asked: AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:

@@ -1,18 +1,18 @@
-"""What an upstream says of its own accord."""
+"""News of an upstream: what it says outside of any call, and what changed about it."""
 
 from dataclasses import dataclass
 
-from callgate.model.reply import Unasked, Undelivered
+from callgate.model.reply import Undelivered, Unsolicited
 from callgate.model.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A notification or question that belongs to no call we could name."""
+class ServerMessage:
+    """A notification or question of a server that belongs to no call we could name."""
 
     upstream: str
     session_id: str | None  # the one session that this connection serves; None on a shared one
-    item: Unasked | Undelivered
+    item: Unsolicited | Undelivered
     wanted_by: tuple[str, ...] = ()  # on a shared one: sessions that asked for this message of the log
 
 
@@ -33,4 +33,4 @@ class ViewChanged:
     method: str  # the notification's
 
 
-News = Heard | StateChanged | ViewChanged
+News = ServerMessage | StateChanged | ViewChanged

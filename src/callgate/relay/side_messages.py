@@ -1,4 +1,4 @@
-"""What passes beside a call and its reply is told to the record too: notifications either way, and the
+"""Messages that pass beside a call and its reply go to the record too: notifications either way, and the
 questions that servers ask."""
 
 import dataclasses
@@ -10,10 +10,10 @@ import msgspec
 
 from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
-from callgate.model.heard import Heard
 from callgate.model.identity import new_exchange_id
 from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Withdrawn
 from callgate.model.session import Session
+from callgate.model.upstream_news import ServerMessage
 from callgate.ports.event_sink import EventSink
 
 _PASSED_ON = Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)
@@ -32,7 +32,7 @@ class _Question:
     is_parked: bool = False  # it outlives the request during which it was asked
 
 
-class Overheard:
+class SideMessages:
     def __init__(self, sink: EventSink) -> None:
         self._sink = sink
         self._asked: dict[Asking, _Question] = {}  # by what the upstream said
@@ -78,21 +78,21 @@ class Overheard:
         given_up = self._of(asked)
         self._end(lambda question: question in given_up)
 
-    def ask_out_of_turn(self, heard: Heard, session: Session | None) -> Heard:
+    def ask_out_of_turn(self, message: ServerMessage, session: Session | None) -> ServerMessage:
         """A server's question outside of any call, or its end, on its way to this client if there is one;
         returns what is to be passed on."""
-        item = heard.item
+        item = message.item
         if isinstance(item, Asking) and session is not None:
             exchange = _exchange(_arrival(item, session), session)
-            exchange.sender, exchange.server_name = "server", heard.upstream
+            exchange.sender, exchange.server_name = "server", message.upstream
             item = self._ask(item, exchange)
         elif isinstance(item, Withdrawn):
             item = self.withdraw(item)
-        return dataclasses.replace(heard, item=item)
+        return dataclasses.replace(message, item=item)
 
-    def heard(self, heard: Heard, is_passed_on: bool, session: Session | None) -> None:
+    def said_out_of_turn(self, message: ServerMessage, is_passed_on: bool, session: Session | None) -> None:
         """What a server said outside of any call: a notification, or a question that was put to nobody."""
-        item = heard.item
+        item = message.item
         if isinstance(item, Withdrawn):
             return  # the end of a question that was told already
         now_s = time.time()
@@ -105,8 +105,8 @@ class Overheard:
             params=item.params if len(item.params) <= _MAX_ASIDE_BYTES else b"",
             size_bytes=len(item.params),
             sender="server",
-            server_name=heard.upstream,
-            session_id=heard.session_id,
+            server_name=message.upstream,
+            session_id=message.session_id,
             principal=None if session is None else session.principal.name,
         )
         self._sink.emit(aside)
