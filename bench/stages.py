@@ -31,14 +31,14 @@ from callgate.upstreams.link import traffic
 
 # What one stage does without the stages that it calls: in the order of a call.
 STAGES: list[tuple[str, Any, str]] = [
-    ("the client's request is read", http1.HttpConnection, "data_received"),
+    ("the client's request is read", http1.ClientConnection, "data_received"),
     ("its message and head are judged", plain_http.LegacyHead, "begin"),
     ("route, session and exchange", plain_calls.PlainCalls, "begin"),
     ("the server's line and its era", mcp_upstream.McpUpstream, "begin"),
     ("the request table, its timer, the frame", traffic.Traffic, "begin"),
     ("sent to the server (HTTP)", streamable_http.StreamableHttpTransport, "send"),
     ("sent to the server (stdio)", child.ChildTransport, "send"),
-    ("the server's answer is read (HTTP)", connection.HttpConnection, "data_received"),
+    ("the server's answer is read (HTTP)", connection.UpstreamConnection, "data_received"),
     ("the server's answer is read (stdio)", child.ChildTransport, "stdout_data"),
     ("the answer finds its request", traffic.Traffic, "received"),
     ("the exchange is settled", plain_calls.BegunToolCall, "received"),

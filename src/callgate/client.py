@@ -21,7 +21,7 @@ import msgspec
 import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import (
     Answer,
     Asking,
@@ -122,16 +122,16 @@ class Server:
         return await self.request("tools/call", params, timeout_s=timeout_s, on_progress=on_progress)
 
     async def list_tools(self) -> list[Json]:
-        return await self._list(Kind.TOOL)
+        return await self._list(OfferKind.TOOL)
 
     async def list_prompts(self) -> list[Json]:
-        return await self._list(Kind.PROMPT)
+        return await self._list(OfferKind.PROMPT)
 
     async def list_resources(self) -> list[Json]:
-        return await self._list(Kind.RESOURCE)
+        return await self._list(OfferKind.RESOURCE)
 
     async def list_resource_templates(self) -> list[Json]:
-        return await self._list(Kind.TEMPLATE)
+        return await self._list(OfferKind.TEMPLATE)
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Json:
         return await self.request("prompts/get", {"name": name, "arguments": arguments or {}})
@@ -181,7 +181,7 @@ class Server:
     async def close(self) -> None:
         await self._link.close()
 
-    async def _list(self, kind: Kind) -> list[Json]:
+    async def _list(self, kind: OfferKind) -> list[Json]:
         found: list[Json] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):

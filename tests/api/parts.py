@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.ports.caller import CalledTool, ToolCall
 from callgate.ports.http_app import HttpApp
 
@@ -38,7 +38,7 @@ def offer(name: str, server: str = "demo", **definition: Any) -> Offer:
     body = {"name": f"{server}__{name}", "inputSchema": {"type": "object"}, **definition}
     annotations = definition.get("annotations")
     return Offer(
-        Kind.TOOL,
+        OfferKind.TOOL,
         body["name"],
         Route(server, name),
         json.dumps(body).encode(),

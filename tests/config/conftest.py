@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
+from callgate.config.load import ConfigProblem, ConfigProblems, Flags, Loaded, load_config
 
 
 class LoadText(Protocol):
@@ -18,7 +18,7 @@ class LoadText(Protocol):
 class ProblemsOf(Protocol):
     def __call__(
         self, text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None
-    ) -> tuple[Problem, ...]: ...
+    ) -> tuple[ConfigProblem, ...]: ...
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def load_text(tmp_path: Path) -> LoadText:
 def problems_of(load_text: LoadText) -> ProblemsOf:
     def problems(
         text: str, environ: Mapping[str, str] | None = None, flags: Flags | None = None
-    ) -> tuple[Problem, ...]:
+    ) -> tuple[ConfigProblem, ...]:
         with pytest.raises(ConfigProblems) as caught:
             load_text(text, environ, flags)
         return caught.value.problems

@@ -1,6 +1,6 @@
 import pytest
 
-from callgate.config.specs.dsn import Dsn, DsnError, Engine, parse_dsn
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName, parse_dsn
 
 
 def password_of(dsn: Dsn) -> str | None:
@@ -9,7 +9,12 @@ def password_of(dsn: Dsn) -> str | None:
 
 def test_a_mysql_address_is_taken_apart() -> None:
     dsn = parse_dsn("mysql://agent:pa%40ss@db.local:3307/shop?ssl=verify&charset=utf8mb4")
-    assert (dsn.engine, dsn.scheme, dsn.user, password_of(dsn)) == (Engine.MYSQL, "mysql", "agent", "pa@ss")
+    assert (dsn.engine, dsn.scheme, dsn.user, password_of(dsn)) == (
+        EngineName.MYSQL,
+        "mysql",
+        "agent",
+        "pa@ss",
+    )
     assert (dsn.host, dsn.port, dsn.database, dsn.path) == ("db.local", 3307, "shop", None)
     assert dsn.params == {"ssl": "verify", "charset": "utf8mb4"}
 

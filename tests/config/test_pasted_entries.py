@@ -9,7 +9,7 @@ import pytest
 import tomli_w
 from config.conftest import LoadText, ProblemsOf
 
-from callgate.config.load import ConfigProblems, Flags, Loaded, Problem, load_config
+from callgate.config.load import ConfigProblem, ConfigProblems, Flags, Loaded, load_config
 from callgate.config.show import masked
 from callgate.config.sources.adopt_entry import adopt_entry
 from callgate.config.specs.field_types import is_entry_name
@@ -27,7 +27,7 @@ def load_file(folder: Path, name: str, text: str, environ: Mapping[str, str] | N
 
 def problems_in(
     folder: Path, name: str, text: str, environ: Mapping[str, str] | None = None
-) -> tuple[Problem, ...]:
+) -> tuple[ConfigProblem, ...]:
     with pytest.raises(ConfigProblems) as caught:
         load_file(folder, name, text, environ)
     return caught.value.problems
@@ -38,7 +38,7 @@ def only(loaded: Loaded) -> McpServerSpec:
     return spec
 
 
-def told(notes: tuple[Problem, ...]) -> str:
+def told(notes: tuple[ConfigProblem, ...]) -> str:
     return "\n".join(str(note) for note in notes)
 
 

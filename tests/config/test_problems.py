@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from config.conftest import LoadText, ProblemsOf
 
-from callgate.config.load import ConfigProblems, Flags, Problem, load_config
+from callgate.config.load import ConfigProblem, ConfigProblems, Flags, load_config
 from callgate.model.error_codes import SETUP_CONFIG
 
 SOURCE = '[[sources]]\nid = "shop"\ndsn = "mysql://db/shop"\n'
@@ -15,7 +15,9 @@ SERVER = '[mcpServers.a]\nurl = "http://x/"\n'
 
 def test_a_near_miss_is_told_what_was_meant(problems_of: ProblemsOf) -> None:
     assert problems_of(SOURCE + 'mode = "readonly"') == (
-        Problem("sources[0].mode", '"readonly" is not one of read_only, write', 'Did you mean "read_only"?'),
+        ConfigProblem(
+            "sources[0].mode", '"readonly" is not one of read_only, write', 'Did you mean "read_only"?'
+        ),
     )
 
 
@@ -242,7 +244,7 @@ def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_bad_variable_or_flag_is_named_instead_of_the_key(problems_of: ProblemsOf) -> None:
     (problem,) = problems_of("", {"CALLGATE_POLICY_DESTRUCTIVE": "alow"})
-    assert problem == Problem(
+    assert problem == ConfigProblem(
         "CALLGATE_POLICY_DESTRUCTIVE", '"alow" is not one of allow, deny', 'Did you mean "allow"?'
     )
     (problem,) = problems_of("", flags=Flags(host="a b"))

@@ -8,7 +8,7 @@ import pytest
 from edge.http_probe import HttpProbe
 from edge.scripted_answerer import ScriptedAnswerer
 
-from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
+from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.model.events import Aside, Event
 from callgate.ports.http_app import MountedApp
@@ -54,7 +54,7 @@ class Door:
         return HttpProbe(self.port)
 
 
-async def _open_door(tokens: tuple[Token, ...]) -> Door:
+async def _open_door(tokens: tuple[BearerToken, ...]) -> Door:
     answerer = ScriptedAnswerer()
     rules = GateRules(hosts=LOOPBACK_NAMES, origins=frozenset({"https://mine.example"}), tokens=tokens)
     app = MountedApp(small_app, is_open=lambda path: path == "/healthz")
@@ -73,6 +73,6 @@ async def door() -> AsyncIterator[Door]:
 @pytest.fixture
 async def guarded_door() -> AsyncIterator[Door]:
     """Two principals, each with a token."""
-    door = await _open_door((Token.of(TOKEN, "alice"), Token.of(OTHER_TOKEN, "bob")))
+    door = await _open_door((BearerToken.of(TOKEN, "alice"), BearerToken.of(OTHER_TOKEN, "bob")))
     yield door
     await door.listener.close()

@@ -8,7 +8,7 @@ from edge.conftest import Door
 from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.http1 import HttpConnection, Service
+from callgate.edge.http.http1 import ClientConnection, Service
 from callgate.edge.http.message import HttpRequest, Responder
 from callgate.model.errors import CallgateError
 
@@ -45,7 +45,7 @@ async def test_between_pipelined_requests_others_have_their_turn() -> None:
         pass
 
     service = Service(answer_at_once, never, let_in, 1000, ByteBudget(1000), UnreadAnswers(1000))
-    server = await loop.create_server(lambda: HttpConnection(service, loop.time), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: ClientConnection(service, loop.time), "127.0.0.1", 0)
     async with server, HttpProbe(server.sockets[0].getsockname()[1]) as http:
         await http.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(3)))
         for _ in range(3):

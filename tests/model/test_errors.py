@@ -2,7 +2,7 @@
 
 import pytest
 
-from callgate.config.problem import ConfigProblems, Problem
+from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.model.error_codes import CALLER_UNKNOWN_RESOURCE
 from callgate.model.errors import CallerError
 from callgate.wire.fault_of import fault_of
@@ -34,7 +34,7 @@ def test_what_was_cut_says_so_and_what_is_short_stays() -> None:
 
 
 def test_of_ten_thousand_problems_in_a_file_the_first_hundred_are_printed_and_the_rest_counted() -> None:
-    problems = [Problem(f"key{n}", "there is no such key") for n in range(10_000)]
+    problems = [ConfigProblem(f"key{n}", "there is no such key") for n in range(10_000)]
     found = ConfigProblems(problems)
     assert len(found.problems) == 10_000
     assert len(found.message) < 20_000

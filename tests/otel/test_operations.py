@@ -8,8 +8,8 @@ from recorder.happenings import NOW_S, a_session, settled
 
 from callgate.model.exchange import EndedBy, Exchange, Outcome, Settlement
 from callgate.model.trace import Trace
-from callgate.otel.attributes import Peer, Wording
-from callgate.otel.operations import Operation, Side, operations_of
+from callgate.otel.attributes import Peer, TelemetryWording
+from callgate.otel.operations import Side, TracedOperation, operations_of
 
 TRACE = Trace("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "b7ad6b7169203331")
 
@@ -27,7 +27,7 @@ def ended(exchange: Exchange, outcome: Outcome, reply: bytes | None = None) -> E
     return exchange
 
 
-def told(exchange: Exchange) -> list[Operation]:
+def told(exchange: Exchange) -> list[TracedOperation]:
     return list(operations_of(exchange))
 
 
@@ -83,7 +83,7 @@ def test_a_request_s_id_is_told_as_text(raw: bytes, said: str | None) -> None:
 
 
 def test_metrics_tell_apart_as_many_names_as_there_is_room_for() -> None:
-    wording = Wording(lambda text: text)
+    wording = TelemetryWording(lambda text: text)
     said = set()
     for number in range(3_000):
         exchange = traced()
@@ -94,7 +94,7 @@ def test_metrics_tell_apart_as_many_names_as_there_is_room_for() -> None:
 
 
 def test_a_peer_is_told_by_its_address_and_never_by_its_whole_url() -> None:
-    wording = Wording(lambda text: text, {"demo": Peer("http", "example.com", 443)})
+    wording = TelemetryWording(lambda text: text, {"demo": Peer("http", "example.com", 443)})
     found = wording.of_span(told(traced())[1])
     assert (found["server.address"], found["server.port"], found["network.transport"]) == (
         "example.com",
@@ -106,7 +106,7 @@ def test_a_peer_is_told_by_its_address_and_never_by_its_whole_url() -> None:
 def test_a_lone_surrogate_is_replaced_before_it_reaches_protobuf() -> None:
     exchange = traced()
     exchange.tool_name = "half \ud800"
-    wording = Wording(lambda text: text)
+    wording = TelemetryWording(lambda text: text)
     whole = told(exchange)[0]
     assert wording.span_name(whole) == "tools/call half ?"
     assert wording.of_span(whole)["gen_ai.tool.name"] == "half ?"

@@ -8,7 +8,7 @@ from otel.test_operations import traced
 
 from callgate.background import Background
 from callgate.model.events import Event, ExchangeSettled
-from callgate.otel.attributes import Wording
+from callgate.otel.attributes import TelemetryWording
 from callgate.otel.export import Export, ExportSettings
 from callgate.otel.sink import ExportingSink
 
@@ -22,7 +22,7 @@ class Kept:
 
 
 def export_to(url: str) -> Export:
-    return Export(ExportSettings(url), Wording(lambda text: text))
+    return Export(ExportSettings(url), TelemetryWording(lambda text: text))
 
 
 def test_what_was_emitted_is_with_the_collector_once_the_sink_is_closed() -> None:
@@ -46,7 +46,10 @@ def test_an_exporter_that_hangs_costs_spans_but_neither_calls_nor_memory() -> No
 
     with collector() as taken:
         sink = ExportingSink(
-            kept, Hanging(ExportSettings(taken.url), Wording(lambda text: text)), Background(), max_waiting=5
+            kept,
+            Hanging(ExportSettings(taken.url), TelemetryWording(lambda text: text)),
+            Background(),
+            max_waiting=5,
         )
         for _ in range(1_000):
             sink.emit(ExchangeSettled(traced()))
@@ -66,7 +69,7 @@ def test_one_that_cannot_be_told_does_not_end_the_telling() -> None:
                 super().tell(told)
 
         sink = ExportingSink(
-            Kept(), Clumsy(ExportSettings(taken.url), Wording(lambda text: text)), Background()
+            Kept(), Clumsy(ExportSettings(taken.url), TelemetryWording(lambda text: text)), Background()
         )
         bad = traced()
         bad.tool_name = "bad"

@@ -11,7 +11,7 @@ from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL, Principal
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Item, Notice, Reply
 from callgate.model.session import Session
 from callgate.model.upstream_news import News
@@ -26,7 +26,7 @@ BRIDGE = BridgeSettings(answer_timeout_s=60, state_key=b"0" * 32)
 MODERN = Envelope(Era.MODERN, "2026-07-28", "new", "1", progress_token=b"1")
 
 
-_LIST_MEMBERS = {kind.method: kind.member for kind in Kind}
+_LIST_MEMBERS = {kind.method: kind.member for kind in OfferKind}
 
 
 class RememberingSink:

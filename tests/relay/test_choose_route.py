@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.relay.choose_route import by_reference, by_uri, to_offer
 from callgate.relay.lists.catalog import Catalog, Part, build_catalog
-from callgate.relay.lists.read_listing import Page, Reading, read_part
+from callgate.relay.lists.read_listing import ListPage, ListReading, read_part
 from callgate.relay.lists.territory import Territory
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import encode_error_object
@@ -19,19 +19,21 @@ from callgate.wire.json_rpc import encode_error_object
 TERRITORY = Territory(["one", "two"])
 
 
-def catalog(kind: Kind, **by_server: list[str]) -> Catalog:
+def catalog(kind: OfferKind, **by_server: list[str]) -> Catalog:
     return build_catalog(kind, [part(kind, server, names) for server, names in by_server.items()], {})
 
 
-def part(kind: Kind, server: str, names: list[str]) -> Part:
-    page = Page(msgspec.Raw(json.dumps([{kind.key: name} for name in names]).encode()), None, None, False)
-    return asyncio.run(read_part(Reading(kind, server, TERRITORY, 100), [page]))
+def part(kind: OfferKind, server: str, names: list[str]) -> Part:
+    page = ListPage(msgspec.Raw(json.dumps([{kind.key: name} for name in names]).encode()), None, None, False)
+    return asyncio.run(read_part(ListReading(kind, server, TERRITORY, 100), [page]))
 
 
-TOOLS = catalog(Kind.TOOL, one=["echo", "a__b"], two=["echo"])
-PROMPTS = catalog(Kind.PROMPT, one=["greet"], two=["greet"])
-RESOURCES = catalog(Kind.RESOURCE, one=["file:///a"], two=["file:///a", "file:///b"])
-TEMPLATES = catalog(Kind.TEMPLATE, one=["note://{id}", "tree://{+path}"], two=["note://{id}", "q://x{?a,b}"])
+TOOLS = catalog(OfferKind.TOOL, one=["echo", "a__b"], two=["echo"])
+PROMPTS = catalog(OfferKind.PROMPT, one=["greet"], two=["greet"])
+RESOURCES = catalog(OfferKind.RESOURCE, one=["file:///a"], two=["file:///a", "file:///b"])
+TEMPLATES = catalog(
+    OfferKind.TEMPLATE, one=["note://{id}", "tree://{+path}"], two=["note://{id}", "q://x{?a,b}"]
+)
 
 
 def raw(**params: Any) -> bytes:

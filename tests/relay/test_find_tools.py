@@ -5,13 +5,13 @@ import json
 import pytest
 from relay.stage import BRIDGE, RememberingSink, StagedUpstream, arrival, reply_of, result_of, tool
 
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.relay import Relay
 from callgate.relay.search.search_tools import ToolIndex
 
 
 def offer(name: str, **definition: object) -> Offer:
-    return Offer(Kind.TOOL, name, Route("s", name), json.dumps({"name": name, **definition}).encode())
+    return Offer(OfferKind.TOOL, name, Route("s", name), json.dumps({"name": name, **definition}).encode())
 
 
 SYSTEM_CATALOG = ToolIndex(

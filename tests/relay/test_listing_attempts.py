@@ -8,12 +8,12 @@ from relay.stage import StagedUpstream
 
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
 from callgate.relay.lists import listing_attempts
 from callgate.relay.lists.listing_attempts import Attempts, Key
 
-KEY: Key = ("one", Kind.TOOL, COMMON)
+KEY: Key = ("one", OfferKind.TOOL, COMMON)
 
 
 def attempts_of(upstream: StagedUpstream) -> Attempts:
@@ -68,7 +68,7 @@ async def test_only_the_common_list_is_asked_again_by_the_clock(
 
     monkeypatch.setattr(listing_attempts, "ask_listing", fail)
     attempts = attempts_of(StagedUpstream("one"))
-    key: Key = ("one", Kind.TOOL, view)
+    key: Key = ("one", OfferKind.TOOL, view)
     attempt = attempts.start(key, None, is_up=True)
     assert attempt.task is not None
     await attempt.task

@@ -5,12 +5,12 @@ import json
 import pytest
 from relay.real_tools import questions, tools_by_server
 
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.search.search_tools import ToolIndex
 from callgate.relay.search.short_tools import short_tools
 
 OFFERS = [
-    Offer(Kind.TOOL, name, Route(server, tool["name"]), json.dumps({**tool, "name": name}).encode())
+    Offer(OfferKind.TOOL, name, Route(server, tool["name"]), json.dumps({**tool, "name": name}).encode())
     for server, tools in tools_by_server().items()
     for tool in tools
     for name in [f"{server}__{tool['name']}"]

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.search.short_tools import short_parameters, short_tools
 
 
 def offer(**definition: Any) -> Offer:
-    return Offer(Kind.TOOL, "s__t", Route("s", "t"), json.dumps({"name": "s__t", **definition}).encode())
+    return Offer(OfferKind.TOOL, "s__t", Route("s", "t"), json.dumps({"name": "s__t", **definition}).encode())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_answer_has_a_bound_whatever_the_schemas_are() -> None:
 
 @pytest.mark.parametrize("definition", [b"[]", b"{", b'{"inputSchema":7}', b'{"name":"\\ud800"}', b"null"])
 def test_a_definition_that_is_none_has_its_name_told(definition: bytes) -> None:
-    told = short_tools([Offer(Kind.TOOL, "s__t", Route("s", "t"), definition)], 1)
+    told = short_tools([Offer(OfferKind.TOOL, "s__t", Route("s", "t"), definition)], 1)
     assert json.loads(told)["tools"] == [{"name": "s__t", "parameters": {}}]
 
 

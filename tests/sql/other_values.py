@@ -8,9 +8,9 @@ from callgate.sql.guard.dialect import Dialect, Tokens
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
-_LITERALS = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
+_LITERALS = (TokenKind.STRING, TokenKind.NUMBER, TokenKind.BLOB)
 # What a rule might look for in a text: names of functions, tables, files, settings, types and keywords.
 _WORDS = (
     *("repeat", "lpad", "format", "printf", "range", "generate_series", "instr", "trim", "json_table"),
@@ -176,10 +176,10 @@ def with_other_values(sql: str, dialect: Dialect, random: Random) -> str:
     return "".join(pieces)
 
 
-def _other(kind: Kind, random: Random) -> str:
+def _other(kind: TokenKind, random: Random) -> str:
     if random.random() < 0.15:
         return random.choice(_ODD)
-    if (kind is Kind.NUMBER) == (random.random() < 0.9):
+    if (kind is TokenKind.NUMBER) == (random.random() < 0.9):
         return random.choice(_NUMBERS)
     return "'" + random.choice(_WORDS).replace("'", "''") + "'"
 

@@ -9,7 +9,7 @@ import pytest
 from sql.conftest import Asker, OpenShop
 
 from callgate.model.errors import CallerError
-from callgate.sql.server.resource_uris import Place, ResourceUris
+from callgate.sql.server.resource_uris import ResourceTarget, ResourceUris
 
 TABLE_TEMPLATE = "sqlite://{database}/{table}"
 
@@ -210,23 +210,23 @@ async def test_no_more_than_a_hundred_completions_are_sent(opened: OpenShop, tmp
 def test_several_sources_of_a_kind_have_schemes_of_their_own() -> None:
     uris = ResourceUris("mysql", "my_shop", has_siblings=True)
     assert uris.all_databases == "mysql+my.shop://databases"
-    assert uris.read("mysql+my.shop://a/b") == Place("a", "b")
-    assert uris.read("mysql://a/b") == Place("a", "b")
+    assert uris.read("mysql+my.shop://a/b") == ResourceTarget("a", "b")
+    assert uris.read("mysql://a/b") == ResourceTarget("a", "b")
     assert uris.read("mysql+other://a/b") is None
 
 
 def test_a_database_called_databases_has_an_address_too() -> None:
     uris = ResourceUris("mysql", "x")
     assert uris.of_database("databases") == "mysql://%64atabases"
-    assert uris.read("mysql://%64atabases") == Place("databases")
-    assert uris.read("mysql://databases") == Place()
+    assert uris.read("mysql://%64atabases") == ResourceTarget("databases")
+    assert uris.read("mysql://databases") == ResourceTarget()
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b", "ü", "%41", "a#b?c", "..", "a\nb"])
 def test_any_name_survives_its_address(name: str) -> None:
     uris = ResourceUris("mysql", "x")
-    assert uris.read(uris.of_database(name)) == Place(name)
-    assert uris.read(uris.of_table(name, name)) == Place(name, name)
+    assert uris.read(uris.of_database(name)) == ResourceTarget(name)
+    assert uris.read(uris.of_table(name, name)) == ResourceTarget(name, name)
 
 
 async def test_the_rows_of_a_large_table_are_estimated_by_its_highest_rowid(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callgate.model.errors import CallerError
-from callgate.wire.connection.conversation import Asked, Conversation, Refuse
+from callgate.wire.connection.conversation import Conversation, IncomingRequest, Refuse
 from callgate.wire.connection.incoming import Incoming
 from callgate.wire.connection.progress_token import put_ours, token_of
 from callgate.wire.connection.request_table import RequestTable
@@ -154,7 +154,7 @@ def test_what_is_held_while_the_handshake_is_answered_has_a_limit() -> None:
     refused = conversation.receive(flood)
     assert len(refused) == 500
     assert all(isinstance(event, Refuse) for event in refused)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, IncomingRequest)
     assert len(conversation.handshake_done(asked.envelope)) == 1000
 
 

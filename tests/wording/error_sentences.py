@@ -48,14 +48,15 @@ _ERROR = _Maker(
 )
 # Exceptions of ours that carry a sentence to the place that makes the error.
 _EXCEPTION = _Maker((_Field("", "message", 0), _Field("hint", "hint", 1)), is_strict=False)
+_FINDING = _Maker((_Field("", "text", 1), _Field("advice", "advice", 2)))
 _MAKERS = {
     "Deny": _Maker((_Field("", "reason", 2), _Field("hint", "hint", 3)), 0),
     "Fault": _Maker((_Field("", "reason", 1), _Field("hint", "hint", 2)), 0),
     "ToolFault": _Maker(_MESSAGE_AND_HINT, 0),
-    "Problem": _Maker(_MESSAGE_AND_HINT),
+    "ConfigProblem": _Maker(_MESSAGE_AND_HINT),
     "refusal": _Maker((_Field("", "message", 0), _Field("hint", "hint", 1))),
     "RpcFault": _Maker((_Field("", "message", 1),)),
-    "ServerFault": _Maker((_Field("", "message", 2), _Field("hint", "hint", 3)), is_strict=False),
+    "DatabaseFault": _Maker((_Field("", "message", 2), _Field("hint", "hint", 3)), is_strict=False),
     "OpenFailed": _Maker((_Field("operator", "for_operator", 1),), is_strict=False),
     "Token": _Maker((_Field("", "fault"),), is_strict=False),
     "Health": _Maker((_Field("", "detail", 3),), is_strict=False),
@@ -67,7 +68,8 @@ _MAKERS = {
             _Field("foreign verb", "foreign_verbs"),
         )
     ),
-    "Finding": _Maker((_Field("", "text", 1), _Field("advice", "advice", 2))),
+    "Finding": _FINDING,
+    "DoctorFinding": _FINDING,
     "answer_error": _Maker((_Field("", "text", 0),), is_strict=False),
     "_blocked": _Maker((_Field("", "reason", 2),), is_strict=False),  # of `callgate guard`
     "ignore": _Maker((_Field("hint", "hint", 1),), is_strict=False),  # a key of another program's file
@@ -165,7 +167,7 @@ class _Collector:
                     yield module, call, owner.name, _ERROR
                 elif name == "" and any(keyword.arg == "hint" for keyword in call.keywords):
                     yield module, call, "error", _ERROR  # its class is chosen when it runs
-                elif maker is not None and (name != "ServerFault" or len(call.args) > 2):
+                elif maker is not None:
                     yield module, call, name, maker
 
     def _of_makers(self) -> Iterator[Entry]:

@@ -83,7 +83,8 @@ def test_few_sentences_are_known_only_at_run_time(snapshot: str) -> None:
 def test_no_place_that_makes_an_error_is_missed(source: Source) -> None:
     """Counted in another way than the collector does: in the text, by the names of the errors."""
     made = re.compile(
-        r"(?<!class )\b(CallerError|RefusedError|UpstreamError|SourceError|SetupError|Deny|Fault|Problem)\("
+        r"(?<!class )\b(CallerError|RefusedError|UpstreamError|SourceError|SetupError|Deny|Fault"
+        r"|ConfigProblem)\("
     )
     written = Counter(
         (path.relative_to(ROOT / "src").as_posix(), found[1])

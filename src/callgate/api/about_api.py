@@ -22,7 +22,7 @@ _SERVER_MCP_PATH = "/servers/{name}/mcp"
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class ShownSettings:
     """What the operator chose, as far as a page shows it."""
 
     needs_token: bool = False
@@ -68,7 +68,7 @@ class AboutShape(msgspec.Struct, kw_only=True):
 
 
 class AboutApi:
-    def __init__(self, record: RecordReader | None, status: Status, setup: Setup) -> None:
+    def __init__(self, record: RecordReader | None, status: Status, setup: ShownSettings) -> None:
         self._record = record
         self._status = status
         self._setup = setup

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import callgate
-from callgate.api.about_api import AboutApi, Setup
+from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
@@ -57,7 +57,7 @@ class ApiParts:
     meter: CallMeter | None = None
     sources: Sequence[SourceFacts] = ()
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
-    setup: Setup = field(default_factory=Setup)
+    setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from callgate.api.about_api import Setup
+from callgate.api.about_api import ShownSettings
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
@@ -17,13 +17,13 @@ from callgate.app.running import check_state_folder
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
-from callgate.app.telemetry import ExportingSink, exporting
+from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.problem import ConfigProblems
 from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec, SourceSpec
-from callgate.edge.gate import LOOPBACK_NAMES, GateRules, Token
+from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.error_codes import SETUP_STATE_FOLDER
@@ -108,7 +108,7 @@ class Gateway:
     sink: EventSink  # where what happens is told
     record: Record | None
     audit: AuditedSink | None
-    exporter: ExportingSink | None
+    exporter: TracingSink | None
     api: HttpApi
     listener: Listener
     local_socket: LocalSocket
@@ -199,7 +199,7 @@ async def build_gateway(
             meter=meter,
             sources=source_facts(config),
             schema_of={one.name: one.schema for one in sql_servers}.get,
-            setup=Setup(
+            setup=ShownSettings(
                 needs_token=bool(config.server.tokens),
                 is_demo=config.is_empty,
                 keep_s=config.record.keep_s,
@@ -366,5 +366,5 @@ def _gate_rules(server: ServerSpec) -> GateRules:
     return GateRules(
         hosts=None if open_to_any_name else frozenset(hosts),
         origins=frozenset(origin.lower().rstrip("/") for origin in server.allowed_origins),
-        tokens=tuple(Token.of(t.token.get_secret_value(), t.principal) for t in server.tokens),
+        tokens=tuple(BearerToken.of(t.token.get_secret_value(), t.principal) for t in server.tokens),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from callgate.app.build import Gateway, build_gateway, redact_all
-from callgate.app.commands.api_client import ApiClient, HttpLine
+from callgate.app.commands.api_client import ApiClient, HttpApiTransport
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.tool_cost import ToolCost
 from callgate.config.load import Loaded
@@ -141,7 +141,9 @@ async def _explained(error: SetupError, listen: ListenAddress, state_folder: Pat
 async def _is_callgate(url: str) -> bool:
     client = HttpClient()
     try:
-        about = await asyncio.wait_for(ApiClient(HttpLine(client, url, None)).get("about"), _PATIENCE_S)
+        about = await asyncio.wait_for(
+            ApiClient(HttpApiTransport(client, url, None)).get("about"), _PATIENCE_S
+        )
     except CallgateError as error:
         return error.code in (REFUSED_UNAUTHENTICATED, REFUSED_HOST)  # only a gate of ours answers so
     except (TimeoutError, ValueError):  # it says nothing, or something that is not JSON

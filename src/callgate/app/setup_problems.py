@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from callgate.app.sources import tool_problems
 from callgate.app.telemetry import otel_problems
-from callgate.config.problem import Problem
+from callgate.config.problem import ConfigProblem
 from callgate.config.specs.config import Config
 
 
-def setup_problems(config: Config) -> Iterator[Problem]:
+def setup_problems(config: Config) -> Iterator[ConfigProblem]:
     yield from tool_problems(config)
     yield from otel_problems(config)
     yield from _child_problems(config)
 
 
-def _child_problems(config: Config) -> Iterator[Problem]:
+def _child_problems(config: Config) -> Iterator[ConfigProblem]:
     """Each program has a process from the start; none of them could be left out for another."""
     programs = sum(
         1 for spec in config.mcp_servers.values() if spec.command is not None and not spec.disabled
@@ -22,4 +22,4 @@ def _child_problems(config: Config) -> Iterator[Problem]:
     limit = config.server.max_children
     if programs > limit:
         text = f"{programs} servers are programs, and only {limit} processes may run"
-        yield Problem("server.max_children", text, f"Write max_children = {2 * programs} or more.")
+        yield ConfigProblem("server.max_children", text, f"Write max_children = {2 * programs} or more.")

@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
-from callgate.config.problem import Problem
+from callgate.config.problem import ConfigProblem
 from callgate.config.specs.config import Config, SourceSpec, ToolSpec
-from callgate.config.specs.dsn import Dsn, Engine
+from callgate.config.specs.dsn import Dsn, EngineName
 from callgate.config.specs.server_params import read_server_params
 from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
@@ -26,8 +26,8 @@ from callgate.sql.server.open_source import open_source
 from callgate.sql.server.resource_uris import ResourceUris
 from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
 
-_PORTS = {Engine.MYSQL: 3306, Engine.POSTGRES: 5432}
-_USERS = {Engine.MYSQL: "root", Engine.POSTGRES: "postgres"}
+_PORTS = {EngineName.MYSQL: 3306, EngineName.POSTGRES: 5432}
+_USERS = {EngineName.MYSQL: "root", EngineName.POSTGRES: "postgres"}
 _CONNECT_TIMEOUT_S = 5.0  # a server on another continent answers within a second; beyond five, it is down
 
 
@@ -36,7 +36,7 @@ def open_sources(config: Config) -> list[Upstream]:
     return [_open(spec, config) for spec in config.sources]
 
 
-def tool_problems(config: Config) -> Iterator[Problem]:
+def tool_problems(config: Config) -> Iterator[ConfigProblem]:
     """What keeps the operator's own tools from being offered. The guard says it: no database is asked."""
     sources = {spec.id: spec for spec in config.sources}
     for at, tool in enumerate(config.tools):
@@ -46,7 +46,7 @@ def tool_problems(config: Config) -> Iterator[Problem]:
             continue
         outcome = prepare_tool(_tool(tool), policy_of(settings_of(spec, config), engine.dialect))
         if isinstance(outcome, ToolFault):
-            yield Problem(f"tools[{at}].{outcome.key}", outcome.message, outcome.hint)
+            yield ConfigProblem(f"tools[{at}].{outcome.key}", outcome.message, outcome.hint)
 
 
 def briefly_named(config: Config) -> str | None:
@@ -196,6 +196,6 @@ def server_of(dsn: Dsn) -> ServerAddress | None:
 
 def _socket(dsn: Dsn, path: Path | None, port: int) -> Path | None:
     """PostgreSQL's people name the folder that the socket is in."""
-    if path is None or dsn.engine is not Engine.POSTGRES or path.name.startswith(".s.PGSQL."):
+    if path is None or dsn.engine is not EngineName.POSTGRES or path.name.startswith(".s.PGSQL."):
         return path
     return path / f".s.PGSQL.{port}"

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from callgate.app.sources import source_facts
 from callgate.background import Background
-from callgate.config.problem import ConfigProblems, Problem
+from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.specs.config import Config, McpServerSpec
-from callgate.otel.attributes import Peer, Wording
+from callgate.otel.attributes import Peer, TelemetryWording
 from callgate.ports.event_sink import EventSink
 from callgate.ports.status import SourceFacts
 from callgate.ports.tracer import Tracer
@@ -20,7 +20,7 @@ _DB_SYSTEMS = {"postgres": "postgresql"}
 _NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
-class ExportingSink(EventSink, Protocol):
+class TracingSink(EventSink, Protocol):
     """`otel.sink`'s, which cannot be named without importing the SDK."""
 
     @property
@@ -29,14 +29,16 @@ class ExportingSink(EventSink, Protocol):
     def close(self) -> None: ...
 
 
-def otel_problems(config: Config) -> Iterator[Problem]:
+def otel_problems(config: Config) -> Iterator[ConfigProblem]:
     if config.otel.enabled and not all(map(_is_installed, _NEEDED)):
-        yield Problem("otel.enabled", "OpenTelemetry is not installed here", "pip install 'callgate[otel]'")
+        yield ConfigProblem(
+            "otel.enabled", "OpenTelemetry is not installed here", "pip install 'callgate[otel]'"
+        )
 
 
 def exporting(
     config: Config, inner: EventSink, redact: Callable[[str], str], background: Background
-) -> ExportingSink | None:
+) -> TracingSink | None:
     """A sink in front of `inner`, if anything is to be exported; raises ConfigProblems. The SDK, which takes
     0.2 s and 20 MB, is imported only then."""
     otel = config.otel
@@ -55,12 +57,12 @@ def exporting(
         otel.metrics,
     )
     try:
-        made = export.Export(settings, Wording(redact, peers, otel.sql_text))
+        made = export.Export(settings, TelemetryWording(redact, peers, otel.sql_text))
     except Exception as problem:
         # Its own variables are the SDK's to read. The type only: its text may quote one of them.
         what = f"OpenTelemetry cannot be set up ({type(problem).__name__})"
         raise ConfigProblems(
-            [Problem("otel", what, "Check the variables that begin with OTEL_.")]
+            [ConfigProblem("otel", what, "Check the variables that begin with OTEL_.")]
         ) from problem
     return sink.ExportingSink(inner, made, background)
 

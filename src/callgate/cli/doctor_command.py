@@ -15,7 +15,7 @@ from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
 from callgate.config.load import Loaded, load_config
-from callgate.config.problem import ConfigProblems, Problem
+from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
@@ -51,7 +51,7 @@ def _show_problems(found: ConfigProblems, as_json: bool) -> None:
     print_line(f"  {found.hint}")
 
 
-def _problem(problem: Problem) -> dict[str, str]:
+def _problem(problem: ConfigProblem) -> dict[str, str]:
     return {"key": problem.key_path, "message": problem.message, "hint": problem.hint}
 
 

@@ -14,7 +14,7 @@ from callgate.app.commands.record_access import calling_api, record_api
 from callgate.app.loop import run_loop
 from callgate.cli.call_command import hint_and_code, read_arguments, show_result
 from callgate.cli.log import log_to_stderr
-from callgate.cli.tables import Column, milliseconds, moment, print_table
+from callgate.cli.tables import TableColumn, milliseconds, moment, print_table
 from callgate.cli.terminal import Exit, print_json, say_error, stderr
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
@@ -25,23 +25,23 @@ from callgate.model.errors import CallerError
 _Json = dict[str, Any]
 _MASK = "***"
 _SESSION_COLUMNS = (
-    Column("started"),
-    Column("client", shrinks=True),
-    Column("calls", is_number=True),
-    Column("errors", is_number=True),
-    Column("tokens", is_number=True, is_spare=True),
-    Column("last seen", is_spare=True),
-    Column("status", is_spare=True),
-    Column("era", is_spare=True),
-    Column("session"),
+    TableColumn("started"),
+    TableColumn("client", shrinks=True),
+    TableColumn("calls", is_number=True),
+    TableColumn("errors", is_number=True),
+    TableColumn("tokens", is_number=True, is_spare=True),
+    TableColumn("last seen", is_spare=True),
+    TableColumn("status", is_spare=True),
+    TableColumn("era", is_spare=True),
+    TableColumn("session"),
 )
 _CALL_COLUMNS = (
-    Column("time"),
-    Column("outcome"),
-    Column("ms", is_number=True),
-    Column("tool", shrinks=True),
-    Column("arguments", shrinks=True, is_spare=True),
-    Column("id"),
+    TableColumn("time"),
+    TableColumn("outcome"),
+    TableColumn("ms", is_number=True),
+    TableColumn("tool", shrinks=True),
+    TableColumn("arguments", shrinks=True, is_spare=True),
+    TableColumn("id"),
 )
 
 
@@ -187,9 +187,9 @@ def _call_row(call: _Json) -> Sequence[Any]:
     )
 
 
-def _query_column(title: str, at: int, rows: list[list[Any]]) -> Column:
+def _query_column(title: str, at: int, rows: list[list[Any]]) -> TableColumn:
     is_number = any(isinstance(row[at], (int, float)) for row in rows)
-    return Column(title, is_number=is_number, shrinks=not is_number)
+    return TableColumn(title, is_number=is_number, shrinks=not is_number)
 
 
 def _edited(recorded: _Json, tools: list[_Json], pairs: list[str]) -> _Json:

@@ -11,14 +11,14 @@ from callgate.model.terminal_text import one_safe_line
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     title: str
     is_number: bool = False
     shrinks: bool = False  # gives way when the terminal is narrow; the others are shown whole
     is_spare: bool = False  # is left out when that is not enough
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
+def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[Any]]) -> None:
     columns = [replace(column, title=one_safe_line(column.title)) for column in columns]
     texts = [[_text(value) for value in row] for row in rows]
     if not sys.stdout.isatty():
@@ -53,8 +53,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Non
 
 
 def _that_fit(
-    columns: Sequence[Column], rows: list[list[str]], width: int
-) -> tuple[Sequence[Column], list[list[str]]]:
+    columns: Sequence[TableColumn], rows: list[list[str]], width: int
+) -> tuple[Sequence[TableColumn], list[list[str]]]:
     kept = list(range(len(columns)))
     spare = [at for at, column in enumerate(columns) if column.is_spare]
     while spare and sum(_width(columns[at], at, rows) + _GAP for at in kept) > width:
@@ -62,7 +62,7 @@ def _that_fit(
     return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
 
 
-def _width(column: Column, at: int, rows: list[list[str]]) -> int:
+def _width(column: TableColumn, at: int, rows: list[list[str]]) -> int:
     """What it needs, at least."""
     if column.shrinks:
         return _SHRUNK

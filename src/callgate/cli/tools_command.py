@@ -11,7 +11,7 @@ from callgate.app.commands.record_access import calling_api
 from callgate.app.loop import run_loop
 from callgate.app.tool_cost import MANY_TOKENS
 from callgate.cli.log import log_to_stderr
-from callgate.cli.tables import Column, print_table
+from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
@@ -20,10 +20,10 @@ from callgate.model.counted import counted
 
 _Json = dict[str, Any]
 _COLUMNS = (
-    Column("tokens", is_number=True),
-    Column("tool", shrinks=True),
-    Column("server", is_spare=True),
-    Column("description", shrinks=True, is_spare=True),
+    TableColumn("tokens", is_number=True),
+    TableColumn("tool", shrinks=True),
+    TableColumn("server", is_spare=True),
+    TableColumn("description", shrinks=True, is_spare=True),
 )
 # Servers that are started for the occasion; what takes longer is told of as missing.
 _PATIENCE_S = 60.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.raw_values import list_of, table_of
 from callgate.config.sources.environment import overrides_of
 from callgate.config.sources.file import ConfigFile
@@ -35,7 +35,7 @@ class Draft:
     substituted: Mapping[Loc, str]  # filled in from a variable or file, never repeated; what to show instead
     named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
     written: Mapping[Loc, Loc]  # where in the file a place stands, if its words are another client's
-    problems: tuple[Problem, ...]
+    problems: tuple[ConfigProblem, ...]
 
     def table(self, name: str) -> dict[str, Any]:
         """A top-level table, empty when it is missing or not a table."""
@@ -141,12 +141,12 @@ def _with_listen_flags(draft: Draft, flags: Flags) -> Draft:
     try:
         host = parse_host(host) if host is not None else None
     except ListenError as error:
-        problems.append(Problem("--host", error.message, error.hint))
+        problems.append(ConfigProblem("--host", error.message, error.hint))
         host = None
     try:
         port = parse_port(port) if port is not None else None
     except ListenError as error:
-        problems.append(Problem("--port", error.message, error.hint))
+        problems.append(ConfigProblem("--port", error.message, error.hint))
         port = None
     section = draft.tree.setdefault("server", {})
     if not isinstance(section, dict):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
-from callgate.config.problem import ConfigProblems, Problem
+from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
@@ -20,15 +20,15 @@ from callgate.config.sources.file import find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 
-__all__ = ["ConfigProblems", "Flags", "Loaded", "Problem", "load_config"]
+__all__ = ["ConfigProblem", "ConfigProblems", "Flags", "Loaded", "load_config"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     config: Config
     origin: Path | None = None  # the file, when there was one
-    warnings: tuple[Problem, ...] = ()
-    notes: tuple[Problem, ...] = ()  # what was ignored, and what was made of names
+    warnings: tuple[ConfigProblem, ...] = ()
+    notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
 
 
 def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -61,26 +61,28 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
 
 def _with_ids(
     written: dict[str, McpServerSpec], source_ids: list[str], draft: Draft
-) -> tuple[dict[str, McpServerSpec], list[Problem]]:
+) -> tuple[dict[str, McpServerSpec], list[ConfigProblem]]:
     """The servers by their ids, each with its name as its title where that is another."""
     servers: dict[str, McpServerSpec] = {}
-    notes: list[Problem] = []
+    notes: list[ConfigProblem] = []
     for name, made in entry_ids(written, (*source_ids, OFFERED_RECORD)).items():
         spec = written[name]
         if made != name:
             spec = spec.model_copy(update={"title": spec.title or title_of(name) or None})
             place = draft.path_of(("mcpServers", name))
-            notes.append(Problem(place, f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp'))
+            notes.append(
+                ConfigProblem(place, f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp')
+            )
         servers[made] = spec
     return servers, notes
 
 
 def _with_environment(
     from_file: list[SourceSpec], found: EnvironmentSources
-) -> tuple[list[SourceSpec], list[Problem]]:
+) -> tuple[list[SourceSpec], list[ConfigProblem]]:
     """The environment's source takes the place of the file's of the same id, as env > file says."""
     warnings = [
-        Problem(
+        ConfigProblem(
             f"sources[{at}]",
             f'{found.named_by[source.id]} is set and replaces the source "{source.id}"',
             "Unset the variable, or give the file's source another id.",

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from callgate.config.draft import Draft
-from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.problems.explain import problems_of
 from callgate.config.specs.config import (
     Config,
@@ -26,7 +26,7 @@ _SpecT = TypeVar("_SpecT", bound=Spec)
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedConfig:
     """What could be parsed; complete only when there are no problems. Servers by the names in the file."""
 
     server: ServerSpec = field(default_factory=ServerSpec)
@@ -36,11 +36,11 @@ class Parsed:
     record: RecordSpec = field(default_factory=RecordSpec)
     policy: PolicySpec = field(default_factory=PolicySpec)
     otel: OtelSpec = field(default_factory=OtelSpec)
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
 
 
-def parse_draft(draft: Draft, *, needs_version: bool) -> Parsed:
-    parsed = Parsed()
+def parse_draft(draft: Draft, *, needs_version: bool) -> ParsedConfig:
+    parsed = ParsedConfig()
     if needs_version:
         parsed.problems += _check_version(draft)
     parsed.problems += _check_top_keys(draft)
@@ -55,20 +55,20 @@ def parse_draft(draft: Draft, *, needs_version: bool) -> Parsed:
     return parsed
 
 
-def _check_version(draft: Draft) -> list[Problem]:
+def _check_version(draft: Draft) -> list[ConfigProblem]:
     if "version" not in draft.tree:
-        return [Problem("version", "this key is missing", "Write version = 1 at the top of the file.")]
+        return [ConfigProblem("version", "this key is missing", "Write version = 1 at the top of the file.")]
     version = draft.tree["version"]
     # `is`: True == 1 in Python, and 1.0 too.
     if draft.is_broken(("version",)) or (type(version) is int and version == 1):
         return []
-    return [Problem("version", "this version knows only format 1", "Write version = 1.")]
+    return [ConfigProblem("version", "this version knows only format 1", "Write version = 1.")]
 
 
-def _check_top_keys(draft: Draft) -> list[Problem]:
+def _check_top_keys(draft: Draft) -> list[ConfigProblem]:
     known = known_keys(Config)
     return [
-        Problem(
+        ConfigProblem(
             key_path((key,)),
             "there is no such key",
             did_you_mean(key, known) or f"Known: {', '.join(known)}.",
@@ -78,12 +78,12 @@ def _check_top_keys(draft: Draft) -> list[Problem]:
     ]
 
 
-def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: Parsed) -> _SpecT | None:
+def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: ParsedConfig) -> _SpecT | None:
     raw: Any = draft.tree
     for part in loc:
         raw = raw[part] if isinstance(part, int) else raw.get(part, {})
     if not isinstance(raw, dict):
-        parsed.problems.append(Problem(draft.path_of(loc), "a table is expected"))
+        parsed.problems.append(ConfigProblem(draft.path_of(loc), "a table is expected"))
         return None
     try:
         made = spec.model_validate(raw)
@@ -94,21 +94,23 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: Parsed) -> _SpecT |
     return made
 
 
-def _each(spec: type[_SpecT], draft: Draft, name: str, parsed: Parsed) -> list[_SpecT]:
+def _each(spec: type[_SpecT], draft: Draft, name: str, parsed: ParsedConfig) -> list[_SpecT]:
     raw = draft.tree.get(name, [])
     if not isinstance(raw, list):
         parsed.problems.append(
-            Problem(name, "a list of tables is expected", f"Write [[{name}]], twice bracketed.")
+            ConfigProblem(name, "a list of tables is expected", f"Write [[{name}]], twice bracketed.")
         )
         return []
     specs = [_one(spec, draft, (name, at), parsed) for at in range(len(cast("list[Any]", raw)))]
     return [found for found in specs if found is not None]
 
 
-def _parse_mcp_servers(draft: Draft, parsed: Parsed) -> None:
+def _parse_mcp_servers(draft: Draft, parsed: ParsedConfig) -> None:
     raw = draft.tree.get("mcpServers", {})
     if not isinstance(raw, dict):
-        parsed.problems.append(Problem("mcpServers", "a table is expected", "Write [mcpServers.<name>]."))
+        parsed.problems.append(
+            ConfigProblem("mcpServers", "a table is expected", "Write [mcpServers.<name>].")
+        )
         return
     for name in cast("dict[str, Any]", raw):
         server = _one(McpServerSpec, draft, ("mcpServers", name), parsed)

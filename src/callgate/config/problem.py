@@ -1,4 +1,4 @@
-"""What is wrong with the operator's words, and where: one `Problem` each, all of them in one error.
+"""What is wrong with the operator's words, and where: one `ConfigProblem` each, all of them in one error.
 
 Owns the wording's safety: a value reaches a sentence only through `shown`, which keeps back whatever could
 be a secret. Must not know pydantic; `explain` turns its errors into problems.
@@ -25,7 +25,7 @@ _MAX_PRINTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConfigProblem:
     key_path: str  # `sources[0].mode`, a variable's name, a flag, or the file itself
     message: str
     hint: str = ""
@@ -39,7 +39,7 @@ class ConfigProblems(SetupError):  # noqa: N818 - it is the report, not one erro
 
     max_message_chars = 100_000
 
-    def __init__(self, problems: Sequence[Problem], origin: Path | None = None) -> None:
+    def __init__(self, problems: Sequence[ConfigProblem], origin: Path | None = None) -> None:
         self.problems = tuple(problems)
         self.origin = origin
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"

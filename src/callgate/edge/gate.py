@@ -24,14 +24,14 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class BearerToken:
     """What we keep of a bearer token: its digest, so that comparing takes the same time for any guess."""
 
     digest: bytes
     principal: Principal
 
     @classmethod
-    def of(cls, secret: str, principal: str) -> "Token":
+    def of(cls, secret: str, principal: str) -> "BearerToken":
         return cls(_digest(secret), Principal(principal))
 
 
@@ -53,7 +53,7 @@ class GateRules:
     # None: any Host will do. Only right where a token is asked for, which a rebound page cannot know.
     hosts: frozenset[str] | None
     origins: frozenset[str]
-    tokens: tuple[Token, ...]
+    tokens: tuple[BearerToken, ...]
 
 
 def admit(rules: GateRules, fields: Mapping[str, str]) -> Principal:

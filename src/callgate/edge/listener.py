@@ -24,7 +24,7 @@ from callgate.edge.gate import (
     identify,
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.http1 import HttpConnection, Service
+from callgate.edge.http.http1 import ClientConnection, Service
 from callgate.edge.http.known_head import Beginner
 from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
@@ -284,8 +284,8 @@ class Listener:
         await self._mcp.handle(visit, responder)
 
 
-class _Connection(HttpConnection):
-    """An HttpConnection that its listener knows of."""
+class _Connection(ClientConnection):
+    """A ClientConnection that its listener knows of."""
 
     def __init__(self, listener: Listener) -> None:
         super().__init__(listener.service, asyncio.get_running_loop().time)

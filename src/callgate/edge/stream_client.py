@@ -21,7 +21,15 @@ from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unsolicite
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
-from callgate.wire.connection.conversation import Asked, Cancel, Conversation, Event, Refuse, Replied, Told
+from callgate.wire.connection.conversation import (
+    Cancel,
+    Conversation,
+    Event,
+    IncomingRequest,
+    Refuse,
+    Replied,
+    Told,
+)
 from callgate.wire.fault_of import fault_of
 from callgate.wire.framing.lines import flat
 from callgate.wire.json_rpc import (
@@ -44,7 +52,7 @@ _STOP_GRACE_S = 5.0
 _MAX_OPEN = 1000
 
 
-class ByteStream(Protocol):
+class DuplexStream(Protocol):
     async def read(self) -> bytes:
         """Some bytes; b"" at the end."""
         ...
@@ -55,7 +63,7 @@ class ByteStream(Protocol):
 
 
 class StreamClient:
-    def __init__(self, answerer: Answerer, stream: ByteStream, sink: EventSink) -> None:
+    def __init__(self, answerer: Answerer, stream: DuplexStream, sink: EventSink) -> None:
         self._answerer = answerer
         self._stream = stream
         self._refusals = Refusals(sink, answerer.server_of)
@@ -121,7 +129,7 @@ class StreamClient:
 
     async def _handle(self, event: Event) -> None:
         match event:
-            case Asked(request, envelope):
+            case IncomingRequest(request, envelope):
                 await self._room.acquire()
                 task = asyncio.create_task(self._answer(request, envelope))
                 # A callback, since a task cancelled before its first step never reaches its own `finally`.

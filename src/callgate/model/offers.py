@@ -8,7 +8,7 @@ import msgspec
 from callgate.model.envelope import Era
 
 
-class Kind(Enum):
+class OfferKind(Enum):
     """The kinds of offers: the method that lists them, the member of its result, the one that names each."""
 
     TOOL = ("tools/list", "tools", "name")
@@ -25,7 +25,7 @@ class Kind(Enum):
     __hash__ = object.__hash__
 
 
-KIND_BY_METHOD = {kind.method: kind for kind in Kind}
+KIND_BY_METHOD = {kind.method: kind for kind in OfferKind}
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Offer:
     Everything but its name is the upstream's own bytes.
     """
 
-    kind: Kind
+    kind: OfferKind
     public_name: str
     route: Route
     definition: bytes  # raw JSON object with the public name

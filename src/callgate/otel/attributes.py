@@ -8,7 +8,7 @@ open-telemetry/semantic-conventions. What they do not name is called `callgate.â
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from callgate.otel.operations import OTHER, Operation, Side
+from callgate.otel.operations import OTHER, Side, TracedOperation
 
 # A client's own words, cut: an attribute is for finding things, the record has the rest.
 _MAX_CHARS = 200
@@ -39,19 +39,19 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class TelemetryWording:
     redact: Callable[[str], str]
     peers: Mapping[str, Peer] = field(default_factory=dict[str, Peer])
     tells_sql: bool = False
     _names: set[str] = field(default_factory=set[str])
 
-    def span_name(self, told: Operation) -> str:
+    def span_name(self, told: TracedOperation) -> str:
         if told.side is Side.DATABASE and told.facts is not None:
             return f"{told.facts.statement_type[:_MAX_CHARS]} {told.facts.source_id}"
         target = told.tool or told.prompt
         return self._text(told.method if target is None else f"{told.method} {target}")
 
-    def of_span(self, told: Operation) -> Attributes:
+    def of_span(self, told: TracedOperation) -> Attributes:
         found = (
             self._database(told) if told.side is Side.DATABASE else self._mcp(told, self._text(told.method))
         )
@@ -72,17 +72,17 @@ class Wording:
             found["callgate.error.code"] = told.error_code
         return found
 
-    def of_metric(self, told: Operation) -> Attributes:
+    def of_metric(self, told: TracedOperation) -> Attributes:
         """Of few values each."""
         found = self._mcp(told, told.method if told.method in KNOWN_METHODS else OTHER)
         self._add_target(found, told, self._one_of_few)
         return found
 
-    def message(self, told: Operation) -> str | None:
+    def message(self, told: TracedOperation) -> str | None:
         text = told.ending.message
         return None if text is None else self._text(text)
 
-    def _mcp(self, told: Operation, method: str) -> Attributes:
+    def _mcp(self, told: TracedOperation, method: str) -> Attributes:
         found: Attributes = {"mcp.method.name": method}
         transport = told.transport
         if told.side is Side.CLIENT and transport is None:
@@ -97,7 +97,7 @@ class Wording:
             found["mcp.protocol.version"] = self._one_of_few(told.protocol)
         return found | _failure(told)
 
-    def _database(self, told: Operation) -> Attributes:
+    def _database(self, told: TracedOperation) -> Attributes:
         assert told.facts is not None
         facts, peer = told.facts, self.peers.get(told.facts.source_id, Peer())
         found: Attributes = {
@@ -115,7 +115,7 @@ class Wording:
             found["db.query.text"] = self.redact(facts.sql)[:_MAX_SQL_CHARS]
         return found | _failure(told)
 
-    def _add_target(self, found: Attributes, told: Operation, said: Callable[[str], str]) -> None:
+    def _add_target(self, found: Attributes, told: TracedOperation, said: Callable[[str], str]) -> None:
         if told.method == "tools/call":
             found["gen_ai.operation.name"] = "execute_tool"
         if told.tool is not None:
@@ -144,7 +144,7 @@ def _add_address(found: Attributes, peer: Peer) -> None:
             found["server.port"] = peer.port
 
 
-def _failure(told: Operation) -> Attributes:
+def _failure(told: TracedOperation) -> Attributes:
     found: Attributes = {}
     if told.ending.error_type is not None:
         found["error.type"] = told.ending.error_type

@@ -24,8 +24,8 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.span import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 
 import callgate
-from callgate.otel.attributes import Wording
-from callgate.otel.operations import Operation, Side
+from callgate.otel.attributes import TelemetryWording
+from callgate.otel.operations import Side, TracedOperation
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class ExportSettings:
 class Export:
     """`sampler` may be asked from any thread, everything else from one."""
 
-    def __init__(self, settings: ExportSettings, wording: Wording) -> None:
+    def __init__(self, settings: ExportSettings, wording: TelemetryWording) -> None:
         self._wording = wording
         named = {"service.name": settings.service_name} if settings.service_name else {}
         resource = Resource.create({"service.version": callgate.__version__, **named})
@@ -83,7 +83,7 @@ class Export:
     def sampler(self) -> Sampler:
         return self._spans.sampler
 
-    def tell(self, told: Operation) -> None:
+    def tell(self, told: TracedOperation) -> None:
         duration = self._durations.get(told.side)
         if duration is not None:
             seconds = (told.ended_ns - told.began_ns) / 1e9
@@ -103,7 +103,7 @@ class Export:
         self._spans.shutdown()
         self._metrics.shutdown()
 
-    def _tell_span(self, told: Operation) -> None:
+    def _tell_span(self, told: TracedOperation) -> None:
         wording = self._wording
         self._ids.give(told.trace.trace_id, told.span_id)
         span = self._tracer.start_span(
@@ -135,7 +135,7 @@ class _GivenIds(RandomIdGenerator):
         return super().generate_trace_id() if self._trace_id is None else int(self._trace_id, 16)
 
 
-def parent_of(told: Operation) -> Context:
+def parent_of(told: TracedOperation) -> Context:
     """Empty for the first span of a trace."""
     if told.parent_id is None:
         return Context()

@@ -1,4 +1,4 @@
-"""What a span tells: one `Operation` for the request we answered, and one for each leg of it. Pure.
+"""What a span tells: one `TracedOperation` for the request we answered, and one for each leg of it. Pure.
 
 Made on the loop, so it is small and holds no payload: what waits to be exported must not keep bodies alive.
 """
@@ -37,7 +37,7 @@ class Ending(msgspec.Struct, frozen=True):
     message: str | None = None  # JSON-RPC's: what a tool says of its failure is a payload
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
+class TracedOperation(msgspec.Struct, frozen=True, kw_only=True):
     trace: Trace
     side: Side
     span_id: str | None  # None: nobody was told of it, so any will do
@@ -69,7 +69,7 @@ class _RpcError(msgspec.Struct):
 _error_decoder = msgspec.json.Decoder(_RpcError)
 
 
-def operations_of(exchange: Exchange) -> Iterator[Operation]:
+def operations_of(exchange: Exchange) -> Iterator[TracedOperation]:
     """None of a notification: it takes no time, and a chatty server would make nothing but those."""
     trace, settlement = exchange.trace, exchange.settlement
     if trace is None or settlement is None or exchange.arrival.method.startswith(_NOTIFICATION):
@@ -82,13 +82,13 @@ def operations_of(exchange: Exchange) -> Iterator[Operation]:
             yield _leg(exchange, hop, trace, _ending_of_leg(hop, ending, is_last=hop is last))
 
 
-def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: Ending) -> Operation:
+def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: Ending) -> TracedOperation:
     arrival = exchange.arrival
     is_ours = exchange.sender == "server"  # a server's question, which we put to the client
     named = (
         peek(arrival.params) if arrival.method == "prompts/get" or arrival.method in _URI_METHODS else None
     )
-    return Operation(
+    return TracedOperation(
         trace=trace,
         side=Side.CLIENT if is_ours else Side.SERVER,
         span_id=None if is_ours else trace.span_id,
@@ -113,13 +113,13 @@ def _whole(exchange: Exchange, trace: Trace, settlement: Settlement, ending: End
     )
 
 
-def _leg(exchange: Exchange, hop: Hop, trace: Trace, ending: Ending) -> Operation:
+def _leg(exchange: Exchange, hop: Hop, trace: Trace, ending: Ending) -> TracedOperation:
     side = Side.CLIENT
     if hop.is_built_in:
         side = Side.INTERNAL if hop.facts is None else Side.DATABASE
     tool = exchange.tool_name if hop.method == "tools/call" else None
     named = peek(hop.params) if hop.method == "prompts/get" or hop.method in _URI_METHODS else None
-    return Operation(
+    return TracedOperation(
         trace=trace,
         side=side,
         span_id=hop.span_id,

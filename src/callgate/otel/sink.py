@@ -16,7 +16,7 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import new_span_id, new_trace_id
 from callgate.model.trace import Trace
 from callgate.otel.export import Export, remote_context
-from callgate.otel.operations import Operation, operations_of
+from callgate.otel.operations import TracedOperation, operations_of
 from callgate.ports.event_sink import EventSink
 from callgate.wire.trace_context import MAX_STATE_CHARS, RemoteSpan, read_traceparent, state_in
 
@@ -37,7 +37,7 @@ class ExportingSink:
         self._inner = inner
         self._export = export
         self.tracing = _Tracing(export.sampler)
-        self._waiting: queue.Queue[Operation | None] = queue.Queue(max_waiting)
+        self._waiting: queue.Queue[TracedOperation | None] = queue.Queue(max_waiting)
         self._lost = 0
         self._thread = background.thread("otel", self._run, daemon=True)
 

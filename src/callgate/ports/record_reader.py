@@ -69,7 +69,7 @@ class SessionFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     """Newest first."""
 
     rows: Sequence[Row]
@@ -161,7 +161,7 @@ class RecordReader(Protocol):
 
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
-    ) -> Page:
+    ) -> RecordPage:
         """By when they began. Raises CallerError for a bad cursor."""
         ...
 
@@ -173,7 +173,7 @@ class RecordReader(Protocol):
 
     async def events(
         self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
-    ) -> Page:
+    ) -> RecordPage:
         """Without reply bodies, and of the request's the first 2 KB. Raises CallerError for a bad cursor.
 
         A call of a tool declared read-only that was seen to write has its evidence as `seen_to_write`.
@@ -189,7 +189,7 @@ class RecordReader(Protocol):
         """Those that begin or end so, of any method or of this one, the newest first."""
         ...
 
-    async def lanes(self, session_id: str, limit: int) -> Page:
+    async def lanes(self, session_id: str, limit: int) -> RecordPage:
         """A session's newest events, oldest of them first: of each only what a line on a chart needs."""
         ...
 

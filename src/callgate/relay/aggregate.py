@@ -11,7 +11,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import KIND_BY_METHOD, Kind, Offer
+from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
@@ -82,12 +82,12 @@ class AggregatePath:
             case _:
                 return None
 
-    async def _list(self, exchange: Exchange, asker: Asker, kind: Kind) -> Reply:
+    async def _list(self, exchange: Exchange, asker: Asker, kind: OfferKind) -> Reply:
         exchange.server_name = AGGREGATE
         listings = self._path.listings
         with self._path.subscribers.listing(exchange.session, kind, lambda: listings.version):
             catalog, ttl_ms, is_public = await listings.all(kind, asker, exchange.hops)
-        if self._search is not None and kind is Kind.TOOL:
+        if self._search is not None and kind is OfferKind.TOOL:
             catalog, is_public = self._search.listed(catalog, exchange.session), False
         era = exchange.arrival.envelope.era
         return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
@@ -98,25 +98,27 @@ class AggregatePath:
         match arrival.method:
             case "tools/call":
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "tools/call")
-                offer = await self._find(exchange.server_name, Kind.TOOL, name, asker)
+                offer = await self._find(exchange.server_name, OfferKind.TOOL, name, asker)
                 if offer is None:
                     listings.check_chosen(name)
-                    error = unknown_name(name, listings.current(Kind.TOOL, asker), "tool", self._advice)
+                    error = unknown_name(name, listings.current(OfferKind.TOOL, asker), "tool", self._advice)
                     raise self._for_others(name, exchange, asker) or error
                 return to_offer(offer, arrival.params)
             case "prompts/get":
                 name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "prompts/get")
-                offer = await self._find(exchange.server_name, Kind.PROMPT, name, asker)
+                offer = await self._find(exchange.server_name, OfferKind.PROMPT, name, asker)
                 if offer is None:
-                    raise unknown_name(name, listings.current(Kind.PROMPT, asker), "prompt")
+                    raise unknown_name(name, listings.current(OfferKind.PROMPT, asker), "prompt")
                 return to_offer(offer, arrival.params)
             case "resources/read":
-                resources = await listings.to_route_by(Kind.RESOURCE, asker)
-                templates = await listings.to_route_by(Kind.TEMPLATE, asker)
+                resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
+                templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
                 return by_uri(arrival.params, resources, templates, listings.territory)[0]
             case "completion/complete":
-                prompts = await listings.to_route_by(Kind.PROMPT, asker)
-                return by_reference(arrival.params, prompts, await listings.to_route_by(Kind.TEMPLATE, asker))
+                prompts = await listings.to_route_by(OfferKind.PROMPT, asker)
+                return by_reference(
+                    arrival.params, prompts, await listings.to_route_by(OfferKind.TEMPLATE, asker)
+                )
             case method:
                 # With one server behind us, what we do not know may be its own; with several, nobody can say.
                 if len(self._path.upstreams) == 1:
@@ -133,7 +135,7 @@ class AggregatePath:
         lacking = some_clients_only.lacking(exchange.server_name or "", name, asker.envelope.capabilities)
         return missing_for_tool(name, lacking) if lacking else None
 
-    async def _find(self, server: str | None, kind: Kind, name: str, asker: Asker) -> Offer | None:
+    async def _find(self, server: str | None, kind: OfferKind, name: str, asker: Asker) -> Offer | None:
         """The tool or prompt of that public name, as far as this client is shown it.
 
         Only the server that the name begins with is asked, and only when what is known of it will not do.
@@ -166,8 +168,8 @@ class AggregatePath:
 
     async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
         arrival, listings = exchange.arrival, self._path.listings
-        resources = await listings.to_route_by(Kind.RESOURCE, asker)
-        templates = await listings.to_route_by(Kind.TEMPLATE, asker)
+        resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
+        templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
         routed, route = by_uri(arrival.params, resources, templates, listings.territory)
         public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
         return self._path.subscribe(exchange, route, public, routed.params, asker)

@@ -14,7 +14,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange
-from callgate.model.offers import KIND_BY_METHOD, Kind, Offer, Route
+from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
@@ -63,15 +63,15 @@ class DirectPath:
         listings = self._path.listings
         if (choice := listings.choices.get(target)) is not None:
             choice.check(target, name)
-        part = listings.part(target, Kind.TOOL, asker)
+        part = listings.part(target, OfferKind.TOOL, asker)
         if part is None:
             with suppress(CallgateError):
-                part = await listings.ask_part(target, Kind.TOOL, asker)
+                part = await listings.ask_part(target, OfferKind.TOOL, asker)
         route = Route(target, name)
         # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
         # best what it has.
         listed = part.by_route.get(route) if part is not None else None
-        offer = listed or Offer(Kind.TOOL, name, route, definition=b"{}")
+        offer = listed or Offer(OfferKind.TOOL, name, route, definition=b"{}")
         param_headers = self._path.admit(exchange, offer)
         # What was judged is what is asked: a second "name" does not get through.
         if self._path.denies or choice is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Item, Notice, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay.choose_route import by_uri
@@ -77,8 +77,8 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
     uris = watched_uris(wanted)
     if not uris:
         return watches
-    resources = await path.listings.to_route_by(Kind.RESOURCE, asker)
-    templates = await path.listings.to_route_by(Kind.TEMPLATE, asker)
+    resources = await path.listings.to_route_by(OfferKind.RESOURCE, asker)
+    templates = await path.listings.to_route_by(OfferKind.TEMPLATE, asker)
     for uri in uris:
         with suppress(CallerError):  # nobody has it: it is missing from the acknowledgment
             _, route = by_uri(

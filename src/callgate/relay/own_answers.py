@@ -6,7 +6,7 @@ import msgspec
 
 import callgate
 from callgate.model.envelope import Envelope, Era
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.relay.lists.catalog import Catalog
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
@@ -66,7 +66,7 @@ def discover_result(capabilities: Capabilities, *, has_search: bool = False) -> 
     )
 
 
-def list_result(kind: Kind, catalog: Catalog, era: Era, hints: tuple[int, bool]) -> bytes:
+def list_result(kind: OfferKind, catalog: Catalog, era: Era, hints: tuple[int, bool]) -> bytes:
     """`hints`: how long, and whether by anybody, it may be kept; modern clients are told."""
     definitions = b",".join([offer.definition_in(era) for offer in catalog.offers])
     if era is Era.LEGACY:

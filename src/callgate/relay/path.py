@@ -11,7 +11,7 @@ from callgate.model.error_codes import REFUSED_DESTRUCTIVE
 from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
 from callgate.model.identity import new_span_id
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.model.reply import Item, Reply
 from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.ports.upstream import Asker, Upstream
@@ -153,7 +153,7 @@ class Path:
         Raises RefusedError, or CallerError for headers that disagree with the arguments. Returns the headers
         that the same call has to carry to an HTTP upstream.
         """
-        if offer.kind is not Kind.TOOL:
+        if offer.kind is not OfferKind.TOOL:
             return ()
         arrival = exchange.arrival
         exchange.annotations = offer.annotations

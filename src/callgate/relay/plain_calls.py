@@ -23,7 +23,7 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeOpened, ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
-from callgate.model.offers import Kind, Route
+from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
@@ -127,7 +127,7 @@ class PlainCalls:
         upstream = self._beginners.get(server) if server is not None else None
         if server is None or upstream is None or server in listings.choices:
             return None
-        listing = listings.listing(server, Kind.TOOL, asker)
+        listing = listings.listing(server, OfferKind.TOOL, asker)
         if listing is None:
             return None
         by_route, by_name = listing.part.by_route, listing.part.offers

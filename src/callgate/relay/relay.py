@@ -15,7 +15,7 @@ from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionClosed
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.offers import Kind, Offer
+from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, StateChanged, ViewChanged
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 _INITIALIZED = "notifications/initialized"
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
-    method: tuple(kind for kind in Kind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
+    method: tuple(kind for kind in OfferKind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
 _NOTHING = Reply()  # as long as none has come
 
@@ -299,7 +299,7 @@ class Relay:
         result = reply.result
         if crossed:
             result = without_other_era(result, arrival.method, era)
-            if arrival.method == Kind.TOOL.method:
+            if arrival.method == OfferKind.TOOL.method:
                 result = await tools_across(result, era)
         if era is Era.MODERN:
             result = to_modern(result, arrival.method)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.offers import Kind, Route
+from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.upstream_news import ServerMessage
@@ -32,7 +32,7 @@ class _Subscriber:
     session: Session
     outlet: Outlet
     on_end: Callable[[], None]
-    listed: dict[Kind, int]  # by the kind of list, the version of the catalog that it was given
+    listed: dict[OfferKind, int]  # by the kind of list, the version of the catalog that it was given
     subscribed: dict[Route, str] = field(default_factory=dict[Route, str])  # to the public uri
 
 
@@ -47,7 +47,7 @@ class Subscribers:
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None], version: int) -> None:
         """`version`: of the catalog; what changed before it came is not news to it."""
         self._subscribers[session.session_id] = _Subscriber(
-            session, outlet, on_end, dict.fromkeys(Kind, version)
+            session, outlet, on_end, dict.fromkeys(OfferKind, version)
         )
 
     def end(self, session: Session) -> None:
@@ -102,7 +102,7 @@ class Subscribers:
         return any(passed_on)
 
     @contextmanager
-    def listing(self, session: Session, kind: Kind, version: Callable[[], int]) -> Generator[None]:
+    def listing(self, session: Session, kind: OfferKind, version: Callable[[], int]) -> Generator[None]:
         """While a legacy client is given the list of this kind, as it is at the end: what changes meanwhile
         is in it. `version`: of the catalog."""
         subscriber = self._subscribers.get(session.session_id)
@@ -116,7 +116,7 @@ class Subscribers:
         finally:
             subscriber.listed[kind] = before
 
-    def say_list_changed(self, method: str, is_news: Callable[[Asker, dict[Kind, int]], bool]) -> None:
+    def say_list_changed(self, method: str, is_news: Callable[[Asker, dict[OfferKind, int]], bool]) -> None:
         """We noticed it ourselves. `is_news`: for whom, with what a legacy client was given already.
 
         Modern clients of one name share a session: which of them was given what, nobody knows.

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from callgate.sql.guard.dialect import Dialect
-from callgate.sql.guard.tokens import Kind, Token, significant
+from callgate.sql.guard.tokens import Token, TokenKind, significant
 
 _NAMED = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
 _BORDERS = ("", *" \t\n\r(),;")
-_OPAQUE = frozenset({Kind.SPACE, Kind.COMMENT, Kind.STRING, Kind.QUOTED, Kind.BLOB})
+_OPAQUE = frozenset({TokenKind.SPACE, TokenKind.COMMENT, TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOB})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _parameter_at(tokens: list[Token], at: int) -> tuple[str | None, int]:
         return None, 1
     if match := _NAMED.fullmatch(token.text):
         return match[1], 1
-    if token.text == ":" and at + 1 < len(tokens) and tokens[at + 1].kind is Kind.WORD:
+    if token.text == ":" and at + 1 < len(tokens) and tokens[at + 1].kind is TokenKind.WORD:
         follower = tokens[at + 1]
         is_slice = at > 0 and tokens[at - 1].end == token.start and tokens[at - 1].text.endswith(":")
         if follower.start == token.end and not is_slice and _NAMED.fullmatch(f":{follower.text}"):

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.connection import UpstreamConnection
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 from fuzz.targets.http_words import WORDS, body, head
 
@@ -60,11 +60,11 @@ class _Transport(asyncio.Transport):
 class _Owner:
     shown = "fuzz"
 
-    def released(self, connection: HttpConnection) -> None: ...
+    def released(self, connection: UpstreamConnection) -> None: ...
 
     def repeat(self, exchange: HttpExchange) -> None: ...
 
-    def gone(self, connection: HttpConnection) -> None: ...
+    def gone(self, connection: UpstreamConnection) -> None: ...
 
 
 class HttpClientTarget:
@@ -90,7 +90,7 @@ class HttpClientTarget:
         return self._loop.run_until_complete(self._run(pieces))
 
     async def _run(self, pieces: Sequence[bytes]) -> Any:
-        connection, exchange = HttpConnection(_Owner()), _Exchange()
+        connection, exchange = UpstreamConnection(_Owner()), _Exchange()
         connection.connection_made(_Transport())
         connection.send(exchange)
         for piece in pieces:

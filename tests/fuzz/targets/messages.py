@@ -7,7 +7,7 @@ from typing import Any
 
 from callgate.model.errors import CallerError
 from callgate.wire.connection.connection import Connection
-from callgate.wire.connection.conversation import Asked, Conversation, Refuse
+from callgate.wire.connection.conversation import Conversation, IncomingRequest, Refuse
 from callgate.wire.framing.lines import LineSplitter
 from callgate.wire.framing.sse import SseDecoder
 from callgate.wire.json_rpc import decode, decode_batch
@@ -144,10 +144,10 @@ class ConversationTarget(LinesTarget):
             while waiting:
                 event = waiting.pop(0)
                 events.append((type(event).__name__, getattr(event, "frame", None)))
-                if isinstance(event, Asked) and event.request.method == "initialize":
+                if isinstance(event, IncomingRequest) and event.request.method == "initialize":
                     # At once, so that packets make no difference to what is held meanwhile.
                     events += map(type, conversation.handshake_done(event.envelope))
-                if isinstance(event, Asked):
+                if isinstance(event, IncomingRequest):
                     conversation.closed(event.request.rpc_id)
                 if isinstance(event, Refuse):
                     assert event.error.code

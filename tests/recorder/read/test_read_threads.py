@@ -10,7 +10,7 @@ import pytest
 from waiting import until
 
 from callgate.model.errors import CallerError
-from callgate.recorder.read.threads import Kind, ReadThreads
+from callgate.recorder.read.threads import ReadKind, ReadThreads
 from callgate.recorder.store.store import Store
 
 
@@ -39,11 +39,11 @@ def short(cursor: duckdb.DuckDBPyConnection) -> object:
 async def test_reads_that_never_end_leave_the_others_their_threads(
     store: Store, threads: ReadThreads
 ) -> None:
-    slow = [asyncio.create_task(threads.run(store, endless, Kind.SCAN)) for _ in range(12)]
+    slow = [asyncio.create_task(threads.run(store, endless, ReadKind.SCAN)) for _ in range(12)]
     async with asyncio.timeout(60):
-        assert await threads.run(store, short, Kind.PAGE) == [(42,)]
+        assert await threads.run(store, short, ReadKind.PAGE) == [(42,)]
         late, running = await asyncio.wait(slow, return_when=asyncio.ALL_COMPLETED, timeout=5)
-    assert len(late) == 12 - Kind.SCAN.value.at_once
+    assert len(late) == 12 - ReadKind.SCAN.value.at_once
     for task in late:
         with pytest.raises(CallerError, match="such reads of the record run at once"):
             await task
@@ -63,8 +63,8 @@ async def test_a_read_ends_at_its_limit_and_gives_its_thread_back(store: Store, 
                 continue
 
     async with asyncio.timeout(60):
-        for _ in range(2 * Kind.EXPORT.value.at_once):
+        for _ in range(2 * ReadKind.EXPORT.value.at_once):
             with pytest.raises(CallerError, match=r"could not be read within 0\.1 s"):
-                await threads.run(store, several, Kind.EXPORT, most_s=0.1)
+                await threads.run(store, several, ReadKind.EXPORT, most_s=0.1)
             await until(lambda: not store.has_readers)  # the thread comes to its end
-        assert await threads.run(store, short, Kind.EXPORT) == [(42,)]
+        assert await threads.run(store, short, ReadKind.EXPORT) == [(42,)]

@@ -8,7 +8,7 @@ import pytest
 from waiting import until
 
 from callgate.sql.drivers.workers.job import Stopped
-from callgate.sql.drivers.workers.pool import Pool, PoolBusy
+from callgate.sql.drivers.workers.pool import WorkerPool, WorkersBusy
 
 
 class DeafConnection:
@@ -47,20 +47,22 @@ def doors() -> Iterator[Doors]:
 
 
 @pytest.fixture
-async def pool(doors: Doors) -> AsyncIterator[Pool[DeafConnection]]:
+async def pool(doors: Doors) -> AsyncIterator[WorkerPool[DeafConnection]]:
     # A fifth of a second for each job, and a second of grace before its worker is given up.
-    pool: Pool[DeafConnection] = Pool("test", 1, 0.2, lambda held: held or DeafConnection())
+    pool: WorkerPool[DeafConnection] = WorkerPool("test", 1, 0.2, lambda held: held or DeafConnection())
     yield pool
     doors.open_all()
     await pool.close()
 
 
-async def given_up(pool: Pool[DeafConnection], doors: Doors, number: int) -> None:
+async def given_up(pool: WorkerPool[DeafConnection], doors: Doors, number: int) -> None:
     with pytest.raises(Stopped):
         await pool.run(doors.stand_before(number))
 
 
-async def test_a_worker_that_does_not_come_back_is_replaced(pool: Pool[DeafConnection], doors: Doors) -> None:
+async def test_a_worker_that_does_not_come_back_is_replaced(
+    pool: WorkerPool[DeafConnection], doors: Doors
+) -> None:
     await given_up(pool, doors, 0)
     assert len(pool._abandoned) == 1
     assert await pool.run(lambda _connection, _job: "served") == "served"
@@ -70,7 +72,7 @@ async def test_a_worker_that_does_not_come_back_is_replaced(pool: Pool[DeafConne
 
 
 async def test_a_pool_of_one_goes_on_after_two_that_did_not_come_back(
-    pool: Pool[DeafConnection], doors: Doors
+    pool: WorkerPool[DeafConnection], doors: Doors
 ) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
@@ -85,17 +87,17 @@ def two_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("two_at_most")
 async def test_when_too_many_are_given_up_callers_are_told_that_the_source_is_busy(
-    pool: Pool[DeafConnection], doors: Doors
+    pool: WorkerPool[DeafConnection], doors: Doors
 ) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
-    with pytest.raises(PoolBusy):
+    with pytest.raises(WorkersBusy):
         await pool.run(lambda _connection, _job: "served")
 
 
 @pytest.mark.usefixtures("two_at_most")
 async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_back(
-    pool: Pool[DeafConnection], doors: Doors
+    pool: WorkerPool[DeafConnection], doors: Doors
 ) -> None:
     await given_up(pool, doors, 0)
     await given_up(pool, doors, 1)
@@ -108,7 +110,7 @@ async def test_a_waiting_caller_is_served_as_soon_as_a_given_up_worker_comes_bac
 
 
 async def test_a_given_up_worker_that_comes_back_after_closing_opens_no_other(
-    pool: Pool[DeafConnection], doors: Doors
+    pool: WorkerPool[DeafConnection], doors: Doors
 ) -> None:
     await given_up(pool, doors, 0)
     await pool.close()

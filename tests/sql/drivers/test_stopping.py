@@ -7,7 +7,7 @@ import pytest
 from sql.conftest import Asker, OpenShop
 from waiting import until
 
-from callgate.sql.drivers.workers.pool import Pool
+from callgate.sql.drivers.workers.pool import WorkerPool
 from callgate.sql.engines.sqlite.driver.connection import FileConnection
 from callgate.sql.engines.sqlite.driver.driver import SqliteDriver
 from callgate.sql.settings import Mode
@@ -20,7 +20,7 @@ WITH b AS (SELECT replace(hex(zeroblob(10000)), '00', 'aaaaaa') AS x, {{needle}}
 c0 AS (SELECT {{call}} AS v FROM b), {DOUBLINGS} SELECT v+v+v+v FROM c3"""
 
 
-def pool_of(source: Asker) -> Pool[FileConnection]:
+def pool_of(source: Asker) -> WorkerPool[FileConnection]:
     driver = source.server._driver
     assert isinstance(driver, SqliteDriver)
     return driver._calls._pool

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from callgate.sql.engines.duckdb.dialect.lexer import lex
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 PIECES = (
     *(
@@ -89,9 +89,11 @@ def test_tokens_begin_where_duckdb_says(seed: int) -> None:
         text = "".join(random.choice(PIECES) for _ in range(random.randint(1, 9)))
         tokens = lex(text)
         assert "".join(token.text for token in tokens) == text
-        if any(token.kind in (Kind.ILLEGAL, Kind.VARIABLE) for token in tokens):
+        if any(token.kind in (TokenKind.ILLEGAL, TokenKind.VARIABLE) for token in tokens):
             continue
-        ours = [token.start for token in tokens if token.kind is not Kind.SPACE and begins(text, token.start)]
+        ours = [
+            token.start for token in tokens if token.kind is not TokenKind.SPACE and begins(text, token.start)
+        ]
         starts = {len(text[:at].encode()): at for at in range(len(text))}
         theirs = [starts[start] for start, _ in duckdb.tokenize(text) if begins(text, starts[start])]
         assert ours == theirs, text
@@ -117,7 +119,7 @@ def test_tokens_begin_where_duckdb_says(seed: int) -> None:
     ],
 )
 def test_what_could_deceive_is_illegal_and_says_why(text: str, fault: str) -> None:
-    faults = [token.fault for token in lex(text) if token.kind is Kind.ILLEGAL]
+    faults = [token.fault for token in lex(text) if token.kind is TokenKind.ILLEGAL]
     assert faults
     assert fault in faults[0]
 
@@ -134,6 +136,6 @@ def test_what_could_deceive_is_illegal_and_says_why(text: str, fault: str) -> No
 )
 def test_a_text_is_read_as_duckdb_reads_it(text: str, said: str) -> None:
     (token,) = lex(text)
-    assert (token.kind, token.name) == (Kind.STRING, said)
+    assert (token.kind, token.name) == (TokenKind.STRING, said)
     with duckdb.connect() as connection:
         assert connection.execute(f"SELECT lower({text})").fetchone() == (said,)

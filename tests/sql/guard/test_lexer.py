@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.sql.engines.sqlite.dialect.lexer import lex
-from callgate.sql.guard.tokens import Kind, fold, significant
+from callgate.sql.guard.tokens import TokenKind, fold, significant
 
 
 def kinds(sql: str) -> list[str]:
-    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not Kind.SPACE]
+    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not TokenKind.SPACE]
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def test_tokens_are_those_of_sqlite(sql: str, tokens: list[str]) -> None:
     ],
 )
 def test_what_hides_is_illegal_and_says_why(sql: str) -> None:
-    faults = [token.fault for token in lex(sql) if token.kind is Kind.ILLEGAL]
+    faults = [token.fault for token in lex(sql) if token.kind is TokenKind.ILLEGAL]
     assert faults
     assert all(faults)
 
 
 def test_windows_line_ends_after_a_comment_are_fine() -> None:
-    assert Kind.ILLEGAL not in {token.kind for token in lex("SELECT 1 -- one\r\nFROM t")}
+    assert TokenKind.ILLEGAL not in {token.kind for token in lex("SELECT 1 -- one\r\nFROM t")}
 
 
 @pytest.mark.parametrize("text", ["\U0001f469\u200d\U0001f4bb", "a\u00a0b", "\ufeff", "\u00ad", "\U0001fae8"])
 def test_what_is_only_invisible_is_fine_in_comments_and_quotes(text: str) -> None:
     for sql in (f"SELECT 1 -- {text}\n", f"SELECT /* {text} */ 1", f"SELECT '{text}' AS \"{text}\""):
-        assert Kind.ILLEGAL not in {token.kind for token in lex(sql)}
+        assert TokenKind.ILLEGAL not in {token.kind for token in lex(sql)}
         with closing(sqlite3.connect(":memory:")) as connection:
             assert len(connection.execute(sql).fetchall()) == 1
 
@@ -177,7 +177,7 @@ def test_sqlite_never_finds_a_second_statement_where_the_lexer_sees_one(text: st
     """`SELECT 1` in front makes SQLite read on: a ; that only SQLite sees would be told."""
     sql = f"SELECT 1 {text}"
     tokens = lex(sql)
-    if any(token.kind is Kind.ILLEGAL or token.is_operator(";") for token in tokens):
+    if any(token.kind is TokenKind.ILLEGAL or token.is_operator(";") for token in tokens):
         return
     with closing(sqlite3.connect(":memory:")) as connection:
         error = ""
@@ -192,6 +192,6 @@ def test_sqlite_never_finds_a_second_statement_where_the_lexer_sees_one(text: st
 def test_a_quoted_text_is_the_text_that_sqlite_reads(text: str) -> None:
     literal = "'" + text.replace("'", "''") + "'"
     (token,) = lex(literal)
-    assert (token.kind, token.spelled) == (Kind.STRING, text)
+    assert (token.kind, token.spelled) == (TokenKind.STRING, text)
     with closing(sqlite3.connect(":memory:")) as connection:
         assert connection.execute(f"SELECT {literal}").fetchone() == (text,)

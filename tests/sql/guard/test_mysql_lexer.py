@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.sql.engines.mysql.dialect.lexer import lex
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 
 def kinds(sql: str) -> list[str]:
-    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not Kind.SPACE]
+    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not TokenKind.SPACE]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_tokens_are_those_of_the_server(sql: str, tokens: list[str]) -> None:
     ],
 )
 def test_what_hides_is_illegal(sql: str) -> None:
-    assert any(token.kind is Kind.ILLEGAL and token.fault for token in lex(sql))
+    assert any(token.kind is TokenKind.ILLEGAL and token.fault for token in lex(sql))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_hides_is_illegal(sql: str) -> None:
     ["'\u00a0'", "'☕ 👩‍👩‍👧'", "-- naïve ☕\n1", "-- a\r\n1", "/* a\r\nb */", "'a\rb'", "`\u00a0`", "größe"],
 )
 def test_letters_of_all_languages_are_fine_where_they_hide_nothing(sql: str) -> None:
-    assert not any(token.kind is Kind.ILLEGAL for token in lex(sql))
+    assert not any(token.kind is TokenKind.ILLEGAL for token in lex(sql))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_hints_that_choose_a_plan_are_comments(hints: str) -> None:
     ],
 )
 def test_hints_that_change_more_are_illegal(hints: str) -> None:
-    assert any(token.kind is Kind.ILLEGAL for token in lex(f"SELECT /*+ {hints} */ 1"))
+    assert any(token.kind is TokenKind.ILLEGAL for token in lex(f"SELECT /*+ {hints} */ 1"))
 
 
 pieces = st.sampled_from(

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from sql.postgres_client import ask_each
 
 from callgate.sql.engines.postgres.dialect.lexer import lex
-from callgate.sql.guard.tokens import Kind, Token, significant, word_set
+from callgate.sql.guard.tokens import Token, TokenKind, significant, word_set
 
 
 def kinds(sql: str) -> list[str]:
-    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not Kind.SPACE]
+    return [f"{token.kind}:{token.text}" for token in lex(sql) if token.kind is not TokenKind.SPACE]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_tokens_are_cut_as_postgres_cuts_them(sql: str, tokens: list[str]) -> No
     "char", ["\u00a0", "\u2003", "\u3000", "\u2028", "\ufeff", "\u200b", "\u00ad", "\x00"]
 )
 def test_blanks_that_are_none_are_refused_outside_quotes(char: str) -> None:
-    assert Kind.ILLEGAL in {token.kind for token in lex(f"SELECT{char}1")}
+    assert TokenKind.ILLEGAL in {token.kind for token in lex(f"SELECT{char}1")}
 
 
 def test_names_are_folded_as_postgres_folds_them() -> None:
@@ -159,7 +159,7 @@ def test_the_engine_reads_each_literal_as_the_lexer_does(postgres: Database) -> 
     )
     for literal, answer in zip(LITERALS, answers, strict=True):
         (token,) = lex(literal)
-        assert token.kind is Kind.STRING, literal
+        assert token.kind is TokenKind.STRING, literal
         assert answer.strip() == token.name.encode().hex(), literal
 
 
@@ -213,7 +213,7 @@ REFUSED_BY_BOTH = [
 
 def test_what_the_lexer_calls_illegal_the_engine_refuses_too(postgres: Database) -> None:
     for each, answer in zip(REFUSED_BY_BOTH, ask_each(postgres, "postgres", *REFUSED_BY_BOTH), strict=True):
-        assert Kind.ILLEGAL in {token.kind for token in lex(each)}, each
+        assert TokenKind.ILLEGAL in {token.kind for token in lex(each)}, each
         assert "ERROR:" in answer, each
 
 
@@ -225,7 +225,7 @@ def test_the_engine_never_finds_a_second_statement_where_the_lexer_sees_one(
     texts = [
         f"SELECT 'here' AS a WHERE false {soup}"
         for soup in soups
-        if not any(token.kind is Kind.ILLEGAL or token.is_operator(";") for token in lex(soup))
+        if not any(token.kind is TokenKind.ILLEGAL or token.is_operator(";") for token in lex(soup))
     ]
     if not texts:
         return

@@ -11,7 +11,7 @@ from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.engines.mysql.failures import explain_login
 from callgate.sql.settings import ServerAddress
 
@@ -141,7 +141,7 @@ async def test_too_many_connections_are_told_as_that(post: Opener, postgres: Dat
 def test_too_many_connections_are_told_as_that_by_mysql_too() -> None:
     address = ServerAddress("db", 3306, "me", "hunter2")
     for code in ("1040", "1203", "1226"):
-        failure = explain_login(ServerFault(code, "08004", "Too many connections"), address)
+        failure = explain_login(DatabaseFault(code, "08004", "Too many connections"), address)
         assert "too many connections" in failure.told.message
         assert "pool_size" in str(failure)
 

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.connection import UpstreamConnection
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 MEBIBYTE = 1024 * 1024
@@ -43,11 +43,11 @@ class Flooded(HttpExchange):
 class Owner:
     shown = "flood"
 
-    def released(self, connection: HttpConnection) -> None: ...
+    def released(self, connection: UpstreamConnection) -> None: ...
 
     def repeat(self, exchange: HttpExchange) -> None: ...
 
-    def gone(self, connection: HttpConnection) -> None: ...
+    def gone(self, connection: UpstreamConnection) -> None: ...
 
 
 def flood(listening: socket.socket) -> None:
@@ -64,7 +64,7 @@ async def test_a_flood_gets_one_read_in_each_turn_of_the_loop() -> None:
         sender.start()
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(
-            lambda: HttpConnection(Owner()), *listening.getsockname()[:2]
+            lambda: UpstreamConnection(Owner()), *listening.getsockname()[:2]
         )
         exchange = Flooded()
         connection.send(exchange)

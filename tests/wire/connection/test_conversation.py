@@ -7,7 +7,7 @@ import pytest
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallerError
-from callgate.wire.connection.conversation import Asked, Cancel, Conversation, Refuse, Told
+from callgate.wire.connection.conversation import Cancel, Conversation, IncomingRequest, Refuse, Told
 from callgate.wire.json_rpc import Request
 
 MODERN_META = {
@@ -39,7 +39,7 @@ class Dialogue:
 
     def shake_hands(self) -> None:
         asked = self.say("initialize", INITIALIZE, rpc_id="hello")
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, IncomingRequest)
         self.conversation.handshake_done(asked.envelope)
         self.conversation.closed(b'"hello"')
 
@@ -51,7 +51,7 @@ class Dialogue:
 
 def test_a_modern_request_needs_no_handshake_and_carries_its_own_envelope() -> None:
     asked = Dialogue().say("tools/list", {"_meta": MODERN_META | {"progressToken": 5}}, rpc_id=1)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, IncomingRequest)
     assert (asked.envelope.era, asked.envelope.revision) == (Era.MODERN, "2026-07-28")
     assert (asked.envelope.client_name, asked.envelope.progress_token) == ("probe", b"5")
 
@@ -64,14 +64,14 @@ def test_a_legacy_request_before_the_handshake_is_refused_with_advice() -> None:
 
 
 def test_a_ping_may_come_before_the_handshake() -> None:
-    assert isinstance(Dialogue().say("ping", rpc_id=1), Asked)
+    assert isinstance(Dialogue().say("ping", rpc_id=1), IncomingRequest)
 
 
 def test_after_the_handshake_requests_are_read_in_its_envelope() -> None:
     dialogue = Dialogue()
     dialogue.shake_hands()
     asked = dialogue.say("tools/list", {"_meta": {"progressToken": "t"}}, rpc_id=2)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, IncomingRequest)
     assert (asked.envelope.era, asked.envelope.revision) == (Era.LEGACY, "2025-06-18")
     assert asked.envelope.capabilities == b'{"roots": {}}'
     assert asked.envelope.progress_token == b'"t"'
@@ -79,7 +79,7 @@ def test_after_the_handshake_requests_are_read_in_its_envelope() -> None:
 
 def test_an_unknown_revision_is_answered_with_the_newest_legacy_one() -> None:
     asked = Dialogue().say("initialize", INITIALIZE | {"protocolVersion": "2031-01-01"}, rpc_id=1)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, IncomingRequest)
     assert asked.envelope.revision == "2025-11-25"
 
 
@@ -88,7 +88,7 @@ def test_a_second_initialize_is_refused_and_a_failed_one_may_be_repeated() -> No
     dialogue.say("initialize", INITIALIZE, rpc_id=1)
     assert dialogue.refusal(dialogue.say("initialize", INITIALIZE, rpc_id=2))["code"] == -32600
     dialogue.conversation.handshake_done(None)
-    assert isinstance(dialogue.say("initialize", INITIALIZE, rpc_id=3), Asked)
+    assert isinstance(dialogue.say("initialize", INITIALIZE, rpc_id=3), IncomingRequest)
 
 
 def test_what_comes_while_hands_are_shaken_waits_for_the_end_of_it() -> None:
@@ -96,12 +96,12 @@ def test_what_comes_while_hands_are_shaken_waits_for_the_end_of_it() -> None:
     asked = dialogue.say("initialize", INITIALIZE, rpc_id=1)
     assert dialogue.say("notifications/initialized") is None
     assert dialogue.say("tools/list", {}, rpc_id=2) is None
-    assert isinstance(dialogue.say("tools/list", {"_meta": MODERN_META}, rpc_id=3), Asked), (
+    assert isinstance(dialogue.say("tools/list", {"_meta": MODERN_META}, rpc_id=3), IncomingRequest), (
         "modern needs no handshake"
     )
     told, listed = dialogue.conversation.handshake_done(asked.envelope)
     assert isinstance(told, Told)
-    assert isinstance(listed, Asked)
+    assert isinstance(listed, IncomingRequest)
     assert listed.request.rpc_id == b"2"
 
 
@@ -142,11 +142,11 @@ def test_an_unsupported_modern_version_is_told_which_are() -> None:
 def test_an_open_id_cannot_be_used_again_until_it_is_closed() -> None:
     dialogue = Dialogue()
     dialogue.shake_hands()
-    assert isinstance(dialogue.say("a", rpc_id=1), Asked)
-    assert isinstance(dialogue.say("a", rpc_id="1"), Asked), "1 and the string are different ids"
+    assert isinstance(dialogue.say("a", rpc_id=1), IncomingRequest)
+    assert isinstance(dialogue.say("a", rpc_id="1"), IncomingRequest), "1 and the string are different ids"
     assert "still open" in dialogue.refusal(dialogue.say("b", rpc_id=1))["message"]
     dialogue.conversation.closed(b"1")
-    assert isinstance(dialogue.say("b", rpc_id=1), Asked)
+    assert isinstance(dialogue.say("b", rpc_id=1), IncomingRequest)
 
 
 def test_a_cancellation_reaches_an_open_request_only() -> None:
@@ -173,7 +173,7 @@ def test_garbage_is_answered_and_the_conversation_goes_on() -> None:
     dialogue = Dialogue()
     events = dialogue.conversation.receive(b'nonsense\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert dialogue.refusal(events[0])["code"] == -32700
-    assert isinstance(events[1], Asked)
+    assert isinstance(events[1], IncomingRequest)
     assert events[1].request == Request(b"1", "ping", b"")
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from callgate.model.envelope import Era
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.wire.eras.result_shape import CACHEABLE_METHODS, definition_across, to_modern, without_other_era
 from callgate.wire.params import with_member
 
@@ -95,5 +95,5 @@ def test_legacy_clients_get_no_structured_content_that_they_would_refuse() -> No
     ],
 )
 def test_a_tool_for_clients_of_the_other_era(written_in: Era | None, tool: object, across: object) -> None:
-    told = definition_across(Kind.TOOL, json.dumps(tool).encode(), written_in)
+    told = definition_across(OfferKind.TOOL, json.dumps(tool).encode(), written_in)
     assert (None if told is None else json.loads(told)) == across

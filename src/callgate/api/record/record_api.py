@@ -24,7 +24,7 @@ from callgate.api.shapes import (
     WholeExchange,
 )
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_UNKNOWN_SESSION
-from callgate.ports.record_reader import TOOL_CALL, TOOL_CALLS, Page, RecordReader, Row
+from callgate.ports.record_reader import TOOL_CALL, TOOL_CALLS, RecordPage, RecordReader, Row
 from callgate.ports.status import Status
 
 
@@ -153,5 +153,5 @@ class RecordApi:
         return whole_exchange_of(row, replay_of(row, await self._status.tools(), self._status.lacking))
 
 
-def _calls(page: Page) -> ToolCallList:
+def _calls(page: RecordPage) -> ToolCallList:
     return ToolCallList([exchange_of(row) for row in page.rows], page.total, page.next_cursor)

@@ -48,15 +48,15 @@ class ApiRequest:
     body: bytes | None = None
 
 
-class Line(Protocol):
+class ApiTransport(Protocol):
     """What carries a request: the status comes first, then the body in pieces."""
 
     def send(self, request: ApiRequest) -> AsyncGenerator[int | bytes]: ...
 
 
 class ApiClient:
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, transport: ApiTransport) -> None:
+        self._transport = transport
 
     async def get(self, *path: str, **query: Any) -> _Json:
         return await self._json(ApiRequest("GET", _target(path, query)))
@@ -66,7 +66,7 @@ class ApiClient:
 
     async def stream(self, *path: str, **query: Any) -> AsyncGenerator[bytes]:
         """The body in pieces. Raises what the gateway answered when it is no success."""
-        async with aclosing(self._line.send(ApiRequest("GET", _target(path, query)))) as pieces:
+        async with aclosing(self._transport.send(ApiRequest("GET", _target(path, query)))) as pieces:
             status = await anext(pieces)
             if status != 200:
                 raise _error(b"".join([cast(bytes, piece) async for piece in pieces]))
@@ -74,7 +74,7 @@ class ApiClient:
                 yield cast(bytes, piece)
 
     async def _json(self, request: ApiRequest) -> _Json:
-        async with aclosing(self._line.send(request)) as pieces:
+        async with aclosing(self._transport.send(request)) as pieces:
             status = await anext(pieces)
             body = b"".join([cast(bytes, piece) async for piece in pieces])
         if status != 200:
@@ -82,7 +82,7 @@ class ApiClient:
         return msgspec.json.decode(body, type=_Json)
 
 
-class HttpLine:
+class HttpApiTransport:
     """To the gateway that runs."""
 
     def __init__(self, client: HttpClient, url: str, token: str | None) -> None:
@@ -137,7 +137,7 @@ class _Streamed(HttpExchange):
         self._pieces.put_nowait(error)
 
 
-class AppLine:
+class InProcessApiTransport:
     """To an API that no listener serves."""
 
     def __init__(self, app: HttpApp) -> None:

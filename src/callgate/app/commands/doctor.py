@@ -18,13 +18,13 @@ from callgate.model.errors import CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.listing_notes import listing_notes
 from callgate.relay.lists.public_names import short_servers
-from callgate.relay.lists.read_listing import Reading, read_page, read_part
+from callgate.relay.lists.read_listing import ListReading, read_page, read_part
 from callgate.relay.lists.territory import Territory
 from callgate.sql.server.server import SqlServer
 from callgate.upstreams.child.warden import Warden
@@ -36,7 +36,7 @@ _PATIENCE_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     severity: str  # "note" | "warning" | "problem"
     text: str
     advice: str = ""
@@ -56,7 +56,7 @@ class Diagnosis:
     role: str = ""
     mode: str = ""
     settings: tuple[tuple[str, str], ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DoctorFinding, ...] = ()
 
 
 async def examine(config: Config) -> list[Diagnosis]:
@@ -88,20 +88,20 @@ async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
     blank = Diagnosis(spec.id, "sql", str(spec.dsn), reachable=False, mode=spec.mode)
     if not isinstance(upstream, SqlServer):
         await upstream.close()
-        return replace(blank, findings=(Finding("problem", upstream.health().detail),))
+        return replace(blank, findings=(DoctorFinding("problem", upstream.health().detail),))
     try:
         posture = await asyncio.wait_for(upstream.posture(), _PATIENCE_S)
     except SourceError as error:
         trouble = upstream.trouble() or f"{error.message} {error.operator_hint}".strip()
-        return replace(blank, findings=(Finding("problem", trouble),))
+        return replace(blank, findings=(DoctorFinding("problem", trouble),))
     except CallgateError as error:
-        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+        return replace(blank, findings=(DoctorFinding("problem", error.message, error.hint),))
     except TimeoutError:
         return replace(blank, findings=(_too_slow(),))
     finally:
         await upstream.close()
     findings = tuple(
-        Finding(finding.severity.value, finding.text, finding.advice) for finding in posture.findings
+        DoctorFinding(finding.severity.value, finding.text, finding.advice) for finding in posture.findings
     )
     return replace(
         blank,
@@ -114,36 +114,36 @@ async def _examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
     )
 
 
-def _readings(config: Config, servers: list[str]) -> dict[str, Reading]:
+def _readings(config: Config, servers: list[str]) -> dict[str, ListReading]:
     """How each server's tools are read, as the gateway would."""
     names = [*(source.id for source in config.sources), *servers]
     territory, short, choices = Territory(names), short_servers(names), tool_choices(config)
     most = config.server.max_offers
     return {
-        name: Reading(Kind.TOOL, name, territory, most, short=short[name], choice=choices.get(name))
+        name: ListReading(OfferKind.TOOL, name, territory, most, short=short[name], choice=choices.get(name))
         for name in servers
     }
 
 
-async def _examine_server(upstream: Upstream, reading: Reading) -> Diagnosis:
+async def _examine_server(upstream: Upstream, reading: ListReading) -> Diagnosis:
     blank = Diagnosis(upstream.name, "mcp", "", reachable=False, title=upstream.health().title or "")
     hop = Hop(upstream.name, "tools/list", b"", started_mono=time.monotonic())
     try:
         findings = await asyncio.wait_for(_list_tools(upstream, hop, reading), _PATIENCE_S)
     except CallgateError as error:
-        return replace(blank, findings=(Finding("problem", error.message, error.hint),))
+        return replace(blank, findings=(DoctorFinding("problem", error.message, error.hint),))
     except TimeoutError:
         health = upstream.health()
         if health.state is not State.STARTING:
             return replace(blank, findings=(_too_slow(),))
         text = f"It is not up after {_PATIENCE_S:g} s: {health.detail}."
         advice = "The gateway waits longer for it; after a first download it starts faster."
-        return replace(blank, findings=(Finding("warning", text, advice),))
+        return replace(blank, findings=(DoctorFinding("warning", text, advice),))
     version = " ".join(filter(None, (hop.server_version, hop.server_protocol)))
     return replace(blank, reachable=True, version=version, findings=tuple(findings))
 
 
-async def _list_tools(upstream: Upstream, hop: Hop, reading: Reading) -> list[Finding]:
+async def _list_tools(upstream: Upstream, hop: Hop, reading: ListReading) -> list[DoctorFinding]:
     """What the server says against it, or what becomes of its first page of tools."""
     now_s = time.time()
     envelope = Envelope(Era.MODERN, MODERN_REVISIONS[-1], "callgate-doctor", callgate.__version__)
@@ -152,12 +152,14 @@ async def _list_tools(upstream: Upstream, hop: Hop, reading: Reading) -> list[Fi
         async for item in items:
             if isinstance(item, Reply) and item.fault is not None:
                 text = f"It answers tools/list with an error: {item.fault.message[:500]}"
-                return [Finding("warning", text)]
+                return [DoctorFinding("warning", text)]
             if isinstance(item, Reply) and item.result is not None:
-                part = await read_part(reading, [read_page(Kind.TOOL, upstream.name, item.result)])
-                return [Finding("note", note) for note in listing_notes(part, "tools")]
+                part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, item.result)])
+                return [DoctorFinding("note", note) for note in listing_notes(part, "tools")]
     return []
 
 
-def _too_slow() -> Finding:
-    return Finding("problem", f"It did not answer within {_PATIENCE_S:g} s.", "See whether it is overloaded.")
+def _too_slow() -> DoctorFinding:
+    return DoctorFinding(
+        "problem", f"It did not answer within {_PATIENCE_S:g} s.", "See whether it is overloaded."
+    )

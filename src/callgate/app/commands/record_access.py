@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.app.build import build_gateway, make_record
-from callgate.app.commands.api_client import ApiClient, AppLine, HttpLine
+from callgate.app.commands.api_client import ApiClient, HttpApiTransport, InProcessApiTransport
 from callgate.app.running import find_running
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -33,7 +33,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     if record is not None:
         parts = replace(parts, record=record.reader, queries=record.queries)
     try:
-        yield ApiClient(AppLine(HttpApi(parts).app()))
+        yield ApiClient(InProcessApiTransport(HttpApi(parts).app()))
     finally:
         if record is not None:
             await record.close()
@@ -48,7 +48,7 @@ async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
             return
     gateway = await build_gateway(loaded.config, keeps_store=True)
     try:
-        yield ApiClient(AppLine(gateway.api.app()))
+        yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:
         await gateway.close()
 
@@ -78,7 +78,9 @@ async def _running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
     tokens = config.server.tokens
     client = HttpClient()
     try:
-        yield ApiClient(HttpLine(client, running.url, tokens[0].token.get_secret_value() if tokens else None))
+        yield ApiClient(
+            HttpApiTransport(client, running.url, tokens[0].token.get_secret_value() if tokens else None)
+        )
     finally:
         await client.close()
 

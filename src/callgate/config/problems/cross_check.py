@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 from callgate.config.draft import Draft
-from callgate.config.problem import Loc, Problem, key_path, shown
+from callgate.config.problem import ConfigProblem, Loc, key_path, shown
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.specs.mcp_server import McpServerSpec
 from callgate.config.specs.spec import known_keys
@@ -19,7 +19,7 @@ _URL_KEYS = ("headers",)
 _COMMAND_KEYS = ("args", "env", "cwd")
 
 
-def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Problem]:
+def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[ConfigProblem]:
     """`environment_ids`: sources the environment makes, by the variable that names them."""
     return [
         *_check_tokens(draft),
@@ -30,12 +30,12 @@ def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Proble
     ]
 
 
-def _check_tokens(draft: Draft) -> Iterator[Problem]:
+def _check_tokens(draft: Draft) -> Iterator[ConfigProblem]:
     section = draft.table("server")
     tokens = section.get("tokens", [])
     if tokens == [] and not _listens_on_loopback(draft, section):
         hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
-        yield Problem(
+        yield ConfigProblem(
             "server.tokens", "an address that other machines can reach needs at least one token", hint
         )
     if not isinstance(tokens, list):
@@ -47,7 +47,7 @@ def _check_tokens(draft: Draft) -> Iterator[Problem]:
         if not isinstance(token, str) or draft.is_broken(loc) or draft.is_broken((*loc, "token")):
             continue
         if token in seen:
-            yield Problem(key_path(loc), f"this is the same token as server.tokens[{seen[token]}]")
+            yield ConfigProblem(key_path(loc), f"this is the same token as server.tokens[{seen[token]}]")
         seen.setdefault(token, at)
 
 
@@ -68,27 +68,27 @@ def _source_ids(draft: Draft) -> Iterator[tuple[Loc, str]]:
             yield loc, source["id"]
 
 
-def _check_source_ids(draft: Draft) -> Iterator[Problem]:
+def _check_source_ids(draft: Draft) -> Iterator[ConfigProblem]:
     seen: dict[str, Loc] = {}
     for loc, source_id in _source_ids(draft):
         if source_id in seen:
-            yield Problem(
+            yield ConfigProblem(
                 key_path(loc), f"this is the same as {key_path(seen[source_id])}", "Ids must be unique."
             )
         seen.setdefault(source_id, loc)
 
 
-def _check_server_names(draft: Draft, environment_ids: Mapping[str, str]) -> Iterator[Problem]:
+def _check_server_names(draft: Draft, environment_ids: Mapping[str, str]) -> Iterator[ConfigProblem]:
     taken = {source_id: key_path(loc) for loc, source_id in _source_ids(draft)} | dict(environment_ids)
     for name in draft.table("mcpServers"):
         if name in taken:
             hint = "Rename one: both would be offered under this name."
-            yield Problem(
+            yield ConfigProblem(
                 draft.path_of(("mcpServers", name)), f"a source has this name too ({taken[name]})", hint
             )
 
 
-def _check_tools(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
+def _check_tools(draft: Draft, environment_ids: Collection[str]) -> Iterator[ConfigProblem]:
     ids = [source_id for _, source_id in _source_ids(draft)]
     # A source without a readable id may be the one meant.
     raw_sources = draft.tree.get("sources", [])
@@ -104,16 +104,18 @@ def _check_tools(draft: Draft, environment_ids: Collection[str]) -> Iterator[Pro
                 name_of_it = (
                     "of that name" if loc in draft.substituted else shown(source, otherwise="of that name")
                 )
-                yield Problem(key_path(loc), f"there is no source {name_of_it}", hint)
+                yield ConfigProblem(key_path(loc), f"there is no source {name_of_it}", hint)
             if isinstance(name, str) and not draft.is_broken(("tools", at, "name")):
                 if (source, name) in seen:
                     first = seen[source, name]
-                    yield Problem(f"tools[{at}].name", f"tools[{first}] has this name on the same source")
+                    yield ConfigProblem(
+                        f"tools[{at}].name", f"tools[{first}] has this name on the same source"
+                    )
                 seen.setdefault((source, name), at)
         yield from _check_params(draft, at, tool.get("params"))
 
 
-def _check_params(draft: Draft, at: int, params: object) -> Iterator[Problem]:
+def _check_params(draft: Draft, at: int, params: object) -> Iterator[ConfigProblem]:
     kinds: dict[str, tuple[type, ...]] = {
         "string": (str,),
         "integer": (int,),
@@ -128,7 +130,7 @@ def _check_params(draft: Draft, at: int, params: object) -> Iterator[Problem]:
         default, kind = table["default"], str(table.get("type"))
         if table.get("required") is True:
             hint = "Leave out one of the two."
-            yield Problem(
+            yield ConfigProblem(
                 key_path((*loc[:-1], "required")), "a required parameter cannot have a default", hint
             )
         # type(): a bool is an int in Python, but not in JSON. Lists and tables are `parse`'s to refuse.
@@ -137,16 +139,16 @@ def _check_params(draft: Draft, at: int, params: object) -> Iterator[Problem]:
             and isinstance(default, (bool, int, float, str))
             and type(default) not in kinds[kind]
         ):
-            yield Problem(key_path(loc), f"the default does not fit the type {kind}")
+            yield ConfigProblem(key_path(loc), f"the default does not fit the type {kind}")
 
 
-def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Iterator[Problem]:
+def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Iterator[ConfigProblem]:
     """`[record] offer` makes a source of its own."""
     section = draft.table("record")
     if not _is_on(section.get("offer", False)):
         return
     if not _is_on(section.get("enabled", True)):
-        yield Problem(
+        yield ConfigProblem(
             "record.offer", "nothing is recorded, so there is nothing to offer", "Set enabled = true."
         )
     taken = [key_path(loc) for loc, source_id in _source_ids(draft) if source_id == OFFERED_RECORD]
@@ -156,7 +158,7 @@ def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Ite
     taken += [name for name in environment_ids if name == OFFERED_RECORD]
     for place in taken:
         hint = "Rename it, or set [record] offer = false."
-        yield Problem(place, f'the record is offered under the name "{OFFERED_RECORD}"', hint)
+        yield ConfigProblem(place, f'the record is offered under the name "{OFFERED_RECORD}"', hint)
 
 
 def _is_on(value: object) -> bool:
@@ -168,39 +170,39 @@ def _list_of(known: Collection[str]) -> str:
     return f"Known sources: {', '.join(known)}." if known else "There are no sources."
 
 
-def check_mcp_servers(draft: Draft) -> list[Problem]:
+def check_mcp_servers(draft: Draft) -> list[ConfigProblem]:
     """Which keys of an entry go together: `url` with headers, or `command` with args, env and cwd."""
-    found: list[Problem] = []
+    found: list[ConfigProblem] = []
     for name, raw in draft.table("mcpServers").items():
         if isinstance(raw, dict):
             found += _check(draft, name, cast("dict[str, Any]", raw))
     return found
 
 
-def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[Problem]:
+def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[ConfigProblem]:
     def path_of(*keys: str) -> str:
         return draft.path_of(("mcpServers", name, *keys))
 
     path = path_of()
     has_url, has_command = "url" in raw, "command" in raw
     if has_url and has_command:
-        yield Problem(path, "url and command cannot be used together", "Keep one of the two.")
+        yield ConfigProblem(path, "url and command cannot be used together", "Keep one of the two.")
         return
     if not has_url and not has_command:
         known = known_keys(McpServerSpec)
         if any(nearest(key, known) in ("url", "command") for key in raw if key not in known):
             return  # `urll` is one mistake, and `parse` has spoken about it
-        yield Problem(path, "url or command is missing", 'Write url = "https://…" or command = "…".')
+        yield ConfigProblem(path, "url or command is missing", 'Write url = "https://…" or command = "…".')
         return
     for key in _COMMAND_KEYS if has_url else _URL_KEYS:
         if key in raw:
             what = "url" if has_url else "command"
-            yield Problem(path_of(key), f"this key cannot be used with {what}", "Remove it.")
+            yield ConfigProblem(path_of(key), f"this key cannot be used with {what}", "Remove it.")
     said = {key: raw[key] for key in ("type", "transport") if isinstance(raw.get(key), str)}
     for key, kind in said.items():
         if kind in ("http", "sse") and has_command:
-            yield Problem(path_of(key), "a command always uses stdio", f"Remove {key}.")
+            yield ConfigProblem(path_of(key), "a command always uses stdio", f"Remove {key}.")
         if kind == "stdio" and has_url:
-            yield Problem(path_of(key), "a url always uses HTTP", f"Remove {key}.")
+            yield ConfigProblem(path_of(key), "a url always uses HTTP", f"Remove {key}.")
     if len(set(said.values()) & {"http", "sse"}) == 2 and has_url:
-        yield Problem(path_of("transport"), "type and transport disagree", "Keep one of the two.")
+        yield ConfigProblem(path_of("transport"), "type and transport disagree", "Keep one of the two.")

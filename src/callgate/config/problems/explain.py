@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel, ValidationError
 
 from callgate.config.draft import Draft
-from callgate.config.problem import Loc, Problem, shown
+from callgate.config.problem import ConfigProblem, Loc, shown
 from callgate.config.refusal import REFUSAL_TYPE
 from callgate.config.specs.spec import known_keys
 from callgate.model.near_miss import did_you_mean, nearest
@@ -36,12 +36,12 @@ _BOUNDS = (
 )
 
 
-def problems_of(error: ValidationError, model: type[BaseModel], at: Loc, draft: Draft) -> list[Problem]:
+def problems_of(error: ValidationError, model: type[BaseModel], at: Loc, draft: Draft) -> list[ConfigProblem]:
     """The problems of one table at `at`, without those that follow from something already reported."""
     items = error.errors(include_url=False)
     unknown = [item["loc"] for item in items if item["type"] == "extra_forbidden"]
     misspelt = {(*loc[:-1], nearest(str(loc[-1]), known_keys(_model_at(model, loc[:-1])))) for loc in unknown}
-    found: list[Problem] = []
+    found: list[ConfigProblem] = []
     for item in items:
         loc = _within(draft.tree, at + item["loc"])
         # `typ` for `type` is one mistake: the unknown key says so, the missing one need not.
@@ -51,7 +51,7 @@ def problems_of(error: ValidationError, model: type[BaseModel], at: Loc, draft: 
         if loc in draft.substituted:
             detail["input"] = None  # what a variable or a file holds is not repeated
         message, hint = _explain(item["type"], detail, model, loc[len(at) :])
-        problem = Problem(draft.path_of(loc), message, hint)
+        problem = ConfigProblem(draft.path_of(loc), message, hint)
         if problem not in found:
             found.append(problem)
     return found

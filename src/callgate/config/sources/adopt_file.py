@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.raw_values import list_of, table_of
 from callgate.config.sources.adopt_entry import adopt_entry
 
@@ -37,8 +37,8 @@ class AdoptedFile:
     is_foreign: bool = False
     inputs: dict[str, Input] = field(default_factory=dict[str, Input])
     written: dict[Loc, Loc] = field(default_factory=dict[Loc, Loc])  # where in the file a place of ours is
-    notes: list[Problem] = field(default_factory=list[Problem])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    notes: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
+    problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
 
 
 def adopt_file(tables: dict[str, Any], *, is_json: bool) -> AdoptedFile:
@@ -51,7 +51,7 @@ def adopt_file(tables: dict[str, Any], *, is_json: bool) -> AdoptedFile:
         found = True
         if not isinstance(entries, dict):
             adopted.problems.append(
-                Problem(key_path(place), "a table is expected", "Write [mcpServers.<name>].")
+                ConfigProblem(key_path(place), "a table is expected", "Write [mcpServers.<name>].")
             )
             continue
         for name, raw in cast("dict[str, Any]", entries).items():
@@ -111,7 +111,7 @@ def _take(adopted: AdoptedFile, servers: dict[str, Any], ours: Loc, place: Loc, 
     if name in servers:
         first = key_path(adopted.written.get(ours, ours))
         adopted.problems.append(
-            Problem(
+            ConfigProblem(
                 key_path(place), f"this is the same name as {first}", "Keep one of the two, or rename one."
             )
         )
@@ -126,7 +126,7 @@ def _take(adopted: AdoptedFile, servers: dict[str, Any], ours: Loc, place: Loc, 
     for key, written in entry.written.items():
         adopted.written[(*ours, *key.split(".", 1))] = (*place, written)
     if entry.ignored:
-        adopted.notes.append(Problem(key_path(place), entry.note, " ".join(entry.advice)))
+        adopted.notes.append(ConfigProblem(key_path(place), entry.note, " ".join(entry.advice)))
 
 
 def _inputs(raw: Any) -> dict[str, Input]:
@@ -145,7 +145,7 @@ def _tell_foreign(adopted: AdoptedFile, tables: dict[str, Any], found: bool) -> 
         hint = (
             f"Looked for {', '.join(_TABLES)} and mcp. A file of Callgate's own says version = 1 at the top."
         )
-        adopted.problems.append(Problem("the file", "it names no MCP servers", hint))
+        adopted.problems.append(ConfigProblem("the file", "it names no MCP servers", hint))
         return
     others = [key for key in tables if key not in _SILENT]
     if others:
@@ -153,5 +153,5 @@ def _tell_foreign(adopted: AdoptedFile, tables: dict[str, Any], found: bool) -> 
         more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
         hint = "Only its MCP servers are read, since it does not say version = 1."
         adopted.notes.append(
-            Problem("the file", f"it belongs to another program; ignored: {named}{more}", hint)
+            ConfigProblem("the file", f"it belongs to another program; ignored: {named}{more}", hint)
         )

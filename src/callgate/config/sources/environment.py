@@ -7,7 +7,7 @@ counts as unset (compose files write `X=${X}`). Sources from the environment: `e
 from collections.abc import Mapping
 from typing import get_origin
 
-from callgate.config.problem import Loc, Problem
+from callgate.config.problem import ConfigProblem, Loc
 from callgate.config.specs.otel import OtelSpec
 from callgate.config.specs.record import PolicySpec, RecordSpec
 from callgate.config.specs.server import ServerSpec
@@ -48,12 +48,12 @@ def overrides_of(environ: Mapping[str, str]) -> dict[Loc, tuple[str, str]]:
     return found
 
 
-def unknown_variables(environ: Mapping[str, str]) -> list[Problem]:
+def unknown_variables(environ: Mapping[str, str]) -> list[ConfigProblem]:
     """A warning each: a later version's variable must not stop this one."""
     known = scalar_variables()
     prefixes = tuple(f"CALLGATE_{section}_".upper() for section in SECTIONS)
     return [
-        Problem(name, "there is no such variable; it is ignored", did_you_mean(name, known))
+        ConfigProblem(name, "there is no such variable; it is ignored", did_you_mean(name, known))
         for name in sorted(environ)
         if name.startswith(prefixes) and name not in known
     ]

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from callgate.config.problem import Problem
-from callgate.config.specs.dsn import Dsn, DsnError, Engine, is_host, parse_dsn
+from callgate.config.problem import ConfigProblem
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName, is_host, parse_dsn
 from callgate.config.specs.source import SourceFromEnvironment
 
 MYSQL_VARIABLES = (
@@ -41,8 +41,8 @@ class EnvironmentSources:
 
     specs: dict[str, SourceFromEnvironment] = field(default_factory=dict[str, SourceFromEnvironment])
     named_by: dict[str, str] = field(default_factory=dict[str, str])  # source id to variable
-    problems: list[Problem] = field(default_factory=list[Problem])
-    warnings: list[Problem] = field(default_factory=list[Problem])
+    problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
+    warnings: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
 
 
 def sources_of(environ: Mapping[str, str]) -> EnvironmentSources:
@@ -65,19 +65,19 @@ def _add_url(found: EnvironmentSources, name: str, variables: "_Variables") -> N
     try:
         dsn = parse_dsn(variables.text(name) or "").anchored_at(Path.cwd())
     except DsnError as error:
-        found.problems.append(Problem(name, error.message, error.hint))
+        found.problems.append(ConfigProblem(name, error.message, error.hint))
         return
     source_id = dsn.engine.value
     if source_id in found.named_by:
         hint = "Unset one of the two, or write both as [[sources]] with ids of their own."
         found.warnings.append(
-            Problem(name, f"MYSQL_HOST already defines the source mysql; {name} is ignored", hint)
+            ConfigProblem(name, f"MYSQL_HOST already defines the source mysql; {name} is ignored", hint)
         )
         return
     found.named_by[source_id] = name
     # The same switches for a mysql URL: a refusal's advice (MYSQL_ALLOW_WRITE=true) must hold for it too.
     before = len(found.problems)
-    limits = _mysql_limits(variables) if dsn.engine is Engine.MYSQL else {}
+    limits = _mysql_limits(variables) if dsn.engine is EngineName.MYSQL else {}
     if len(found.problems) == before:
         found.specs[source_id] = SourceFromEnvironment(id=source_id, dsn=dsn, **limits)
 
@@ -104,9 +104,9 @@ def _mysql_dsn(variables: "_Variables") -> Dsn:
     # A whole URL here would be shown as a host, password and all.
     if not is_host(f"[{host}]" if ":" in host else host):
         hint = "A whole address goes into DATABASE_URL."
-        variables.problems.append(Problem("MYSQL_HOST", "a host name or an address is expected", hint))
+        variables.problems.append(ConfigProblem("MYSQL_HOST", "a host name or an address is expected", hint))
     return Dsn(
-        Engine.MYSQL,
+        EngineName.MYSQL,
         "mysql",
         user=variables.text("MYSQL_USER"),
         password=SecretStr(password) if password is not None else None,
@@ -117,12 +117,12 @@ def _mysql_dsn(variables: "_Variables") -> Dsn:
     )
 
 
-def _two_passwords(variables: "_Variables") -> list[Problem]:
+def _two_passwords(variables: "_Variables") -> list[ConfigProblem]:
     short = variables.text("MYSQL_PASS")
     if short is None or variables.text("MYSQL_PASSWORD") in (None, short):
         return []
     return [
-        Problem(
+        ConfigProblem(
             "MYSQL_PASS", "MYSQL_PASSWORD is set to another password; MYSQL_PASS is ignored", "Unset one."
         )
     ]
@@ -142,7 +142,7 @@ def _mysql_limits(variables: "_Variables") -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class _Variables:
     environ: Mapping[str, str]
-    problems: list[Problem]
+    problems: list[ConfigProblem]
 
     def text(self, name: str) -> str | None:
         return self.environ.get(name) or None
@@ -150,7 +150,7 @@ class _Variables:
     def switch(self, name: str) -> bool | None:
         text = (self.text(name) or "").strip().lower()
         if text and text not in _TRUE and text not in _FALSE:
-            self.problems.append(Problem(name, "true or false is expected"))
+            self.problems.append(ConfigProblem(name, "true or false is expected"))
         return None if not text else text in _TRUE
 
     def number(self, name: str, most: int) -> int | None:
@@ -158,6 +158,6 @@ class _Variables:
         if not text:
             return None
         if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
-            self.problems.append(Problem(name, f"a whole number from 1 to {most} is expected"))
+            self.problems.append(ConfigProblem(name, f"a whole number from 1 to {most} is expected"))
             return None
         return int(text)

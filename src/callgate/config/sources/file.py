@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from platformdirs import user_config_path
 
-from callgate.config.problem import Problem
+from callgate.config.problem import ConfigProblem
 from callgate.config.sources.adopt_file import AdoptedFile, adopt_file
 
 # JSON as editors write their settings has comments and trailing commas. They are replaced by blanks, so that
@@ -62,7 +62,7 @@ _POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\
 class ConfigFile:
     origin: Path | None = None  # absolute
     adopted: AdoptedFile = field(default_factory=lambda: AdoptedFile({}))
-    problems: tuple[Problem, ...] = ()  # for which it could not be read
+    problems: tuple[ConfigProblem, ...] = ()  # for which it could not be read
 
     @property
     def is_readable(self) -> bool:
@@ -101,7 +101,7 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
     if not _is_file(absolute):
         hint = "Check the path, or leave it out to search the usual places."
         return ConfigFile(
-            absolute, problems=(Problem(named_by, f"there is no readable file {absolute}", hint),)
+            absolute, problems=(ConfigProblem(named_by, f"there is no readable file {absolute}", hint),)
         )
     return _read(absolute)
 
@@ -125,7 +125,7 @@ def _read(path: Path) -> ConfigFile:
         message = "the file is not UTF-8 text"
     except OSError as error:
         message = f"the file cannot be read: {error.strerror}"
-    return ConfigFile(path, problems=(Problem(path.name, message, hint),))
+    return ConfigFile(path, problems=(ConfigProblem(path.name, message, hint),))
 
 
 def _where_and_what(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-from callgate.config.problem import Loc, Problem, key_path
+from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.secret import MASK
 from callgate.config.sources.adopt_file import Input
 
@@ -46,7 +46,7 @@ class Interpolation:
     inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
     reads_files: bool = True  # `file:` is ours: in another client's file it is an address
     own_variables: frozenset[tuple[str, str]] = frozenset()  # server, variable: see `Draft`
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
     broken: set[Loc] = field(default_factory=set[Loc])
     # Places that were filled in, and what may be shown of them instead: `${TOKEN}`, `file:/run/secrets/x`.
     substituted: dict[Loc, str] = field(default_factory=dict[Loc, str])
@@ -156,7 +156,7 @@ class Interpolation:
         return ""
 
     def _fail(self, loc: Loc, message: str, hint: str) -> None:
-        problem = Problem(self.path_of(loc), message, hint)
+        problem = ConfigProblem(self.path_of(loc), message, hint)
         self.broken.add(loc)
         if problem not in self.problems:
             self.problems.append(problem)

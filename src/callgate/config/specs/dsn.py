@@ -21,7 +21,7 @@ from callgate.config.secret import MASK, mask_named, mask_url
 from callgate.model.near_miss import did_you_mean
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     MYSQL = "mysql"
     POSTGRES = "postgres"
     SQLITE = "sqlite"
@@ -29,12 +29,12 @@ class Engine(StrEnum):
 
 
 ENGINE_BY_SCHEME = {
-    "mysql": Engine.MYSQL,
-    "mariadb": Engine.MYSQL,
-    "postgres": Engine.POSTGRES,
-    "postgresql": Engine.POSTGRES,
-    "sqlite": Engine.SQLITE,
-    "duckdb": Engine.DUCKDB,
+    "mysql": EngineName.MYSQL,
+    "mariadb": EngineName.MYSQL,
+    "postgres": EngineName.POSTGRES,
+    "postgresql": EngineName.POSTGRES,
+    "sqlite": EngineName.SQLITE,
+    "duckdb": EngineName.DUCKDB,
 }
 MEMORY_PATH = ":memory:"
 # SQLite's own names for what is always there: no file can be attached under them.
@@ -52,7 +52,7 @@ _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a us
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dsn:
-    engine: Engine
+    engine: EngineName
     scheme: str  # as written: `mariadb` is spoken to as mysql, but may be shown as itself
     user: str | None = None
     password: SecretStr | None = None
@@ -120,7 +120,7 @@ def parse_dsn(text: str) -> Dsn:
         hint = did_you_mean(scheme, ENGINE_BY_SCHEME)
         raise DsnError(f'"{scheme}" is not one of the known schemes {known}', hint)
     address, _, query = rest.partition("?")
-    if engine in (Engine.SQLITE, Engine.DUCKDB):
+    if engine in (EngineName.SQLITE, EngineName.DUCKDB):
         return _parse_file(engine, scheme.lower(), address, _parse_params(query))
     if "#" in rest:
         raise DsnError('there is a "#" in the address', _ESCAPE_HINT)
@@ -129,15 +129,15 @@ def parse_dsn(text: str) -> Dsn:
     return _parse_server(engine, scheme.lower(), address, _parse_params(query))
 
 
-def _parse_file(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
+def _parse_file(engine: EngineName, scheme: str, address: str, params: dict[str, str]) -> Dsn:
     path = unquote(address[1:])
     if not address.startswith("/") or not path or "\x00" in path:
-        memory = f", or {scheme}:///{MEMORY_PATH}" if engine is Engine.DUCKDB else ""
+        memory = f", or {scheme}:///{MEMORY_PATH}" if engine is EngineName.DUCKDB else ""
         raise DsnError(
             "the path of the database file is missing",
             f"Write {scheme}:///relative.db or {scheme}:////absolute.db{memory}.",
         )
-    if engine is Engine.SQLITE:
+    if engine is EngineName.SQLITE:
         _check_sqlite(path, params)
     return Dsn(engine, scheme, path=path, params=params)
 
@@ -162,7 +162,7 @@ def _check_sqlite(path: str, params: Mapping[str, str]) -> None:
         )
 
 
-def _parse_server(engine: Engine, scheme: str, address: str, params: dict[str, str]) -> Dsn:
+def _parse_server(engine: EngineName, scheme: str, address: str, params: dict[str, str]) -> Dsn:
     authority, _, database = address.partition("/")
     credentials, at, host_port = authority.rpartition("@")
     user, colon, password = credentials.partition(":")

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from callgate.config.specs.dsn import Dsn, DsnError, Engine
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName
 from callgate.model.near_miss import did_you_mean
 
 _TLS_WORDS = {
@@ -95,7 +95,7 @@ def _plain_names(dsn: Dsn) -> Mapping[str, str]:
     params: dict[str, str] = {}
     for name, value in dsn.params.items():
         plain = _SYNONYMS.get(name.lower(), name.lower())
-        if dsn.engine is Engine.POSTGRES and plain == "host":
+        if dsn.engine is EngineName.POSTGRES and plain == "host":
             plain = "socket"
         if plain not in _KNOWN:
             hint = did_you_mean(name, (*_KNOWN, *_SYNONYMS)) or f"Known parameters: {', '.join(_KNOWN)}."

@@ -54,7 +54,7 @@ class Service:
     decide: Callable[[HttpRequest], Beginner | None] = lambda request: None
 
 
-class HttpConnection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     def __init__(self, service: Service, now: Callable[[], float]) -> None:
         self._service = service
         self._now = now

@@ -127,7 +127,7 @@ def _none_of(found: Where, column: str, values: Sequence[str]) -> Where:
 
 
 @dataclass(frozen=True, slots=True)
-class PageQuery:
+class EventPageQuery:
     """The page behind the row that the cursor names, in that order."""
 
     found: Where
@@ -150,10 +150,10 @@ class PageQuery:
         return PAGE.format(way=WAYS[self.order])
 
 
-def page_query(which: EventFilter, limit: int, cursor: str | None, order: Order) -> PageQuery:
+def page_query(which: EventFilter, limit: int, cursor: str | None, order: Order) -> EventPageQuery:
     """Raises CallerError for a bad cursor."""
     found = where(which)
-    return PageQuery(found, _behind(Where("true", found.params), cursor, order), limit, order)
+    return EventPageQuery(found, _behind(Where("true", found.params), cursor, order), limit, order)
 
 
 def _behind(found: Where, cursor: str | None, order: Order) -> Where:

@@ -20,7 +20,7 @@ from callgate.ports.record_reader import (
     ExportFormat,
     Extent,
     Order,
-    Page,
+    RecordPage,
     Row,
     SeenWrite,
     SessionFilter,
@@ -33,7 +33,7 @@ from callgate.recorder.read import stats as read_stats
 from callgate.recorder.read import writes as read_writes
 from callgate.recorder.read.answered_rows import rows_of
 from callgate.recorder.read.events import where
-from callgate.recorder.read.threads import Kind, Read, ReadThreads
+from callgate.recorder.read.threads import Read, ReadKind, ReadThreads
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.store.day_files import days_in, passing_file, sql_text
 from callgate.recorder.store.schema import EVENT_COLUMNS
@@ -81,15 +81,15 @@ class Reader:
 
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
-    ) -> Page:
+    ) -> RecordPage:
         wanted = read_sessions.page(which, cursor, limit, offset)
         counted = read_sessions.count(which)
 
-        def read(connection: duckdb.DuckDBPyConnection) -> Page:
+        def read(connection: duckdb.DuckDBPyConnection) -> RecordPage:
             rows = rows_of(connection.execute(wanted.sql, wanted.params))
             total = _number(connection.execute(counted.sql, counted.params))
             has_more, rows = len(rows) > limit, rows[:limit]
-            return Page(rows, total, read_sessions.cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, read_sessions.cursor_after(rows[-1]) if has_more else None)
 
         return await self._read(read)
 
@@ -103,23 +103,23 @@ class Reader:
 
     async def events(
         self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
-    ) -> Page:
+    ) -> RecordPage:
         page = read_events.page_query(which, limit + 1, cursor, order)
         survey = page.survey()
 
-        def read(connection: duckdb.DuckDBPyConnection) -> Page:
+        def read(connection: duckdb.DuckDBPyConnection) -> RecordPage:
             edge, total = connection.execute(survey.sql, survey.params).fetchone() or (None, 0)
             if edge is None:
-                return Page([], total)
+                return RecordPage([], total)
             which_rows = page.which(edge)
             ids: list[Any] = connection.execute(which_rows.sql, which_rows.params).fetchall()
             has_more, ids = len(ids) > limit, ids[:limit]
             stretch = [ids[-1][1], ids[0][1], [str(event_id) for event_id, _ in ids]]
             rows = rows_of(connection.execute(page.rows(), stretch))
             read_writes.mark_writes(connection, rows)
-            return Page(rows, total, read_events.cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, read_events.cursor_after(rows[-1]) if has_more else None)
 
-        return await self._read(read, Kind.PAGE if which.text is None else Kind.SCAN)
+        return await self._read(read, ReadKind.PAGE if which.text is None else ReadKind.SCAN)
 
     async def event(self, event_id: str) -> Row | None:
         def read(cursor: duckdb.DuckDBPyConnection) -> Row | None:
@@ -135,11 +135,11 @@ class Reader:
     async def event_ids(self, piece: str, limit: int, method: str | None = None) -> Sequence[str]:
         return await self._read(lambda cursor: _column(cursor, read_events.IDS, [piece, limit, method]))
 
-    async def lanes(self, session_id: str, limit: int) -> Page:
-        def read(cursor: duckdb.DuckDBPyConnection) -> Page:
+    async def lanes(self, session_id: str, limit: int) -> RecordPage:
+        def read(cursor: duckdb.DuckDBPyConnection) -> RecordPage:
             rows = rows_of(cursor.execute(read_events.LANES, [session_id, limit]))
             counted = cursor.execute("SELECT count(*) FROM rpc_events WHERE session_id = $1", [session_id])
-            return Page(rows[::-1], _number(counted))
+            return RecordPage(rows[::-1], _number(counted))
 
         return await self._read(read)
 
@@ -159,7 +159,7 @@ class Reader:
             wanted = read_stats.stats_query(which, width, rows)
             return read_stats.stats_of(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
 
-        return await self._read(read, Kind.SCAN)
+        return await self._read(read, ReadKind.SCAN)
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
         until = datetime.now(UTC).replace(tzinfo=None)
@@ -170,7 +170,7 @@ class Reader:
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         path = passing_file(self._recorder.keeper.days_folder, "export")
         try:
-            await self._read(lambda cursor: export_events(cursor, path, kind, which), Kind.EXPORT)
+            await self._read(lambda cursor: export_events(cursor, path, kind, which), ReadKind.EXPORT)
             async for chunk in _chunks(path):
                 yield chunk
         finally:
@@ -193,16 +193,16 @@ class Reader:
 
     async def with_cursor(self, read: Read[_Found]) -> _Found:
         """For the other readers of this room."""
-        return await self._read(read, Kind.SCAN)
+        return await self._read(read, ReadKind.SCAN)
 
     def close(self) -> None:
         self._threads.close()
 
-    async def _read(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
+    async def _read(self, read: Read[_Found], kind: ReadKind = ReadKind.PAGE) -> _Found:
         await self._flush()
         return await self._read_flushed(read, kind)
 
-    async def _read_flushed(self, read: Read[_Found], kind: Kind = Kind.PAGE) -> _Found:
+    async def _read_flushed(self, read: Read[_Found], kind: ReadKind = ReadKind.PAGE) -> _Found:
         store = self._recorder.keeper.store
         if store is None:
             raise record_elsewhere()

@@ -22,15 +22,15 @@ Read = Callable[[duckdb.DuckDBPyConnection], _Found]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     at_once: int
     most_s: float
 
 
-class Kind(Enum):
-    PAGE = Limits(6, 30.0)  # a list, a row: milliseconds, on a large record on a small machine seconds
-    SCAN = Limits(4, 30.0)  # looks at much of the record: a search for a text, sums, an agent's excerpt
-    EXPORT = Limits(2, 600.0)  # the whole of it, at the disk's pace
+class ReadKind(Enum):
+    PAGE = ReadLimits(6, 30.0)  # a list, a row: milliseconds, on a large record on a small machine seconds
+    SCAN = ReadLimits(4, 30.0)  # looks at much of the record: a search for a text, sums, an agent's excerpt
+    EXPORT = ReadLimits(2, 600.0)  # the whole of it, at the disk's pace
 
 
 _PATIENCE_S = 10.0
@@ -43,10 +43,12 @@ class ReadThreads:
 
     def __init__(self, patience_s: float = _PATIENCE_S) -> None:
         self._patience_s = patience_s
-        self._pool = ThreadPoolExecutor(sum(kind.value.at_once for kind in Kind), "record read")
-        self._turns = {kind: asyncio.Semaphore(kind.value.at_once) for kind in Kind}
+        self._pool = ThreadPoolExecutor(sum(kind.value.at_once for kind in ReadKind), "record read")
+        self._turns = {kind: asyncio.Semaphore(kind.value.at_once) for kind in ReadKind}
 
-    async def run(self, store: Store, read: Read[_Found], kind: Kind, most_s: float | None = None) -> _Found:
+    async def run(
+        self, store: Store, read: Read[_Found], kind: ReadKind, most_s: float | None = None
+    ) -> _Found:
         """Raises CallerError when it takes too long, or none of its kind ends in time to let it begin."""
         limit_s = kind.value.most_s if most_s is None else most_s
         await self._take_turn(kind)
@@ -78,7 +80,7 @@ class ReadThreads:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _take_turn(self, kind: Kind) -> None:
+    async def _take_turn(self, kind: ReadKind) -> None:
         try:
             async with asyncio.timeout(self._patience_s):
                 await self._turns[kind].acquire()

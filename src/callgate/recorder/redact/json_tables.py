@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from callgate.recorder.redact.dsn import MASK
-from callgate.recorder.redact.secret_names import Kind
+from callgate.recorder.redact.secret_names import NameKind
 
-KindOf = Callable[[str], Kind | None]
-Hide = Callable[[Kind, Any], Any]  # a value as it may be told under a name of that kind
+KindOf = Callable[[str], NameKind | None]
+Hide = Callable[[NameKind, Any], Any]  # a value as it may be told under a name of that kind
 
 # Beside these a "pass" is a password.
 USERS = ("user", "login", "host", "email", "uid", "server")
@@ -49,8 +49,8 @@ def masked_rows(names: list[Any], rows: list[Any], kind_of: KindOf, hide: Hide) 
         for place, name in enumerate(names)
         if isinstance(name, str) and (kind := kind_of(name)) is not None
     }
-    if Kind.PASS in kinds.values() and not any(str(name).lower().startswith(USERS) for name in names):
-        kinds = {place: kind for place, kind in kinds.items() if kind is not Kind.PASS}
+    if NameKind.PASS in kinds.values() and not any(str(name).lower().startswith(USERS) for name in names):
+        kinds = {place: kind for place, kind in kinds.items() if kind is not NameKind.PASS}
     lowered = [name.lower() if isinstance(name, str) else "" for name in names]
     named = next((place for place, name in enumerate(lowered) if name in _NAME_COLUMNS), None)
     valued = next((place for place, name in enumerate(lowered) if name in _VALUE_COLUMNS), None)
@@ -58,12 +58,17 @@ def masked_rows(names: list[Any], rows: list[Any], kind_of: KindOf, hide: Hide) 
         return rows
     masked = [_masked_row(row, kinds, kind_of, hide, named, valued) for row in rows]
     # Where the operator listed a column, the text with the same rows goes even if these rows are odd.
-    is_listed = Kind.LISTED in kinds.values()
+    is_listed = NameKind.LISTED in kinds.values()
     return masked if is_listed or any(new is not old for new, old in zip(masked, rows, strict=True)) else rows
 
 
 def _masked_row(
-    row: Any, kinds: dict[int, Kind], kind_of: KindOf, hide: Hide, named: int | None, valued: int | None
+    row: Any,
+    kinds: dict[int, NameKind],
+    kind_of: KindOf,
+    hide: Hide,
+    named: int | None,
+    valued: int | None,
 ) -> Any:
     if not isinstance(row, list):
         return row

@@ -11,7 +11,7 @@ value is not looked at again.
 import re
 from collections.abc import Iterable
 
-from callgate.recorder.redact.secret_names import Kind, kind_of, words_of
+from callgate.recorder.redact.secret_names import NameKind, kind_of, words_of
 from callgate.recorder.redact.secret_values import looks_made_up
 from callgate.recorder.redact.value_extents import (
     OPENING,
@@ -166,11 +166,11 @@ def _name(text: str, start: int, end: int) -> Name | None:
     written = text[max(start, end - 100) : end]
     kind = kind_of(written)
     left = text[max(0, start - _LEFT_CHARS) : start]
-    if kind is Kind.PASS and _USER.search(text, max(0, start - 200), end + 100) is None:
-        kind = Kind.LONE_PASS
+    if kind is NameKind.PASS and _USER.search(text, max(0, start - 200), end + 100) is None:
+        kind = NameKind.LONE_PASS
     if kind is None:
         return None
-    if kind in (Kind.TOKEN, Kind.TOKENS) and left.endswith(" "):  # "next token", in two words
+    if kind in (NameKind.TOKEN, NameKind.TOKENS) and left.endswith(" "):  # "next token", in two words
         before = words_of(left[-20:])
         if before and kind_of(f"{before[-1]}_{written}") is None:
             return None
@@ -203,7 +203,10 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
     quote = open_quote(text, name)
     if quote and text.startswith(quote, at):  # "Password: "
         return []
-    if name.kind in (Kind.HEADER, Kind.COOKIE) and text[at : at + 1] not in ("", *"[{(\n'\"`\\"):
+    if name.kind in (NameKind.HEADER, NameKind.COOKIE) and text[at : at + 1] not in (
+        "",
+        *"[{(\n'\"`\\",
+    ):
         return checked(text, name, at, end_of_line(text, name, at, quote))
     for skipped in (_TYPE_AND_SIGN, _SIZE):
         found = skipped.match(text, at)
@@ -225,7 +228,7 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
 
 
 def _unquoted(text: str, name: Name, at: int, sign: str) -> list[Span]:
-    if name.kind is Kind.LONE_PASS:
+    if name.kind is NameKind.LONE_PASS:
         return []
     call = _CALL.match(text, at)
     if call is not None:
@@ -262,13 +265,13 @@ def _after_space(text: str, name: Name) -> list[Span]:
         is_pair = _PAIR_BEFORE.search(name.left) is not None and looks_made_up(text[opening.end() : end])
         return checked(text, name, opening.end(), end) if _SETTER.search(name.left) or is_pair else []
     told = _TOLD.match(text, name.end)
-    if told is not None and (told["verb"] or name.kind is Kind.PASSWORD) and _MIXED.match(told["word"]):
+    if told is not None and (told["verb"] or name.kind is NameKind.PASSWORD) and _MIXED.match(told["word"]):
         return [told.span("word")]
     told = _TOLD_STRING.match(text, name.end)
     opening = OPENING.match(text, told.end()) if told is not None else None
     if opening is not None:
         return _told_string(text, name, opening)
-    if name.kind is not Kind.PASSWORD and not name.text.isupper():
+    if name.kind is not NameKind.PASSWORD and not name.text.isupper():
         return []
     gap = _SPACE_AND_QUOTE.match(text, name.end)
     if gap is None:
@@ -287,7 +290,7 @@ def _told_string(text: str, name: Name, opening: re.Match[str]) -> list[Span]:
     is_word = end - start < _MIN_TOKEN_CHARS or not looks_made_up(
         text[start : min(end, start + _MAX_TAG_CHARS)]
     )
-    if is_word and (name.kind is not Kind.PASSWORD or _ADJECTIVE.match(text, start)):
+    if is_word and (name.kind is not NameKind.PASSWORD or _ADJECTIVE.match(text, start)):
         return []
     return checked(text, name, start, end)
 

@@ -22,7 +22,7 @@ from callgate.recorder.redact.quoted_texts import QuotedTexts
 from callgate.recorder.redact.re2_patterns import Mask, PatternSet, Places
 from callgate.recorder.redact.secret_commands import COMMANDS
 from callgate.recorder.redact.secret_members import DocumentCleaner
-from callgate.recorder.redact.secret_names import STEMS, Kind, kind_of
+from callgate.recorder.redact.secret_names import STEMS, NameKind, kind_of
 from callgate.recorder.redact.secret_patterns import KINDS
 from callgate.recorder.redact.secret_values import looks_made_up
 from callgate.recorder.redact.text_tables import insert_spans, table_spans
@@ -132,9 +132,9 @@ class Redactor:
             spans += insert_spans(text)
         return masked(text, spans, MASK).encode("latin-1") if spans else raw
 
-    def _kind_of(self, name: str) -> Kind | None:
+    def _kind_of(self, name: str) -> NameKind | None:
         if self._listed and _plain(name) in self._listed:
-            return Kind.LISTED
+            return NameKind.LISTED
         return kind_of(name)
 
     def _clean_string(self, text: str) -> str:

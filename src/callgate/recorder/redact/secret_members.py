@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from callgate.recorder.redact.dsn import MASK
 from callgate.recorder.redact.json_tables import USERS, KindOf, masked_rows, with_masked_columns
-from callgate.recorder.redact.secret_names import Kind, word_set
+from callgate.recorder.redact.secret_names import NameKind, word_set
 from callgate.recorder.redact.secret_values import is_secret_value, looks_made_up
 
 _NAME_MEMBERS = word_set(
@@ -33,7 +33,7 @@ _CODE = 100_000
 
 
 # What stands under these is judged only if it is a text.
-_JUDGED_STRINGS = (Kind.AUTH, Kind.LONE_PASS, Kind.DSN, Kind.PHRASE)
+_JUDGED_STRINGS = (NameKind.AUTH, NameKind.LONE_PASS, NameKind.DSN, NameKind.PHRASE)
 _MAX_KEYS = 4096
 _MAX_KEY_CHARS = 100
 
@@ -43,7 +43,7 @@ class DocumentCleaner:
         self._kind_of = kind_of
         self._clean_text = clean_text
         # What is known of a key: rows repeat theirs, and to look costs more than all the rest.
-        self._keys: dict[str, tuple[Kind | None, str]] = {}
+        self._keys: dict[str, tuple[NameKind | None, str]] = {}
 
     def clean(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -57,12 +57,12 @@ class DocumentCleaner:
         cleaned: dict[str, Any] = {}
         for key, member in members.items():
             kind, written = self._keys.get(key) or self._about_key(key)
-            if kind is Kind.PASS and not any(other.lower().startswith(USERS) for other in members):
-                kind = Kind.LONE_PASS
+            if kind is NameKind.PASS and not any(other.lower().startswith(USERS) for other in members):
+                kind = NameKind.LONE_PASS
             cleaned[written] = self.clean(member) if kind is None else self._under(kind, member, key)
         return cleaned
 
-    def _about_key(self, key: str) -> tuple[Kind | None, str]:
+    def _about_key(self, key: str) -> tuple[NameKind | None, str]:
         about = self._kind_of(key), self._clean_text(key)
         if len(self._keys) < _MAX_KEYS and len(key) <= _MAX_KEY_CHARS:
             self._keys[key] = about
@@ -75,7 +75,7 @@ class DocumentCleaner:
                 *masked_rows(cast(list[Any], items[0]), items[1:], self._kind_of, self._hidden),
             ]
         cleaned: list[Any] = []
-        flag: Kind | None = None
+        flag: NameKind | None = None
         for place, item in enumerate(items):
             if not isinstance(item, str):
                 cleaned.append(self.clean(item))
@@ -97,19 +97,19 @@ class DocumentCleaner:
         for key, name in members.items():
             if isinstance(name, str) and key.lower() in _NAME_MEMBERS:
                 kind = kind or self._kind_of(_without_input(name))
-        if kind is None or kind is Kind.PASS:
+        if kind is None or kind is NameKind.PASS:
             return members
         return {
             key: self._under(kind, member, "") if key.lower() in _VALUE_MEMBERS else member
             for key, member in members.items()
         }
 
-    def _hidden(self, kind: Kind, value: Any) -> Any:
+    def _hidden(self, kind: NameKind, value: Any) -> Any:
         """`value`, the very same, if it holds none."""
         return MASK if self._holds_secret(kind, value, "") else value
 
-    def _under(self, kind: Kind, value: Any, name: str) -> Any:
-        if kind is not Kind.LISTED and isinstance(value, dict):
+    def _under(self, kind: NameKind, value: Any, name: str) -> Any:
+        if kind is not NameKind.LISTED and isinstance(value, dict):
             members = cast(dict[str, Any], value)
             if _is_schema(members):
                 return self._schema(kind, members)
@@ -117,21 +117,21 @@ class DocumentCleaner:
                 return self.clean(members)
         return MASK if self._holds_secret(kind, value, name) else self.clean(value)
 
-    def _holds_secret(self, kind: Kind, value: Any, name: str) -> bool:
-        if kind is Kind.LISTED:
+    def _holds_secret(self, kind: NameKind, value: Any, name: str) -> bool:
+        if kind is NameKind.LISTED:
             return True
         if value is None or isinstance(value, bool):
             return False
         if isinstance(value, str):
             return is_secret_value(kind, value, name)
         if isinstance(value, int | float):
-            return kind is Kind.PASSWORD or (kind is Kind.TOKEN and abs(value) >= _CODE)
+            return kind is NameKind.PASSWORD or (kind is NameKind.TOKEN and abs(value) >= _CODE)
         inside = cast(dict[str, Any], value).values() if isinstance(value, dict) else cast(list[Any], value)
-        if kind is Kind.COOKIE:
+        if kind is NameKind.COOKIE:
             return bool(inside)
         return any(self._holds_secret(kind, one, name) for one in inside)
 
-    def _schema(self, kind: Kind, members: dict[str, Any]) -> dict[str, Any]:
+    def _schema(self, kind: NameKind, members: dict[str, Any]) -> dict[str, Any]:
         told: dict[str, Any] = {}
         for key, member in members.items():
             if key in _SCHEMA_WORDS or key == "properties":
@@ -146,7 +146,7 @@ class DocumentCleaner:
                 told[key] = self._under(kind, member, "")
         return told
 
-    def _schema_part(self, kind: Kind, part: Any) -> Any:
+    def _schema_part(self, kind: NameKind, part: Any) -> Any:
         if isinstance(part, list):
             return [self._schema_part(kind, one) for one in cast(list[Any], part)]
         return self._schema(kind, cast(dict[str, Any], part)) if isinstance(part, dict) else part

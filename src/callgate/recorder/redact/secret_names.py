@@ -18,7 +18,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class Kind(Enum):
+class NameKind(Enum):
     """What sort of secret a name speaks of: it decides which values are believed."""
 
     PASSWORD = "password"  # noqa: S105 - a kind, as the next ones
@@ -127,27 +127,29 @@ _VALUES = word_set(
     """
 )
 _PAIRS = {
-    ("pass", "word"): Kind.PASSWORD, ("pass", "phrase"): Kind.PASSWORD, ("pass", "code"): Kind.PASSWORD,
-    ("otp", "code"): Kind.PASSWORD, ("seed", "phrase"): Kind.PASSWORD, ("recovery", "phrase"): Kind.PASSWORD,
-    ("mnemonic", "phrase"): Kind.PASSWORD, ("recovery", "code"): Kind.PASSWORD,
-    ("backup", "code"): Kind.PASSWORD, ("connection", "string"): Kind.TOKEN, ("conn", "string"): Kind.TOKEN,
-    ("conn", "str"): Kind.TOKEN, ("connection", "str"): Kind.TOKEN, ("auth", "header"): Kind.HEADER,
-    ("de", "passe"): Kind.PASSWORD,
-    ("contrase", "a"): Kind.PASSWORD,  # the letter between them is no ASCII
-    ("private", "pem"): Kind.TOKEN, ("key", "pem"): Kind.TOKEN,
-    ("db", "url"): Kind.DSN, ("database", "url"): Kind.DSN,
-    ("db", "uri"): Kind.DSN, ("database", "uri"): Kind.DSN,
-    ("fa", "code"): Kind.PASSWORD,  # of two factors: digits are no words
-    **{(owner, "pat"): Kind.TOKEN for owner in _PAT_OWNERS.split("|")},
-    **{(owner, "sk"): Kind.TOKEN for owner in _SK_OWNERS.split("|")},
-    **{(owner, "pin"): Kind.PASSWORD for owner in _PIN_OWNERS.split("|")},
-    **{(owner, "code"): Kind.PASSWORD for owner in _CODE_OWNERS.split("|")},
+    ("pass", "word"): NameKind.PASSWORD, ("pass", "phrase"): NameKind.PASSWORD,
+    ("pass", "code"): NameKind.PASSWORD, ("otp", "code"): NameKind.PASSWORD,
+    ("seed", "phrase"): NameKind.PASSWORD, ("recovery", "phrase"): NameKind.PASSWORD,
+    ("mnemonic", "phrase"): NameKind.PASSWORD, ("recovery", "code"): NameKind.PASSWORD,
+    ("backup", "code"): NameKind.PASSWORD, ("connection", "string"): NameKind.TOKEN,
+    ("conn", "string"): NameKind.TOKEN, ("conn", "str"): NameKind.TOKEN,
+    ("connection", "str"): NameKind.TOKEN, ("auth", "header"): NameKind.HEADER,
+    ("de", "passe"): NameKind.PASSWORD,
+    ("contrase", "a"): NameKind.PASSWORD,  # the letter between them is no ASCII
+    ("private", "pem"): NameKind.TOKEN, ("key", "pem"): NameKind.TOKEN,
+    ("db", "url"): NameKind.DSN, ("database", "url"): NameKind.DSN,
+    ("db", "uri"): NameKind.DSN, ("database", "uri"): NameKind.DSN,
+    ("fa", "code"): NameKind.PASSWORD,  # of two factors: digits are no words
+    **{(owner, "pat"): NameKind.TOKEN for owner in _PAT_OWNERS.split("|")},
+    **{(owner, "sk"): NameKind.TOKEN for owner in _SK_OWNERS.split("|")},
+    **{(owner, "pin"): NameKind.PASSWORD for owner in _PIN_OWNERS.split("|")},
+    **{(owner, "code"): NameKind.PASSWORD for owner in _CODE_OWNERS.split("|")},
 }  # fmt: skip
 _SIMPLE = {
-    "authorization": Kind.HEADER, "cookie": Kind.COOKIE, "cookies": Kind.COOKIE, "jwt": Kind.AUTH,
-    "dsn": Kind.DSN, "mnemonic": Kind.PHRASE,
+    "authorization": NameKind.HEADER, "cookie": NameKind.COOKIE, "cookies": NameKind.COOKIE,
+    "jwt": NameKind.AUTH, "dsn": NameKind.DSN, "mnemonic": NameKind.PHRASE,
 }  # fmt: skip
-_ALONE = {"auth": Kind.AUTH, "bearer": Kind.AUTH}
+_ALONE = {"auth": NameKind.AUTH, "bearer": NameKind.AUTH}
 # A name that is longer is judged by its end.
 _MAX_NAME_CHARS = 100
 
@@ -157,7 +159,7 @@ def words_of(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> NameKind | None:
     """None: an honest name."""
     if _STEM.search(name) is None and _STEM.search(name + ":") is None:
         return None
@@ -171,7 +173,7 @@ def kind_of(name: str) -> Kind | None:
     return _kind_of_end(words)
 
 
-def _kind_of_end(words: list[str]) -> Kind | None:
+def _kind_of_end(words: list[str]) -> NameKind | None:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     single = last[:-1] if last.endswith("s") and not last.endswith("ss") else last
     pair = _PAIRS.get((before, single))
@@ -180,19 +182,19 @@ def _kind_of_end(words: list[str]) -> Kind | None:
     if single in ("token", "secret"):
         return _kind_of_noun(single, before, words, is_plural=single != last)
     if single in _PASSWORDS:
-        return Kind.PASSWORD
+        return NameKind.PASSWORD
     if single == "key":
         is_header = words[0] == "x" and before not in _HONEST_X_KEYS and len(words) > 2
-        return Kind.TOKEN if before in _KEY_OWNER or is_header else None
+        return NameKind.TOKEN if before in _KEY_OWNER or is_header else None
     if last == "pass":
-        return (Kind.PASSWORD if before in _PASS_OWNERS else None) if before else Kind.PASS
+        return (NameKind.PASSWORD if before in _PASS_OWNERS else None) if before else NameKind.PASS
     simple = _SIMPLE.get(last) or (None if before else _ALONE.get(last))
     return simple or _kind_of_joined(last, words)
 
 
-def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
+def _kind_of_joined(last: str, words: list[str]) -> NameKind | None:
     if _PASS_JOINED.fullmatch(last):
-        return Kind.PASSWORD
+        return NameKind.PASSWORD
     found = _JOINED.fullmatch(last)
     if found is None:
         return None
@@ -205,19 +207,19 @@ def _kind_of_joined(last: str, words: list[str]) -> Kind | None:
             "token", words[-2] if len(words) > 1 else "", words, is_plural=bool(found["plural"])
         )
     if noun == "authorization":
-        return Kind.HEADER
+        return NameKind.HEADER
     return (
-        Kind.PASSWORD
+        NameKind.PASSWORD
         if noun[:4] in ("pass", "pwd", "secr", "cred", "kenn") and "key" not in noun
-        else Kind.TOKEN
+        else NameKind.TOKEN
     )
 
 
-def _kind_of_noun(noun: str, before: str, words: list[str], *, is_plural: bool) -> Kind | None:
+def _kind_of_noun(noun: str, before: str, words: list[str], *, is_plural: bool) -> NameKind | None:
     if noun == "secret":
-        return None if before in ("trade", "top", "open") else Kind.PASSWORD
+        return None if before in ("trade", "top", "open") else NameKind.PASSWORD
     if before in _HONEST_TOKENS or words[-3:-1] == ["public", "key"]:
         return None
     if not is_plural:
-        return Kind.TOKEN
-    return None if not _COUNTS.isdisjoint(words[:-1]) else Kind.TOKENS
+        return NameKind.TOKEN
+    return None if not _COUNTS.isdisjoint(words[:-1]) else NameKind.TOKENS

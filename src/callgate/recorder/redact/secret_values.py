@@ -6,7 +6,7 @@ Everything that is not known to be honest is a secret.
 import re
 from collections.abc import Callable
 
-from callgate.recorder.redact.secret_names import Kind, kind_of, word_set
+from callgate.recorder.redact.secret_names import NameKind, kind_of, word_set
 
 _HONEST = word_set(
     """
@@ -61,9 +61,9 @@ _MIN_AUTH_CHARS = 12
 _SHORT_WORD = re.compile(r"[a-z]{1,3}", re.ASCII)  # of a text that was cut into tokens
 
 
-def is_secret_value(kind: Kind, value: str, name: str = "") -> bool:
+def is_secret_value(kind: NameKind, value: str, name: str = "") -> bool:
     value = value.strip()
-    if not value or kind is Kind.LISTED:
+    if not value or kind is NameKind.LISTED:
         return bool(value)
     judged = _JUDGES.get(kind)
     if judged is not None:
@@ -76,8 +76,8 @@ def is_secret_value(kind: Kind, value: str, name: str = "") -> bool:
         or _PLACEHOLDER.fullmatch(value)
     ):
         return False
-    if kind in (Kind.TOKEN, Kind.TOKENS) and (
-        (_COUNT if kind is Kind.TOKENS else _NUMBER).fullmatch(value) or _SHORT_WORD.fullmatch(value)
+    if kind in (NameKind.TOKEN, NameKind.TOKENS) and (
+        (_COUNT if kind is NameKind.TOKENS else _NUMBER).fullmatch(value) or _SHORT_WORD.fullmatch(value)
     ):
         return False
     named = _NAMED_PLACEHOLDER.fullmatch(value)
@@ -107,12 +107,12 @@ def _is_long_and_made_up(value: str) -> bool:
     )
 
 
-_JUDGES: dict[Kind, Callable[[str], bool]] = {
-    Kind.COOKIE: lambda value: "=" in value or _is_like_a_password(value),
-    Kind.AUTH: _is_long_and_made_up,
-    Kind.LONE_PASS: _is_like_a_password,
-    Kind.DSN: lambda value: _WITH_PASSWORD.fullmatch(value) is not None,
-    Kind.PHRASE: lambda value: _PHRASE.fullmatch(value.lower()) is not None,
+_JUDGES: dict[NameKind, Callable[[str], bool]] = {
+    NameKind.COOKIE: lambda value: "=" in value or _is_like_a_password(value),
+    NameKind.AUTH: _is_long_and_made_up,
+    NameKind.LONE_PASS: _is_like_a_password,
+    NameKind.DSN: lambda value: _WITH_PASSWORD.fullmatch(value) is not None,
+    NameKind.PHRASE: lambda value: _PHRASE.fullmatch(value.lower()) is not None,
 }
 
 

@@ -6,7 +6,7 @@ Every line is looked at once: what belongs to a table is not taken for the head 
 import re
 from collections.abc import Iterable
 
-from callgate.recorder.redact.secret_names import Kind, kind_of
+from callgate.recorder.redact.secret_names import NameKind, kind_of
 from callgate.recorder.redact.secret_values import is_secret_value
 from callgate.recorder.redact.value_extents import Name, Span
 
@@ -66,8 +66,8 @@ def _end_of_line(text: str, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def _places(cells: list[str]) -> dict[int, Kind]:
-    kinds: dict[int, Kind] = {}
+def _places(cells: list[str]) -> dict[int, NameKind]:
+    kinds: dict[int, NameKind] = {}
     for place, cell in enumerate(cells):
         found = _HEAD_CELL.fullmatch(cell.strip(" []"))
         kind = kind_of(found[1]) if found else None
@@ -101,7 +101,7 @@ def _piped_rows(text: str, head: str, at: int) -> tuple[list[Span], int]:
     return spans, at
 
 
-def _cells(cells: list[str], at: int, places: dict[int, Kind]) -> list[Span]:
+def _cells(cells: list[str], at: int, places: dict[int, NameKind]) -> list[Span]:
     spans: list[Span] = []
     for place, cell in enumerate(cells):
         kind = places.get(place)
@@ -153,7 +153,7 @@ def _second_cell(line: str, line_start: int, name: Name) -> list[Span]:
 
 
 def _rows_of_insert(
-    text: str, at: int, places: dict[int, Kind], *, is_select: bool
+    text: str, at: int, places: dict[int, NameKind], *, is_select: bool
 ) -> tuple[list[Span], int]:
     spans: list[Span] = []
     opening = re.compile(r"[\s,]*(?:row\s*)?\(", re.IGNORECASE)
@@ -166,7 +166,7 @@ def _rows_of_insert(
     return spans, at
 
 
-def _cells_of_insert(text: str, at: int, places: dict[int, Kind]) -> tuple[list[Span], int]:
+def _cells_of_insert(text: str, at: int, places: dict[int, NameKind]) -> tuple[list[Span], int]:
     spans: list[Span] = []
     place = 0
     while (cell := _CELL.match(text, at)) is not None:

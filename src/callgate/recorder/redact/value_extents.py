@@ -5,7 +5,7 @@ whether it is a secret at all. What begins it is told by `named_values`.
 import re
 from typing import NamedTuple
 
-from callgate.recorder.redact.secret_names import Kind, kind_of
+from callgate.recorder.redact.secret_names import NameKind, kind_of
 from callgate.recorder.redact.secret_values import is_secret_value
 
 Span = tuple[int, int]
@@ -55,7 +55,7 @@ class Name(NamedTuple):
     text: str
     start: int
     end: int
-    kind: Kind
+    kind: NameKind
     left: str  # what stands before it, bounded
 
 

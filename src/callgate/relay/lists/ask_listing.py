@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Hop
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Reply
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.catalog import Part
-from callgate.relay.lists.read_listing import MAX_LISTING_BYTES, Page, Reading, read_page, read_part
+from callgate.relay.lists.read_listing import MAX_LISTING_BYTES, ListPage, ListReading, read_page, read_part
 from callgate.wire.revisions import era_of
 
 # How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
@@ -42,7 +42,7 @@ class ListAsk:
     upstream: Upstream
     asker: Asker
     hop: Hop
-    reading: Reading
+    reading: ListReading
     known: tuple[Listing, ...]  # what it may say once more
 
 
@@ -63,10 +63,10 @@ async def ask_listing(ask: ListAsk) -> Listing:
     )
 
 
-async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[Page], bool]:
+async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[ListPage], bool]:
     """All pages that we take, and whether there are more."""
     kind, name = ask.reading.kind, ask.upstream.name
-    pages: list[Page] = []
+    pages: list[ListPage] = []
     cursor: bytes | None = None
     size_bytes = 0
     while len(pages) < _MAX_PAGES and size_bytes < MAX_LISTING_BYTES:
@@ -102,7 +102,7 @@ async def _page(ask: ListAsk, asker: Asker) -> bytes | None:
     raise UpstreamError(UPSTREAM_FAILED, f"{name} did not answer {method}: {hop.error}")
 
 
-async def _digest(pages: list[Page]) -> bytes:
+async def _digest(pages: list[ListPage]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for page in pages:
         if memoryview(page.entries).nbytes > _LONG_BYTES:
@@ -116,5 +116,5 @@ def _same(known: Iterable[Listing], digest: bytes) -> Part | None:
     return next((listing.part for listing in known if listing.digest == digest), None)
 
 
-def words_for(kind: Kind) -> str:
-    return "resource templates" if kind is Kind.TEMPLATE else kind.member
+def words_for(kind: OfferKind) -> str:
+    return "resource templates" if kind is OfferKind.TEMPLATE else kind.member

@@ -12,7 +12,7 @@ repeated only when a server comes up with another list.
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.view import View
 from callgate.relay.lists.ask_listing import Listing
 from callgate.relay.lists.listing_attempts import Key
@@ -62,10 +62,10 @@ class CapabilitySurvey:
         self._task = None
 
     async def _look(self, name: str) -> None:
-        listing = await self._ask((name, Kind.TOOL, View(EVERY_QUESTION)))
+        listing = await self._ask((name, OfferKind.TOOL, View(EVERY_QUESTION)))
         if listing is None:  # it is asked when a client needs it
             self._digests.pop(name, None)
         elif listing.digest == self._digests.get(name):
             self._show_alike(name, True)
         else:
-            await self._ask((name, Kind.TOOL, View(PLAIN_QUESTIONS)))
+            await self._ask((name, OfferKind.TOOL, View(PLAIN_QUESTIONS)))

@@ -11,7 +11,7 @@ import msgspec
 
 from callgate.model.clip import clip
 from callgate.model.near_miss import did_you_mean_one_of
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.public_names import public_uri
 from callgate.relay.lists.territory import scheme_of
 from callgate.wire.params import with_member
@@ -55,7 +55,7 @@ class Catalog:
         return did_you_mean_one_of(name, known) or otherwise or f"The list names all {len(self.offers)}"
 
 
-def build_catalog(kind: Kind, parts: Sequence[Part], claims: Claims) -> Catalog:
+def build_catalog(kind: OfferKind, parts: Sequence[Part], claims: Claims) -> Catalog:
     """`parts`: in the operator's order, so that names stay the same from run to run.
 
     `claims`: who had an address first keeps it; new ones are added.
@@ -74,13 +74,13 @@ def build_catalog(kind: Kind, parts: Sequence[Part], claims: Claims) -> Catalog:
         offers.update(own)
         by_route.update(part.by_route)
     by_scheme: dict[str | None, list[Offer]] = {}
-    if kind is Kind.TEMPLATE:
+    if kind is OfferKind.TEMPLATE:
         for name, offer in offers.items():
             by_scheme.setdefault(scheme_of(name), []).append(offer)
     return Catalog(tuple(offers.values()), offers, by_route, by_scheme, conflicts)
 
 
-def _settle(kind: Kind, part: Part, claims: Claims) -> tuple[dict[str, Offer], list[str]]:
+def _settle(kind: OfferKind, part: Part, claims: Claims) -> tuple[dict[str, Offer], list[str]]:
     """The part without addresses that another server had first, which get its name in front; and what is to
     be told of that."""
     upstream, own = part.upstream, part.offers
@@ -109,9 +109,9 @@ def _under(offer: Offer, name: str) -> Offer:
     return replace(offer, public_name=name, definition=definition)
 
 
-def _told(kind: Kind, part: Part, shared: dict[str, str]) -> list[str]:
+def _told(kind: OfferKind, part: Part, shared: dict[str, str]) -> list[str]:
     told: list[str] = []
-    what = "resources" if kind is Kind.RESOURCE else "resource templates"
+    what = "resources" if kind is OfferKind.RESOURCE else "resource templates"
     for claims, how in ((part.trespassing, "belong to"), (list(shared.items()), "are also listed by")):
         if claims:
             uri, owner = min(claims)
@@ -120,7 +120,7 @@ def _told(kind: Kind, part: Part, shared: dict[str, str]) -> list[str]:
                 f"{len(claims):,} of its {what} {how} {owner}, {shown} among them: "
                 f"they are offered as {public_uri(part.upstream, '…')}"
             )
-    open_ones = [name for name in part.offers if kind is Kind.TEMPLATE and scheme_of(name) is None]
+    open_ones = [name for name in part.offers if kind is OfferKind.TEMPLATE and scheme_of(name) is None]
     if open_ones:
         shown = clip(min(open_ones), _MAX_SHOWN_CHARS)
         told.append(f"Its template {shown} fits any address: it is asked for what no other server has")

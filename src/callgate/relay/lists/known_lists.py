@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S, Listing, words_for
 from callgate.relay.lists.catalog import Catalog, Part, build_catalog
@@ -26,13 +26,13 @@ class KnownLists:
         self.some_clients_only = SomeClientsOnly()
         self._known: dict[Key, Listing] = {}
         # A session's own connection said that this changed, and was not asked since.
-        self._changed_at_own: set[tuple[str, Kind, str]] = set()
-        self._catalogs: dict[Kind, dict[tuple[int, ...], tuple[Catalog, Sequence[Part]]]] = {
-            kind: {} for kind in Kind
+        self._changed_at_own: set[tuple[str, OfferKind, str]] = set()
+        self._catalogs: dict[OfferKind, dict[tuple[int, ...], tuple[Catalog, Sequence[Part]]]] = {
+            kind: {} for kind in OfferKind
         }
         # Who had a uri first keeps it, whoever else comes up with the same later.
-        self._claims: dict[Kind, dict[str, set[str]]] = {kind: {} for kind in Kind}
-        self._conflicts: dict[Kind, dict[str, list[str]]] = {}
+        self._claims: dict[OfferKind, dict[str, set[str]]] = {kind: {} for kind in OfferKind}
+        self._conflicts: dict[OfferKind, dict[str, list[str]]] = {}
         self.version = 0  # grows whenever `get` or `standing_in` may answer otherwise than before
 
     def get(self, key: Key) -> Listing | None:
@@ -97,7 +97,7 @@ class KnownLists:
             self.version += 1
             self._known[key] = replace(listing, told_at_mono=0.0, fresh_until_mono=0.0)
 
-    def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
+    def changed(self, name: str, kind: OfferKind, session_id: str | None) -> None:
         """An upstream said so, on the connection of this session or of all."""
         self.version += 1
         if session_id is not None and len(self._changed_at_own) < _MAX_CHANGED_AT_OWN:
@@ -130,14 +130,14 @@ class KnownLists:
             parts = [known.part for other, known in self._known.items() if other[:2] == (name, kind)]
             listed = {uri for part in parts for uri in part.offers}
             self._claims[kind].get(name, set()).intersection_update(listed)
-        if kind is Kind.TOOL and view != COMMON:
+        if kind is OfferKind.TOOL and view != COMMON:
             common = self._known.get((name, kind, COMMON))
             shown_to_all = common.part.offers if common is not None else {}
             self.some_clients_only.note(listing.part, shown_to_all, view.declared.encode())
 
     # ---- catalogs
 
-    def catalog(self, kind: Kind, keys: Iterable[Key]) -> Catalog:
+    def catalog(self, kind: OfferKind, keys: Iterable[Key]) -> Catalog:
         """`keys`: one for each upstream, in the operator's order."""
         listings = [self.standing_in(key) for key in keys]
         parts = [listing.part for listing in listings if listing is not None]
@@ -155,7 +155,7 @@ class KnownLists:
     def notes(self, name: str, max_offers: int) -> list[str]:
         """What is left out or renamed of what this upstream lists."""
         told: list[str] = []
-        for kind in Kind:
+        for kind in OfferKind:
             views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
             told += dict.fromkeys(
                 _left_out(kind, known, max_offers) for known in views if known.has_more or known.part.left_out
@@ -172,7 +172,7 @@ def is_old(listing: Listing) -> bool:
     return listing.told_at_mono + DEFAULT_TTL_S < time.monotonic()
 
 
-def _left_out(kind: Kind, listing: Listing, max_offers: int) -> str:
+def _left_out(kind: OfferKind, listing: Listing, max_offers: int) -> str:
     part = listing.part
     listed = len(part.offers) + part.left_out
     more = "more than " if listing.has_more else ""

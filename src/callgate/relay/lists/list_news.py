@@ -7,7 +7,7 @@ or told its list at last. A client that was given the new list meanwhile is not 
 import asyncio
 from functools import partial
 
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.ports.upstream import Asker
 from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listings import Listings
@@ -17,10 +17,10 @@ from callgate.relay.subscribers import Subscribers
 _MOMENT_S = 0.2
 
 METHOD_OF = {
-    Kind.TOOL: "notifications/tools/list_changed",
-    Kind.PROMPT: "notifications/prompts/list_changed",
-    Kind.RESOURCE: "notifications/resources/list_changed",
-    Kind.TEMPLATE: "notifications/resources/list_changed",
+    OfferKind.TOOL: "notifications/tools/list_changed",
+    OfferKind.PROMPT: "notifications/prompts/list_changed",
+    OfferKind.RESOURCE: "notifications/resources/list_changed",
+    OfferKind.TEMPLATE: "notifications/resources/list_changed",
 }
 
 
@@ -47,7 +47,7 @@ class ListNews:
             if news:
                 self._subscribers.say_list_changed(method, partial(self._is_news, news))
 
-    def _is_news(self, news: dict[Key, int], asker: Asker, listed: dict[Kind, int]) -> bool:
+    def _is_news(self, news: dict[Key, int], asker: Asker, listed: dict[OfferKind, int]) -> bool:
         target = asker.session.target
         return any(
             target in (None, key[0])

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError
 from callgate.model.exchange import Hop
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import new_hop
@@ -29,7 +29,7 @@ from callgate.wire.connection.backoff import Backoff
 
 _log = logging.getLogger(__name__)
 
-Key = tuple[str, Kind, View]
+Key = tuple[str, OfferKind, View]
 
 # A list that takes longer is not worth waiting for: the server is asked again.
 _MAX_ASK_S = 60.0
@@ -57,7 +57,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Trouble:
+class ListFailure:
     """Why a list could not be had the last time."""
 
     error: CallgateError
@@ -81,7 +81,7 @@ class Attempts:
         self._take = take
         self._comes_back = comes_back
         self._running: dict[Key, Attempt] = {}
-        self._troubles: dict[Key, Trouble] = {}
+        self._troubles: dict[Key, ListFailure] = {}
         self._restless: dict[Key, Backoff] = {}  # said that they changed each time they were asked
         self._few = asyncio.Semaphore(_MAX_OF_SOME_CLIENTS)
         self._is_closed = False
@@ -102,7 +102,7 @@ class Attempts:
     def running(self, key: Key) -> Attempt | None:
         return self._running.get(key)
 
-    def trouble(self, key: Key) -> Trouble | None:
+    def trouble(self, key: Key) -> ListFailure | None:
         return self._troubles.get(key)
 
     async def wait(self, attempts: Iterable[tuple[Key, Attempt, float]]) -> None:
@@ -171,7 +171,7 @@ class Attempts:
         self._running.pop(key, None)
         before = self._troubles.get(key)
         backoff = before.backoff if before is not None else Backoff(random.random)
-        trouble = Trouble(error, time.monotonic() - attempt.began_mono, backoff)
+        trouble = ListFailure(error, time.monotonic() - attempt.began_mono, backoff)
         self._troubles[key] = trouble
         if attempt.is_outdated:  # it came up, or said that it changed, while we asked
             self._ask_anew(key, None)

@@ -24,7 +24,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
@@ -35,7 +35,7 @@ from callgate.relay.lists.catalog import Catalog, Part
 from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
-from callgate.relay.lists.read_listing import Reading
+from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.some_clients_only import SomeClientsOnly
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
@@ -88,7 +88,7 @@ class Listings:
         self._patience_s = patience_s
         self._on_change = on_change
         self._known = self.known_lists = KnownLists()
-        self._wanted: set[Kind] = {Kind.TOOL}  # kinds that somebody was told of: changes are news
+        self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
@@ -112,14 +112,14 @@ class Listings:
         for key in dict.fromkeys([(name, kind, COMMON) for kind in self._wanted] + keys):
             self._ask_anew(key)
 
-    def changed(self, name: str, kind: Kind, session_id: str | None) -> None:
+    def changed(self, name: str, kind: OfferKind, session_id: str | None) -> None:
         """It said that it changed, on the connection of all or of this session. Asked the next time."""
         self._known.changed(name, kind, session_id)
         attempt = self._attempts.running((name, kind, COMMON)) if session_id is None else None
         if attempt is not None:
             attempt.is_outdated = True
 
-    def changed_view(self, name: str, kind: Kind, view: View) -> None:
+    def changed_view(self, name: str, kind: OfferKind, view: View) -> None:
         """A connection that was opened to list for this view said that it changed."""
         self._known.outdate((name, kind, view))
         self._ask_anew((name, kind, view))
@@ -136,7 +136,7 @@ class Listings:
         self._known.forget_session(session.session_id)
         self._attempts.forget(lambda key: key[2].session_id == session.session_id)
 
-    def wants(self, kind: Kind) -> None:
+    def wants(self, kind: OfferKind) -> None:
         """Somebody was told of offers of this kind."""
         self._wanted.add(kind)
 
@@ -157,12 +157,12 @@ class Listings:
         if server is not None and choice is not None:
             choice.check(server, public_name.partition(SEPARATOR)[2])
 
-    def part(self, name: str, kind: Kind, asker: Asker) -> Part | None:
+    def part(self, name: str, kind: OfferKind, asker: Asker) -> Part | None:
         """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
         listing = self.listing(name, kind, asker)
         return None if listing is None else listing.part
 
-    def listing(self, name: str, kind: Kind, asker: Asker) -> Listing | None:
+    def listing(self, name: str, kind: OfferKind, asker: Asker) -> Listing | None:
         """The same, with when it was told."""
         key = (name, kind, self._upstreams[name].view_of(asker))
         listing = self._known.get(key) or self._known.standing_in(key)
@@ -176,11 +176,11 @@ class Listings:
                 self._attempts.start(shared, None, is_up=True)
         return listing
 
-    def is_settled(self, name: str, kind: Kind, asker: Asker) -> bool:
+    def is_settled(self, name: str, kind: OfferKind, asker: Asker) -> bool:
         """Whether asking again would bring nothing new: this client's own view is known, and fresh."""
         return self._known.is_fresh((name, kind, self._upstreams[name].view_of(asker)), time.monotonic())
 
-    async def ask_part(self, name: str, kind: Kind, asker: Asker) -> Part:
+    async def ask_part(self, name: str, kind: OfferKind, asker: Asker) -> Part:
         """Asks for it, of the connection that serves this very client if there is one.
 
         Raises what the upstream raised, unless what it said before will do.
@@ -195,19 +195,19 @@ class Listings:
             return known.part
         raise attempt.error or UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
 
-    def current(self, kind: Kind, asker: Asker) -> Catalog:
+    def current(self, kind: OfferKind, asker: Asker) -> Catalog:
         """As far as it is known, without asking anybody."""
         return self._known.catalog(kind, self._keys(kind, asker))
 
-    async def known(self, kind: Kind, asker: Asker) -> Catalog:
+    async def known(self, kind: OfferKind, asker: Asker) -> Catalog:
         """The catalog; asks only those upstreams that never told theirs, or long ago."""
         return await self._known_within(self._patience_s, kind, asker)
 
-    async def to_route_by(self, kind: Kind, asker: Asker) -> Catalog:
+    async def to_route_by(self, kind: OfferKind, asker: Asker) -> Catalog:
         """Like `known`, for an address that nobody may have only because its server has not told yet."""
         return await self._known_within(_CALL_PATIENCE_S, kind, asker)
 
-    async def _known_within(self, patience_s: float, kind: Kind, asker: Asker) -> Catalog:
+    async def _known_within(self, patience_s: float, kind: OfferKind, asker: Asker) -> Catalog:
         keys = self._keys(kind, asker)
         now = time.monotonic()
         stale = [key for key in keys if self._known.is_stale(key, now)]
@@ -217,7 +217,7 @@ class Listings:
 
     # ---- for lists
 
-    async def all(self, kind: Kind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
+    async def all(self, kind: OfferKind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
         """The whole catalog, every upstream with its hop; and for how long, and by whom, it may be kept."""
         self._wanted.add(kind)
         keys = self._keys(kind, asker)
@@ -273,7 +273,7 @@ class Listings:
             hop.error = f"{name} has not answered {kind.method} yet: what was known of it was used"
         return hop
 
-    def _keys(self, kind: Kind, asker: Asker) -> list[Key]:
+    def _keys(self, kind: OfferKind, asker: Asker) -> list[Key]:
         return [(name, kind, upstream.view_of(asker)) for name, upstream in self._upstreams.items()]
 
     # ---- asking
@@ -295,14 +295,14 @@ class Listings:
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
         name, kind, view = key
         separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
-        reading = Reading(
+        reading = ListReading(
             kind,
             name,
             self.territory,
             self._max_offers,
             separator,
             short=self._short[name],
-            choice=self.choices.get(name) if kind is Kind.TOOL else None,
+            choice=self.choices.get(name) if kind is OfferKind.TOOL else None,
         )
         if asker is None or not view.session_id:
             asker = _in_our_name(view)
@@ -313,7 +313,7 @@ class Listings:
         if self._known.take(key, listing):
             self.version += 1
             self._on_change(key)
-        if kind is Kind.TOOL and view == COMMON:
+        if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
@@ -328,8 +328,8 @@ class Listings:
         """The health of an upstream with what is wrong with its lists, or left out of them."""
         notes = self._known.notes(health.name, self._max_offers)
         failing = self._failing(health.name) if health.state is State.UP else {}
-        tools = failing.pop(Kind.TOOL, None)
-        if tools is not None and self._known.get((health.name, Kind.TOOL, COMMON)) is None:
+        tools = failing.pop(OfferKind.TOOL, None)
+        if tools is not None and self._known.get((health.name, OfferKind.TOOL, COMMON)) is None:
             state, code, text = tools
             health = replace(health, state=state, detail=text, error_code=code)
         elif tools is not None:  # what it said before is offered, and can be called
@@ -338,10 +338,10 @@ class Listings:
         notes += [text for _, _, text in failing.values()]
         return replace(health, notes=tuple(notes)) if notes else health
 
-    def _failing(self, name: str) -> dict[Kind, tuple[State, str | None, str]]:
+    def _failing(self, name: str) -> dict[OfferKind, tuple[State, str | None, str]]:
         """The lists that a server which is up does not tell, and how that is shown."""
-        found: dict[Kind, tuple[State, str | None, str]] = {}
-        for kind in Kind:
+        found: dict[OfferKind, tuple[State, str | None, str]] = {}
+        for kind in OfferKind:
             key = (name, kind, COMMON)
             trouble, attempt = self._attempts.trouble(key), self._attempts.running(key)
             waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0

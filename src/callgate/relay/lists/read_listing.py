@@ -12,7 +12,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.public_names import SEPARATOR, public_name, public_uri
 from callgate.relay.lists.slices import slices
@@ -34,7 +34,7 @@ _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     entries: msgspec.Raw  # a JSON array, still to be read
     next_cursor: bytes | None  # raw JSON string
     ttl_ms: int | None
@@ -42,10 +42,10 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ListReading:
     """How one upstream's list of one kind is read."""
 
-    kind: Kind
+    kind: OfferKind
     upstream: str
     territory: Territory
     max_offers: int
@@ -55,7 +55,7 @@ class Reading:
     choice: ToolChoice | None = None  # which tools are let through; None: all
 
 
-def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
+def read_page(kind: OfferKind, upstream: str, result: bytes) -> ListPage:
     try:
         members = _members_decoder.decode(result)
         entries = members[kind.member]
@@ -63,7 +63,7 @@ def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
         raise _odd(kind, upstream, problem) from problem
     cursor = bytes(members.get("nextCursor", b""))
     ttl = bytes(members.get("ttlMs", b""))
-    return Page(
+    return ListPage(
         entries,
         cursor if cursor[:1] == b'"' else None,
         min(int(ttl), _MAX_TTL_MS) if ttl.isdigit() and len(ttl) <= _MAX_TTL_DIGITS else None,
@@ -71,7 +71,7 @@ def read_page(kind: Kind, upstream: str, result: bytes) -> Page:
     )
 
 
-async def read_part(reading: Reading, pages: Sequence[Page]) -> Part:
+async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
     """One entry without a name does not hide the others; one that is listed twice counts once."""
     kind = reading.kind
     entries = [entry for page in pages for entry in _entries(kind, reading.upstream, page)]
@@ -84,15 +84,15 @@ async def read_part(reading: Reading, pages: Sequence[Page]) -> Part:
     return part
 
 
-def _entries(kind: Kind, upstream: str, page: Page) -> list[msgspec.Raw]:
+def _entries(kind: OfferKind, upstream: str, page: ListPage) -> list[msgspec.Raw]:
     try:
         return _list_decoder.decode(page.entries)
     except msgspec.DecodeError as problem:
         raise _odd(kind, upstream, problem) from problem
 
 
-def _within_bounds(reading: Reading, entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
-    is_template = reading.kind is Kind.TEMPLATE
+def _within_bounds(reading: ListReading, entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
+    is_template = reading.kind is OfferKind.TEMPLATE
     most = min(reading.max_offers, _MAX_TEMPLATES) if is_template else reading.max_offers
     size_bytes = 0
     for at, entry in enumerate(entries[:most]):
@@ -102,7 +102,7 @@ def _within_bounds(reading: Reading, entries: list[msgspec.Raw]) -> list[msgspec
     return entries[:most]
 
 
-def _add(part: Part, reading: Reading, definition: bytes) -> None:
+def _add(part: Part, reading: ListReading, definition: bytes) -> None:
     kind = reading.kind
     try:
         members = _members_decoder.decode(definition)
@@ -115,7 +115,7 @@ def _add(part: Part, reading: Reading, definition: bytes) -> None:
     name = _public(part, reading, native)
     if name in part.offers:  # a paginator that repeats itself
         return
-    annotations = bytes(members.get("annotations", b"")) if kind is Kind.TOOL else b""
+    annotations = bytes(members.get("annotations", b"")) if kind is OfferKind.TOOL else b""
     if name != native:
         members[kind.key] = msgspec.Raw(msgspec.json.encode(name))
         definition = msgspec.json.encode(members)
@@ -133,7 +133,7 @@ def _add(part: Part, reading: Reading, definition: bytes) -> None:
     part.offers[name] = part.by_route[route] = offer
 
 
-def _public(part: Part, reading: Reading, native: str) -> str:
+def _public(part: Part, reading: ListReading, native: str) -> str:
     if reading.kind.key == "name":
         name = public_name(reading.upstream, native, reading.separator, reading.territory, reading.short)
         if name != f"{reading.upstream}{reading.separator}{native}":
@@ -146,7 +146,7 @@ def _public(part: Part, reading: Reading, native: str) -> str:
     return public_uri(reading.upstream, native)
 
 
-def _odd(kind: Kind, upstream: str, problem: Exception) -> UpstreamError:
+def _odd(kind: OfferKind, upstream: str, problem: Exception) -> UpstreamError:
     return UpstreamError(
         UPSTREAM_FAILED, f"{upstream} answered {kind.method} with an invalid result: {problem}"
     )

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from callgate.model.envelope import Era
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.relay.lists.slices import slices
 from callgate.wire.eras.result_shape import definition_across
 
@@ -26,7 +26,7 @@ async def tools_across(result: bytes, era: Era) -> bytes:
     for some in slices(entries):
         for entry in some:
             raw = bytes(entry)
-            across = definition_across(Kind.TOOL, raw, written_in) if raw[:1] == b"{" else None
+            across = definition_across(OfferKind.TOOL, raw, written_in) if raw[:1] == b"{" else None
             is_same = is_same and across is None
             told.append(across or raw)
         await asyncio.sleep(0)

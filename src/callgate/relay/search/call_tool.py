@@ -11,7 +11,7 @@ import msgspec
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import with_member
 
@@ -40,7 +40,7 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 OFFER: Final = Offer(
-    Kind.TOOL,
+    OfferKind.TOOL,
     NAME,
     Route("", NAME),
     msgspec.json.encode(

@@ -15,7 +15,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import Kind, Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
@@ -61,7 +61,7 @@ class _Params(msgspec.Struct):
 
 _params_decoder = msgspec.json.Decoder(_Params)
 _OFFER: Final = Offer(
-    Kind.TOOL,
+    OfferKind.TOOL,
     NAME,
     Route("", NAME),
     msgspec.json.encode(
@@ -100,7 +100,7 @@ class ToolSearch:
             arguments = _params_decoder.decode(exchange.arrival.params).arguments
         except NOT_READABLE as problem:
             raise CallerError(CALLER_BAD_ARGUMENTS, f"{NAME}: {problem}"[:300]) from problem
-        catalog = await self._listings.known(Kind.TOOL, asker)
+        catalog = await self._listings.known(OfferKind.TOOL, asker)
         era = exchange.arrival.envelope.era
         exact = catalog.by_public_name.get(arguments.query)
         if exact is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.identity import LOCAL
-from callgate.model.offers import Kind, Offer
+from callgate.model.offers import Offer, OfferKind
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.relay.lists.listings import Listings
@@ -26,7 +26,7 @@ class Offered:
         self._indexing = asyncio.Lock()
 
     async def tools(self) -> Sequence[Offer]:
-        return (await self._listings.known(Kind.TOOL, self._asker)).offers
+        return (await self._listings.known(OfferKind.TOOL, self._asker)).offers
 
     def lacking(self, server: str, tool: str) -> list[str]:
         """The capabilities for want of which our own list does not have that tool."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from callgate.model.near_miss import near_names
 from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.guard.tokens import Kind, Token, fold, significant, word_set
+from callgate.sql.guard.tokens import Token, TokenKind, fold, significant, word_set
 
 _MOST_TABLES = 5  # each costs a question to the database
 _MOST_NEAR = 3  # of several candidates the reader picks one
 _MOST_COLUMNS = 20  # named where none is near; wider tables are counted
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 # What may follow a table that has no other name. A word that is missing here costs a suggestion, no more.
 _BEHIND_TABLE = word_set(
     """

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 _NUMBER = re.compile(r"\d+(\.\d*)?(e\d{1,3})?|\.\d+", re.IGNORECASE)
@@ -56,7 +56,7 @@ def arguments_of(tokens: Tokens, opening: int) -> list[Tokens]:
     begin = opening + 1
     depth = 0
     for at in range(begin, end):
-        sign = tokens[at].text if tokens[at].kind is Kind.OPERATOR else ""
+        sign = tokens[at].text if tokens[at].kind is TokenKind.OPERATOR else ""
         depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
         if depth == 0 and sign == ",":
             arguments.append(tokens[begin:at])
@@ -79,7 +79,7 @@ def _chain(
     joins: dict[str, Callable[[Bound, Bound], Bound]],
 ) -> tuple[Bound, int]:
     bound, at = part(tokens, at)
-    while at < len(tokens) and tokens[at].kind is Kind.OPERATOR and tokens[at].text in joins:
+    while at < len(tokens) and tokens[at].kind is TokenKind.OPERATOR and tokens[at].text in joins:
         join = joins[tokens[at].text]
         other, at = part(tokens, at + 1)
         bound = join(bound, other)
@@ -100,9 +100,9 @@ def _value(tokens: Tokens, at: int) -> tuple[Bound, int]:
     if token.is_operator("("):
         end = skip_group(tokens, at)
         bound = bound_of(tokens[at + 1 : end - 1])
-    elif token.kind is Kind.NUMBER:
+    elif token.kind is TokenKind.NUMBER:
         bound, end = _number(token.text), at + 1
-    elif token.kind is Kind.WORD and at + 1 < len(tokens) and tokens[at + 1].is_operator("("):
+    elif token.kind is TokenKind.WORD and at + 1 < len(tokens) and tokens[at + 1].is_operator("("):
         end = skip_group(tokens, at + 1)
         bound = _call(tokens, at)
     else:

@@ -11,10 +11,10 @@ from callgate.sql.guard import refusals
 from callgate.sql.guard.dialect import Tokens
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.sizes import check_sizes
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 from callgate.sql.guard.verbs import skip_group
 
-_NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 # A name behind these is a table that gets a column list, not a function. Per verb, and ON for an index alone:
 # in `INSERT … SELECT … JOIN b ON f(x)` the name behind ON is a function.
 _BEFORE_TARGET: dict[str, frozenset[str]] = {
@@ -28,7 +28,7 @@ _AFTER_CTE = (["AS", "("], ["AS", "MATERIALIZED", "("], ["AS", "NOT", "MATERIALI
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "IN"})
 # Longer than any word or set of characters that people look for; 3 ms a call on the longest value.
 _MAX_NEEDLE_CHARS = 200
-_LITERALS = (Kind.STRING, Kind.BLOB, Kind.NUMBER)
+_LITERALS = (TokenKind.STRING, TokenKind.BLOB, TokenKind.NUMBER)
 _OPERATORS = frozenset({"||", "(", ")", ","})
 # Give back about as much as they are given: `char(10) || ' '`, `lower('X')`.
 _HARMLESS_CALLS = frozenset({"char", "lower", "upper"})
@@ -59,12 +59,12 @@ def _may_precede(tokens: Tokens, at: int, verb: str, policy: Policy) -> bool:
         return True
     # Behind a dot no word is a keyword: `shop.if(1)` calls a stored function.
     is_qualified = at > 0 and tokens[at - 1].is_operator(".")
-    if token.kind is Kind.WORD and not is_qualified:
+    if token.kind is TokenKind.WORD and not is_qualified:
         if token.name in vocabulary.call_keywords:
             return True
         if is_definition and token.name in vocabulary.definition_keywords:
             return True
-    is_type = token.kind is Kind.WORD and token.name in vocabulary.type_names and not is_qualified
+    is_type = token.kind is TokenKind.WORD and token.name in vocabulary.type_names and not is_qualified
     if is_type and (is_definition or _is_cast_type(tokens, at, policy)):
         return True
     return _is_cte(tokens, at) or _is_target(tokens, at, verb) or grammar.names_columns(tokens, at, verb)
@@ -110,7 +110,7 @@ def _is_hidden(tokens: Tokens, at: int, policy: Policy) -> bool:
     qualified = at >= 2 and tokens[at - 1].is_operator(".")
     if not hidden_in(tokens[at - 2].name if qualified else "", token.name, policy):
         return False
-    if token.kind is not Kind.STRING:
+    if token.kind is not TokenKind.STRING:
         return True
     # 'dbstat' is a plain text in most places, and a table's name right here.
     before = tokens[at - 1] if at else None
@@ -179,7 +179,7 @@ def _is_short_constant(needle: tuple[Token, ...]) -> bool:
         return False
     return all(
         token.kind in _LITERALS
-        or (token.kind is Kind.OPERATOR and token.text in _OPERATORS)
-        or (token.kind is Kind.WORD and token.name in _HARMLESS_CALLS)
+        or (token.kind is TokenKind.OPERATOR and token.text in _OPERATORS)
+        or (token.kind is TokenKind.WORD and token.name in _HARMLESS_CALLS)
         for token in needle
     )

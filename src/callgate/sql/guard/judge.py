@@ -9,7 +9,7 @@ from callgate.sql.guard.dialect import Step
 from callgate.sql.guard.judge_statement import judge_statement
 from callgate.sql.guard.judgement import Judgement, Statement
 from callgate.sql.guard.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
-from callgate.sql.guard.tokens import Kind, Token, significant
+from callgate.sql.guard.tokens import Token, TokenKind, significant
 
 
 @dataclass(slots=True)
@@ -68,15 +68,15 @@ def _screen(tokens: Sequence[Token], sql: str, policy: Policy, *, may_bind: bool
     parentheses = cases = 0
     for token in tokens:
         match token.kind:
-            case Kind.ILLEGAL:
+            case TokenKind.ILLEGAL:
                 return refusals.hidden_text(token, sql, policy)
-            case Kind.VARIABLE if not may_bind:
+            case TokenKind.VARIABLE if not may_bind:
                 return refusals.placeholder(token, policy)
-            case Kind.OPERATOR:
+            case TokenKind.OPERATOR:
                 parentheses += (token.text == "(") - (token.text == ")")
-            case Kind.WORD if token.word == "CASE":
+            case TokenKind.WORD if token.word == "CASE":
                 cases += 1
-            case Kind.WORD if token.word == "END":
+            case TokenKind.WORD if token.word == "END":
                 cases = max(cases - 1, 0)  # a column may be called "end": it must not buy depth elsewhere
             case _:
                 continue

@@ -9,11 +9,11 @@ from callgate.sql.guard.dialect import Fault, Tokens, VerbClass
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.shapes import without_values
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 from callgate.sql.guard.verbs import class_of, find_verb, skip_group
 
 Verdict = tuple[Statement, Deny | None]
-_NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 _BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM"})
 # Behind the query, and no part of it.
 _TAILS = (
@@ -61,12 +61,12 @@ def _read_or_write(
     statement: Statement, tokens: Tokens, verb: Token, policy: Policy, *, runs: bool = True
 ) -> Verdict:
     # Parsed even when it will be refused: the record wants to know which tables were aimed at.
-    from callgate.sql.guard.parse import Parsed, parse_statement
+    from callgate.sql.guard.parse import ParsedStatement, parse_statement
 
     is_write = class_of(verb.word, policy.dialect.grammar) is VerbClass.WRITE
     tokens = without_values(tokens)
     parsed = parse_statement(tokens, verb, policy)
-    if isinstance(parsed, Parsed):
+    if isinstance(parsed, ParsedStatement):
         statement = replace(
             statement,
             tables=(*statement.tables, *parsed.tables),
@@ -77,11 +77,11 @@ def _read_or_write(
     # What hides inside says more than the names it uses; any other fault less than a forbidden function.
     if isinstance(parsed, Fault):
         return statement, refusals.of_fault(parsed)
-    if not isinstance(parsed, Parsed) and parsed.rule == "forbidden_node":
+    if not isinstance(parsed, ParsedStatement) and parsed.rule == "forbidden_node":
         return statement, refusals.hidden_statement(parsed.detail.upper(), verb.word, policy)
     if (deny := _check_tokens(tokens, verb, policy)) is not None:
         return statement, deny
-    if not isinstance(parsed, Parsed):
+    if not isinstance(parsed, ParsedStatement):
         return statement, _parse_refusal(parsed.rule, parsed.detail, verb, policy)
     return statement, _check_tables(parsed.tables, parsed.targets, policy)
 

@@ -24,7 +24,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from callgate.sql.guard.dialect import Dialect, Fault, Tokens, VerbClass
 from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 # Its warnings quote the caller's text; what it cannot read is refused with a reason of ours.
@@ -45,7 +45,7 @@ _FORBIDDEN = (
     *(exp.Command, exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Into, exp.Lock, exp.LoadData),
     *(exp.Transaction, exp.Commit, exp.Rollback, exp.Use, exp.Kill, exp.Grant, exp.Analyze, exp.Describe),
 )
-_VALUES = (Kind.STRING, Kind.NUMBER, Kind.BLOB)
+_VALUES = (TokenKind.STRING, TokenKind.NUMBER, TokenKind.BLOB)
 _WORDS = frozenset({"NULL", "DEFAULT", "TRUE", "FALSE"})
 _SIGNS = frozenset({",", "-", "+"})
 
@@ -57,7 +57,7 @@ class ParseFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedStatement:
     tables: tuple[str, ...]  # qualified as written, without CTEs and table-valued functions
     targets: tuple[str, ...] = ()  # of a write
 
@@ -66,7 +66,7 @@ class _BudgetSpent(Exception):  # noqa: N818 - a signal, not an error
     pass
 
 
-def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> Parsed | ParseFault | Fault:
+def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> ParsedStatement | ParseFault | Fault:
     """Judge one read or write statement, given as significant tokens."""
     dialect = policy.dialect
     is_write = dialect.grammar.verbs.get(verb.word) is VerbClass.WRITE
@@ -118,7 +118,7 @@ def _counted_parser(parser_name: str) -> tuple[Any, Any]:
     return dialect, CountedParser
 
 
-def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> Parsed | ParseFault | Fault:
+def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> ParsedStatement | ParseFault | Fault:
     grammar = policy.dialect.grammar
     may_lock = policy.may_write and grammar.locks_in_write_mode
     writes = [tree] if is_write else []
@@ -136,7 +136,7 @@ def _inspect(tree: exp.Expr, policy: Policy, *, is_write: bool) -> Parsed | Pars
     targets = tuple(target for write in writes for target in _targets(write))
     if is_write and not targets:
         return ParseFault("root", "a write without a table")
-    return Parsed(tuple(dict.fromkeys(_tables(tree, nodes, policy.dialect))), targets)
+    return ParsedStatement(tuple(dict.fromkeys(_tables(tree, nodes, policy.dialect))), targets)
 
 
 def _may_stand_inside(node: exp.Expr, tree: exp.Expr, policy: Policy) -> bool:
@@ -251,7 +251,7 @@ def _without_long_lists(tokens: Tokens) -> Tokens:
     """
     left_out: set[int] = set()
     for at, token in enumerate(tokens):
-        if at in left_out or token.kind is not Kind.WORD or not _opens(tokens, at + 1):
+        if at in left_out or token.kind is not TokenKind.WORD or not _opens(tokens, at + 1):
             continue
         if token.word == "IN":
             end = skip_group(tokens, at + 1) - 1
@@ -281,6 +281,6 @@ def _is_written_out(tokens: tuple[Token, ...]) -> bool:
     return all(
         token.kind in _VALUES
         or token.word in _WORDS
-        or (token.kind is Kind.OPERATOR and token.text in _SIGNS)
+        or (token.kind is TokenKind.OPERATOR and token.text in _SIGNS)
         for token in tokens
     )

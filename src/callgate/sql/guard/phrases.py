@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from callgate.sql.guard.dialect import Step, Tokens
-from callgate.sql.guard.tokens import Kind, word_token
+from callgate.sql.guard.tokens import TokenKind, word_token
 
 _PIECE = re.compile(r"[A-Z_]+|[a-z]+|\S")
-_NAME = (Kind.WORD, Kind.QUOTED)
+_NAME = (TokenKind.WORD, TokenKind.QUOTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +135,11 @@ def _match_slot(slot: str, tokens: Tokens, at: int, found: Found) -> Iterator[tu
             yield from _match_table(tokens, at, found)
         case "name" if token.kind in _NAME:
             yield at + 1, found
-        case "string" if token.kind is Kind.STRING:
+        case "string" if token.kind is TokenKind.STRING:
             yield at + 1, found
-        case "number" if token.kind is Kind.NUMBER:
+        case "number" if token.kind is TokenKind.NUMBER:
             yield at + 1, found
-        case "value" if token.kind in (*_NAME, Kind.STRING, Kind.NUMBER):
+        case "value" if token.kind in (*_NAME, TokenKind.STRING, TokenKind.NUMBER):
             yield at + 1, found
         case _:
             return

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token, significant
+from callgate.sql.guard.tokens import Token, TokenKind, significant
 from callgate.sql.guard.verbs import skip_group
 
 MARK = "\0"  # stands for a number, behind a quote for a text; a text that holds it has no shape
@@ -34,10 +34,18 @@ _LISTS = frozenset({"IN", "VALUES"})  # only behind VALUES there may be several
 _IN_LISTS = frozenset({"NULL", "TRUE", "FALSE", "DEFAULT"})
 # What may follow a value: another text would be a part of it, a parenthesis would call it.
 _BEHIND = _COMPARISONS | {")", ",", ";", "::", "+", "-", "*", "/", "%", "||"}
-_VALUES = (Kind.STRING, Kind.NUMBER)
+_VALUES = (TokenKind.STRING, TokenKind.NUMBER)
 # A text that holds other tokens has no shape: placeholders, session variables, what is illegal.
 _OF_SHAPES = frozenset(
-    {Kind.SPACE, Kind.COMMENT, Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER, Kind.OPERATOR}
+    {
+        TokenKind.SPACE,
+        TokenKind.COMMENT,
+        TokenKind.WORD,
+        TokenKind.QUOTED,
+        TokenKind.STRING,
+        TokenKind.NUMBER,
+        TokenKind.OPERATOR,
+    }
 )
 
 # Printable, without a quote and a backslash: every engine reads it alike, and none can end within it.
@@ -104,10 +112,10 @@ def without_values(tokens: Tokens) -> Tokens:
     shown = list(tokens)
     for at in places:
         token = tokens[at]
-        if token.kind is Kind.STRING:
-            shown[at] = Token(Kind.STRING, "'x'", token.start, name="x")
+        if token.kind is TokenKind.STRING:
+            shown[at] = Token(TokenKind.STRING, "'x'", token.start, name="x")
         else:
-            shown[at] = Token(Kind.NUMBER, "1", token.start)
+            shown[at] = Token(TokenKind.NUMBER, "1", token.start)
     return tuple(shown)
 
 
@@ -118,7 +126,7 @@ def _value_places(tokens: Tokens) -> list[int]:
         if token.kind in _VALUES:
             if _may_be_any(tokens, at):
                 places.append(at)
-        elif token.kind is Kind.WORD and token.word in _LISTS and not _is_behind_dot(tokens, at):
+        elif token.kind is TokenKind.WORD and token.word in _LISTS and not _is_behind_dot(tokens, at):
             places += _listed(tokens, at + 1, has_rows=token.word == "VALUES")
     return places
 
@@ -128,11 +136,11 @@ def _may_be_any(tokens: Tokens, at: int) -> bool:
     if not _is_plain(token) or not _may_follow(tokens, at + 1):
         return False
     before = at - 1
-    if before >= 0 and token.kind is Kind.NUMBER and tokens[before].is_operator("-"):
+    if before >= 0 and token.kind is TokenKind.NUMBER and tokens[before].is_operator("-"):
         before -= 1
     if before < 0:
         return False
-    if tokens[before].kind is Kind.OPERATOR:
+    if tokens[before].kind is TokenKind.OPERATOR:
         return tokens[before].text in _COMPARISONS
     return tokens[before].word in _WORDS and not _is_behind_dot(tokens, before)
 
@@ -154,9 +162,9 @@ def _listed(tokens: Tokens, at: int, *, has_rows: bool) -> list[int]:
 def _is_of_list(tokens: Tokens, at: int) -> bool:
     """A value, or a word for one, between two commas or parentheses; a sign may stand before a number."""
     token = tokens[at]
-    if token.kind is Kind.OPERATOR:
+    if token.kind is TokenKind.OPERATOR:
         if token.text == "-":
-            return tokens[at + 1].kind is Kind.NUMBER and tokens[at - 1].text in ("(", ",")
+            return tokens[at + 1].kind is TokenKind.NUMBER and tokens[at - 1].text in ("(", ",")
         return token.text == ","
     if tokens[at + 1].text not in (",", ")") or tokens[at - 1].text not in ("(", ",", "-"):
         return False
@@ -169,9 +177,9 @@ def _is_plain(token: Token) -> bool:
 
 
 def _may_follow(tokens: Tokens, at: int) -> bool:
-    if at >= len(tokens) or tokens[at].kind is Kind.WORD:
+    if at >= len(tokens) or tokens[at].kind is TokenKind.WORD:
         return True
-    return tokens[at].kind is Kind.OPERATOR and tokens[at].text in _BEHIND
+    return tokens[at].kind is TokenKind.OPERATOR and tokens[at].text in _BEHIND
 
 
 def _is_behind_dot(tokens: Tokens, at: int) -> bool:

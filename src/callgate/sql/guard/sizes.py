@@ -14,7 +14,7 @@ from callgate.sql.guard import refusals
 from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
 from callgate.sql.guard.dialect import FormatStyle, Sized, Tokens
 from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 # A cell shows 8,192 bytes of a value, and nobody reads a line of 10,000 characters.
@@ -77,7 +77,7 @@ class _Search:
             clause = _CLAUSES.get(tokens[at].word, clause)
             opening = at + 1 if at + 1 < len(tokens) and tokens[at + 1].is_operator("(") else at
             end = skip_group(tokens, opening)
-            if end == opening or (opening > at and tokens[at].kind is Kind.OPERATOR):
+            if end == opening or (opening > at and tokens[at].kind is TokenKind.OPERATOR):
                 at += 1
                 continue
             inside = tokens[opening + 1 : end - 1]
@@ -167,7 +167,7 @@ def _array_size(tokens: Tokens) -> Bound:
         return Bound()
     size = Bound(1, 1)
     for token in tokens[2:-1]:
-        if token.kind is Kind.NUMBER and size.high is not None:
+        if token.kind is TokenKind.NUMBER and size.high is not None:
             number = bound_of((token,)).high
             size = Bound(high=None if number is None else size.high * number)
         elif not token.is_operator(","):
@@ -176,14 +176,14 @@ def _array_size(tokens: Tokens) -> Bound:
 
 
 def _is_text(tokens: Tokens) -> bool:
-    return len(tokens) == 1 and tokens[0].kind is Kind.STRING
+    return len(tokens) == 1 and tokens[0].kind is TokenKind.STRING
 
 
 def _written_text(tokens: Tokens) -> str | None:
     """`'%d' || ' of ' || '%d'`; None when part of it is not written out."""
     parts = tokens[::2]
     joined = all(token.is_operator("||") for token in tokens[1::2])
-    if not joined or len(tokens) % 2 == 0 or not all(token.kind is Kind.STRING for token in parts):
+    if not joined or len(tokens) % 2 == 0 or not all(token.kind is TokenKind.STRING for token in parts):
         return None
     texts = [_plain_text(token.text) for token in parts]
     return None if None in texts else "".join(filter(None, texts))

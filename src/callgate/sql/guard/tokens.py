@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     SPACE = "space"
     COMMENT = "comment"
     WORD = "word"  # bare keyword or identifier: which of the two, only a grammar can say
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 class Token(Struct, frozen=True, gc=False):
     """A Struct: a frozen dataclass takes ten times as long to make, and a statement has dozens of tokens."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     name: str = ""  # of WORD, QUOTED and STRING: unquoted, ASCII-lowered, for comparison
@@ -43,18 +43,18 @@ class Token(Struct, frozen=True, gc=False):
     @property
     def spelled(self) -> str:
         """The name without its quotes, in the writer's own case."""
-        if self.kind not in (Kind.QUOTED, Kind.STRING):
+        if self.kind not in (TokenKind.QUOTED, TokenKind.STRING):
             return self.text
         closing = self.text[-1]
         inner = self.text[1:-1]
         return inner if closing == "]" else inner.replace(closing * 2, closing)
 
     def is_operator(self, text: str) -> bool:
-        return self.kind is Kind.OPERATOR and self.text == text
+        return self.kind is TokenKind.OPERATOR and self.text == text
 
 
 def word_token(text: str, start: int) -> Token:
-    return Token(Kind.WORD, text, start, name=fold(text), word=text.upper() if text.isascii() else "")
+    return Token(TokenKind.WORD, text, start, name=fold(text), word=text.upper() if text.isascii() else "")
 
 
 def lex_by(next_token: Callable[[str, int], Token], text: str) -> tuple[Token, ...]:
@@ -70,7 +70,7 @@ def lex_by(next_token: Callable[[str, int], Token], text: str) -> tuple[Token, .
 
 # Not SPACE and not COMMENT: what a grammar reads.
 def significant(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    return tuple(token for token in tokens if token.kind not in (Kind.SPACE, Kind.COMMENT))
+    return tuple(token for token in tokens if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -4,9 +4,9 @@ The parser is not asked: it takes `reindex` for a column and `REPLACE INTO` for 
 """
 
 from callgate.sql.guard.dialect import Grammar, Tokens, VerbClass
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 
-_NAMES = (Kind.WORD, Kind.QUOTED, Kind.STRING)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 
 
 def class_of(verb: str, grammar: Grammar) -> VerbClass:
@@ -70,7 +70,7 @@ def skip_recursion(tokens: Tokens, at: int) -> int:
         if at < len(tokens) and tokens[at].word == first:
             end = at + 1
             while end < len(tokens) and tokens[end].word != last:
-                if tokens[end].kind is Kind.OPERATOR and not tokens[end].is_operator(","):
+                if tokens[end].kind is TokenKind.OPERATOR and not tokens[end].is_operator(","):
                     return at
                 end += 1
             if end + 1 >= len(tokens) or tokens[end + 1].kind not in _NAMES:

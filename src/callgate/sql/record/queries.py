@@ -15,7 +15,7 @@ from callgate.model.errors import CallerError, CallgateError, SetupError
 from callgate.model.verdict import Deny
 from callgate.ports.record_queries import Query, RecordFiles, RecordSnapshots, Table
 from callgate.sql.drivers.workers.job import Job, Stopped, StopReason
-from callgate.sql.drivers.workers.pool import Pool
+from callgate.sql.drivers.workers.pool import WorkerPool
 from callgate.sql.engines.duckdb.dialect import functions
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
@@ -99,7 +99,7 @@ class Queries:
         self._folder = Path()
         self._running = 0
         self._idle: asyncio.TimerHandle | None = None
-        self._pool: Pool[Lane] = Pool(
+        self._pool: WorkerPool[Lane] = WorkerPool(
             "callgate-record-query", self._limits.at_once, self._limits.patience_s, self._ready_lane
         )
 

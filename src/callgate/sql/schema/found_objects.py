@@ -8,7 +8,7 @@ import msgspec
 from callgate.sql.drivers.driver import Cell, Column
 from callgate.sql.results.tables import header_lines, row_line
 from callgate.sql.schema import markdown
-from callgate.sql.schema.shapes import FoundColumn, FoundTable, TableShape
+from callgate.sql.schema.shapes import FoundColumn, FoundTable, TableDescription
 
 _encode = msgspec.json.Encoder().encode
 
@@ -24,7 +24,7 @@ class FoundObject:
         return max(len(_encode(self.entry).decode()), len(self.section), len(row_line(self.row))) + 2
 
 
-def found_table(found: FoundTable, level: str, shape: TableShape | None) -> FoundObject:
+def found_table(found: FoundTable, level: str, shape: TableDescription | None) -> FoundObject:
     kind = "view" if found.type == "VIEW" else "table"
     entry: dict[str, Any] = {"type": kind, "database": found.database, "name": found.name}
     row: tuple[Cell, ...] = (kind, found.database, found.name, "")
@@ -39,7 +39,7 @@ def found_table(found: FoundTable, level: str, shape: TableShape | None) -> Foun
     return FoundObject(entry, row, markdown.table(shape))
 
 
-def found_column(found: FoundColumn, level: str, shape: TableShape | None) -> FoundObject:
+def found_column(found: FoundColumn, level: str, shape: TableDescription | None) -> FoundObject:
     entry: dict[str, Any] = {
         "type": "column",
         "database": found.database,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from callgate.model.counted import counted
 from callgate.sql.drivers.driver import Cell, Column
 from callgate.sql.results.tables import header_lines, row_line
-from callgate.sql.schema.shapes import DatabaseList, DatabaseShape, TableShape
+from callgate.sql.schema.shapes import DatabaseList, DatabaseShape, TableDescription
 
 
 def database_list(shape: DatabaseList) -> str:
@@ -48,7 +48,7 @@ def database(shape: DatabaseShape) -> str:
     return "\n".join(lines)
 
 
-def table(shape: TableShape) -> str:
+def table(shape: TableDescription) -> str:
     info = shape.table
     lines = [f"# Table: {_plain(info.database)}.{_plain(info.name)}", ""]
     lines += [f"- **{name}**: {_known(value)}" for name, value in _facts(shape) if value not in (None, "")]
@@ -84,7 +84,7 @@ def table(shape: TableShape) -> str:
 _COLUMN_TITLES = ("#", "Column", "Type", "Nullable", "Key", "Default", "Extra", "Comment")
 
 
-def _column_rows(shape: TableShape) -> list[tuple[Cell, ...]]:
+def _column_rows(shape: TableDescription) -> list[tuple[Cell, ...]]:
     return [
         (
             column.ordinal_position,
@@ -100,7 +100,7 @@ def _column_rows(shape: TableShape) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _facts(shape: TableShape) -> Iterable[tuple[str, Cell]]:
+def _facts(shape: TableDescription) -> Iterable[tuple[str, Cell]]:
     info = shape.table
     return (
         ("Type", info.type),

@@ -36,9 +36,9 @@ from callgate.sql.schema.shapes import (
     DatabaseShape,
     FoundColumn,
     FoundTable,
+    TableDescription,
     TableEntry,
     TableInfo,
-    TableShape,
 )
 
 # A schema is read whole or not usefully at all; beyond this a reader is better served by search_objects.
@@ -84,7 +84,7 @@ class SchemaReader:
         info = DatabaseInfo(exact, text_of(charset), text_of(collation))
         return DatabaseShape(info, await self._counted(exact, tables), len(rows))
 
-    async def table(self, database: str, name: str) -> TableShape | None:
+    async def table(self, database: str, name: str) -> TableDescription | None:
         exact = _resolved(database, await self.database_names())
         if exact is None:
             return None
@@ -97,7 +97,7 @@ class SchemaReader:
         if not infos:  # dropped in this very moment
             return None
         indexes = [index_column(row) for row in index_rows]
-        return TableShape(
+        return TableDescription(
             await self._counted_info(table_info(infos[0])),
             tuple(with_key(column_entry(row), indexes) for row in columns),
             index_entries(indexes),

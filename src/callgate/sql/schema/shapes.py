@@ -88,7 +88,7 @@ class ForeignKeyEntry(msgspec.Struct, frozen=True, rename="camel"):
     on_delete: str
 
 
-class TableShape(msgspec.Struct, frozen=True, rename="camel"):
+class TableDescription(msgspec.Struct, frozen=True, rename="camel"):
     table: TableInfo
     columns: tuple[ColumnEntry, ...]
     indexes: tuple[IndexEntry, ...]

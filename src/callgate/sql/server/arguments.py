@@ -98,15 +98,15 @@ RESPONSE_FORMAT = Parameter(
 )
 
 
-class CallParams(msgspec.Struct):
+class ToolCallParams(msgspec.Struct):
     name: str
     arguments: msgspec.Raw = msgspec.Raw(b"null")  # decoded once it is known how long they may be
 
 
-_params = msgspec.json.Decoder(CallParams)
+_params = msgspec.json.Decoder(ToolCallParams)
 
 
-def read_params(raw: bytes) -> CallParams:
+def read_params(raw: bytes) -> ToolCallParams:
     try:
         return _params.decode(raw or b"{}")
     except (msgspec.DecodeError, RecursionError) as error:

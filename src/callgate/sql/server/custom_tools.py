@@ -17,7 +17,7 @@ from callgate.sql.guard.judgement import Bound, Judgement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.named_parameters import Template, read_templates
 from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_schema
-from callgate.sql.server.statement_runner import Request, StatementRunner
+from callgate.sql.server.statement_runner import JudgedRequest, StatementRunner
 from callgate.sql.server.tool import annotations, for_reads, output_schema
 
 BUILT_IN_NAMES = frozenset({"query", "explain", "search_objects"})
@@ -113,7 +113,7 @@ class CustomTool:
             for statement, template in zip(prepared.judgement.statements, prepared.templates, strict=True)
         )
         judgement = replace(prepared.judgement, statements=statements)
-        request = Request(prepared.settings.sql, judgement, str(arguments["response_format"]))
+        request = JudgedRequest(prepared.settings.sql, judgement, str(arguments["response_format"]))
         return await self._runner.answer(request, hop)
 
 

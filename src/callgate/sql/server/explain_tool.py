@@ -15,7 +15,7 @@ from callgate.sql.guard.dialect import VerbClass
 from callgate.sql.guard.judgement import Bound, Judgement
 from callgate.sql.guard.policy import MAX_QUERY_CHARS
 from callgate.sql.server.arguments import RESPONSE_FORMAT, input_schema
-from callgate.sql.server.statement_runner import Request, StatementRunner
+from callgate.sql.server.statement_runner import JudgedRequest, StatementRunner
 from callgate.sql.server.tool import annotations, for_reads, output_schema, query_parameter
 
 
@@ -55,7 +55,9 @@ class ExplainTool:
         elif judgement.allowed and judgement.statement_type != "EXPLAIN":
             composed = self._prefix + judgement.statements[0].text
             judgement = await self._runner.judged(composed)
-        return await self._runner.answer(Request(composed, judgement, str(arguments["response_format"])), hop)
+        return await self._runner.answer(
+            JudgedRequest(composed, judgement, str(arguments["response_format"])), hop
+        )
 
     def _not_one_read(self, judgement: Judgement) -> Deny | None:
         kinds = [statement.statement_type for statement in judgement.statements]

@@ -13,7 +13,7 @@ _LIST = "databases"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResourceTarget:
     """What an address means: all databases, one, or one table."""
 
     database: str | None = None
@@ -56,18 +56,18 @@ class ResourceUris:
     def of_table(self, database: str, table: str) -> str:
         return f"{self.of_database(database)}/{quote(table, safe='')}"
 
-    def read(self, uri: str) -> Place | None:
+    def read(self, uri: str) -> ResourceTarget | None:
         """None when it is no address of this source's. Both forms of the scheme are understood."""
         scheme, separator, path = uri.partition("://")
         if not separator or scheme.lower() not in self.schemes:
             return None
         segments = path.removesuffix("/").split("/")
         if segments == [_LIST]:
-            return Place()
+            return ResourceTarget()
         try:
             names = [unquote(segment, errors="strict") for segment in segments]
         except UnicodeDecodeError:
             return None
         if not all(names) or not 1 <= len(names) <= 2:
             return None
-        return Place(*names)
+        return ResourceTarget(*names)

@@ -17,7 +17,7 @@ from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.found_objects import FoundObject, found_column, found_table, objects_markdown
 from callgate.sql.schema.like import like_pattern
 from callgate.sql.schema.reader import SchemaReader
-from callgate.sql.schema.shapes import FoundColumn, FoundTable, TableShape
+from callgate.sql.schema.shapes import FoundColumn, FoundTable, TableDescription
 from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_schema
 from callgate.sql.server.tool import annotations, for_reads
 
@@ -114,7 +114,7 @@ class SearchTool:
     ) -> tuple[list[FoundObject], bool]:
         """As many as the answer may hold, and whether some did not fit."""
         left = self._policy.limits.character_limit - _RESERVE_CHARS
-        shapes: dict[tuple[str, str], TableShape | None] = {}
+        shapes: dict[tuple[str, str], TableDescription | None] = {}
         shown: list[FoundObject] = []
         for one in found:
             shape = None

@@ -21,7 +21,7 @@ _MAX_CANDIDATES = 3  # enough to recognise the right one by
 _UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
 
 
-class Request(Struct, frozen=True):
+class JudgedRequest(Struct, frozen=True):
     """Statements that were judged, and how their results are wanted."""
 
     sql: str  # as the caller or the operator wrote it, for the record
@@ -44,7 +44,7 @@ class StatementRunner:
     async def judged(self, sql: str) -> Judgement:
         return await self._judge.judged(sql)
 
-    async def answer(self, request: Request, hop: Hop) -> bytes:
+    async def answer(self, request: JudgedRequest, hop: Hop) -> bytes:
         """The tool's raw result. A refusal or a failure is an answer too, and teaches."""
         judgement = request.judgement
         hop.facts = facts = self._facts(request)
@@ -84,7 +84,7 @@ class StatementRunner:
     def close(self) -> None:
         self._judge.close()
 
-    def _facts(self, request: Request) -> StatementFacts:
+    def _facts(self, request: JudgedRequest) -> StatementFacts:
         judgement = request.judgement
         return StatementFacts(
             source_id=self._source_id,

@@ -12,7 +12,7 @@ from callgate.sql.guard.dialect import VerbClass
 from callgate.sql.guard.judgement import Bound
 from callgate.sql.guard.policy import MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
 from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_schema
-from callgate.sql.server.statement_runner import Request, StatementRunner
+from callgate.sql.server.statement_runner import JudgedRequest, StatementRunner
 from callgate.sql.settings import Mode
 
 
@@ -36,7 +36,7 @@ class QueryTool:
 
     async def call(self, arguments: Mapping[str, Bound], hop: Hop) -> bytes:
         sql = str(arguments["query"])
-        request = Request(sql, await self._runner.judged(sql), str(arguments["response_format"]))
+        request = JudgedRequest(sql, await self._runner.judged(sql), str(arguments["response_format"]))
         return await self._runner.answer(request, hop)
 
 

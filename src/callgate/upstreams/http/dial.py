@@ -8,7 +8,7 @@ import ssl
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.http.address import Origin
-from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.connection import UpstreamConnection
 
 # Longer than three lost SYN packets (1 + 2 + 4 s), shorter than anyone's patience.
 CONNECT_TIMEOUT_S = 10.0
@@ -17,7 +17,7 @@ _TLS_FAREWELL_S = 0.5
 
 
 async def dial(
-    origin: Origin, connection: HttpConnection, ssl_context: ssl.SSLContext | None, timeout_s: float
+    origin: Origin, connection: UpstreamConnection, ssl_context: ssl.SSLContext | None, timeout_s: float
 ) -> None:
     """Raises UpstreamError. The context is needed for TLS origins only."""
     loop = asyncio.get_running_loop()

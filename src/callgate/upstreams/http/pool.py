@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.http.address import Origin
-from callgate.upstreams.http.connection import HttpConnection
+from callgate.upstreams.http.connection import UpstreamConnection
 from callgate.upstreams.http.dial import CONNECT_TIMEOUT_S, dial
 from callgate.upstreams.http.exchange import HttpExchange
 
@@ -51,8 +51,8 @@ class HttpPool:
         self._ssl_context = ssl_context
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._idle: list[HttpConnection] = []
-        self._connections: set[HttpConnection] = set()
+        self._idle: list[UpstreamConnection] = []
+        self._connections: set[UpstreamConnection] = set()
         self.line: OrderedDict[HttpExchange, None] = OrderedDict()  # who waits, without the urgent ones
         self._urgent_line: OrderedDict[HttpExchange, None] = OrderedDict()
         self._dials: set[asyncio.Task[None]] = set()
@@ -77,7 +77,7 @@ class HttpPool:
         else:
             self._wait_in_line(exchange)
 
-    def _may_reuse(self, connection: HttpConnection, exchange: HttpExchange) -> bool:
+    def _may_reuse(self, connection: UpstreamConnection, exchange: HttpExchange) -> bool:
         limits = self._limits
         limit_s = limits.max_idle_s if exchange.repeatable else limits.max_idle_unrepeatable_s
         if connection.promised_idle_s is not None:  # a second of the promise is left for the way
@@ -117,7 +117,7 @@ class HttpPool:
         return dials < limits.max_dials and len(self._connections) + dials < limits.max_connections
 
     async def _open_one(self) -> None:
-        connection = HttpConnection(self)
+        connection = UpstreamConnection(self)
         try:
             await dial(self._origin, connection, self._ssl_context, self._limits.connect_timeout_s)
         except UpstreamError as error:
@@ -153,7 +153,7 @@ class HttpPool:
 
     # ---- what connections report (ConnectionOwner)
 
-    def released(self, connection: HttpConnection) -> None:
+    def released(self, connection: UpstreamConnection) -> None:
         exchange = self._next_in_line() if self.line or self._urgent_line else None
         if exchange is not None:
             connection.send(exchange)
@@ -169,7 +169,7 @@ class HttpPool:
         # Another idle connection may be as dead as the last one: wait for a new one, or for one in use.
         self._wait_in_line(exchange)
 
-    def gone(self, connection: HttpConnection) -> None:
+    def gone(self, connection: UpstreamConnection) -> None:
         self._connections.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)

@@ -23,7 +23,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_REQUEST_STATE, CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Hop
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
 from callgate.ports.upstream import Asker
 from callgate.upstreams.link.call import Call, CallListener
@@ -38,7 +38,7 @@ from callgate.wire.eras.params import with_envelope, without_envelope, without_t
 from callgate.wire.eras.subscription import subscription_of, with_subscription
 from callgate.wire.params import peek, text_of
 
-LIST_METHODS = frozenset(kind.method for kind in Kind)
+LIST_METHODS = frozenset(kind.method for kind in OfferKind)
 _ASKED_BY_RELAY = LIST_METHODS | {"subscriptions/listen"}
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Gone in 2026-07-28 (changelog, major 2, 4 and 5), and not there before it.

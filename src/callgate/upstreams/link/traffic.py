@@ -17,7 +17,7 @@ from functools import partial
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import (
     Answer,
     Asking,
@@ -69,7 +69,7 @@ _PUBLIC_NOTICES = frozenset(
 )
 # Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
 _ASKED_FOR_ALL = frozenset(
-    {*(kind.method for kind in Kind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+    {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
@@ -293,9 +293,8 @@ class Traffic:
                 running = [call for call in running if call.method not in _ASKED_FOR_ALL]
             call = running[0] if len(running) == 1 else None
             if method == MESSAGE and len(running) > 1 and self._is_shared:
-                self._on_unsolicited(
-                    Undelivered(method, params)
-                )  # of one of the calls, and nobody knows of which
+                # It is of one of the calls, and nobody knows of which.
+                self._on_unsolicited(Undelivered(method, params))
                 return
         if call is None:
             self._on_unsolicited(notice)

@@ -32,7 +32,7 @@ from callgate.wire.revisions import LEGACY_REVISIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IncomingRequest:
     """A request to be answered, with the envelope it is to be read in."""
 
     request: Request
@@ -76,7 +76,7 @@ class Replied:
     response: Response
 
 
-Event = Asked | Told | Cancel | Refuse | Replied
+Event = IncomingRequest | Told | Cancel | Refuse | Replied
 
 # While `initialize` is answered. A client that sends more before it knows whom it talks to is told to wait.
 _MAX_HELD = 1000
@@ -149,7 +149,7 @@ class Conversation:
         except CallerError as error:
             return Refuse(error, request)
         self._open[request.rpc_id] = envelope
-        return Asked(request, envelope)
+        return IncomingRequest(request, envelope)
 
     def _envelope_of(self, request: Request) -> Envelope:
         if request.rpc_id in self._open:

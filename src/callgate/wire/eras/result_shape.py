@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.model.envelope import Era
-from callgate.model.offers import Kind
+from callgate.model.offers import OfferKind
 from callgate.wire.revisions import META_RELATED_TASK, META_SERVER_INFO, META_SUBSCRIPTION_ID
 
 CACHEABLE_METHODS = frozenset(
@@ -107,13 +107,13 @@ def _may_name(raw: bytes, keys: tuple[str, ...]) -> bool:
     return _ESCAPE in raw or any(key.rpartition("/")[2].encode() in raw for key in keys)
 
 
-def definition_across(kind: Kind, definition: bytes, era: Era | None) -> bytes | None:
+def definition_across(kind: OfferKind, definition: bytes, era: Era | None) -> bytes | None:
     """A tool's definition, written in that era, for clients of the other one; None: it may pass as it is.
 
     `execution` (tasks) is gone in 2026-07-28. An output schema that is no object is refused by legacy
     clients, who could not be given such content either.
     """
-    if kind is not Kind.TOOL or era is None:
+    if kind is not OfferKind.TOOL or era is None:
         return None
     member = "outputSchema" if era is Era.MODERN else "execution"
     if member.encode() not in definition and _ESCAPE not in definition:

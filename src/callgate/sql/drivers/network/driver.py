@@ -7,7 +7,7 @@ Rules
    the pool's size.
 3. A server that is down is looked after in the background, with a back-off, until it answers.
 
-Talks; does not judge. Knows no engine: see `server.Engine`.
+Talks; does not judge. Knows no engine: see `server.NetworkEngine`.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from typing import Any, Generic
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.pool import Pool, PoolBusy, PoolClosed
-from callgate.sql.drivers.network.server import Connection, Engine, OpenFailed, StatementFailed
+from callgate.sql.drivers.network.pool import ConnectionPool, PoolBusy, PoolClosed
+from callgate.sql.drivers.network.server import Connection, NetworkEngine, OpenFailed, StatementFailed
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.drivers.workers.job import StopReason
@@ -42,11 +42,13 @@ _OWN_LIMITS = Limits(timeout_s=5.0, max_rows=2_000, character_limit=1_000_000)
 
 
 class NetworkDriver(Generic[Connection]):
-    def __init__(self, source_id: str, engine: Engine[Connection], policy: Policy, pool_size: int) -> None:
+    def __init__(
+        self, source_id: str, engine: NetworkEngine[Connection], policy: Policy, pool_size: int
+    ) -> None:
         self._source_id = source_id
         self._engine = engine
         self._policy = policy
-        self._pool: Pool[Connection] = Pool(engine, pool_size, policy.limits.timeout_s)
+        self._pool: ConnectionPool[Connection] = ConnectionPool(engine, pool_size, policy.limits.timeout_s)
         self._version = engine.display_name
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Connection, _Call] = {}

@@ -1,4 +1,4 @@
-"""Pool: at most `size` connections, handed out in order of arrival.
+"""A pool of connections: at most `size` connections, handed out in order of arrival.
 
 Rules
 1. Who comes while others wait, waits behind them. Waiting has a limit of its own.
@@ -16,7 +16,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Generic
 
-from callgate.sql.drivers.network.server import Connection, Engine, OpenFailed
+from callgate.sql.drivers.network.server import Connection, NetworkEngine, OpenFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 
 # A server restart or a firewall's forgetting is likely to show within this; a ping costs 0.1 ms.
@@ -36,8 +36,8 @@ class PoolClosed(Exception):  # noqa: N818 - the driver words the error
     """The source was closed."""
 
 
-class Pool(Generic[Connection]):
-    def __init__(self, engine: Engine[Connection], size: int, wait_limit_s: float) -> None:
+class ConnectionPool(Generic[Connection]):
+    def __init__(self, engine: NetworkEngine[Connection], size: int, wait_limit_s: float) -> None:
         self._engine = engine
         self._size = size
         self._wait_limit_s = wait_limit_s

@@ -23,14 +23,14 @@ Ask = Callable[[str, tuple[Bound, ...]], Awaitable[list[tuple[Cell, ...]]]]
 class StatementFailed(Exception):  # noqa: N818 - the engine's `explain` words the error
     """The server refused or failed one of the statements; the session is clean again."""
 
-    def __init__(self, fault: "ServerFault", number: int) -> None:
+    def __init__(self, fault: "DatabaseFault", number: int) -> None:
         super().__init__(fault.message)
         self.fault = fault
         self.number = number  # from 0
 
 
 @dataclass(frozen=True, slots=True)
-class ServerFault:
+class DatabaseFault:
     """An error as the server words it."""
 
     code: str  # MySQL: the number; PostgreSQL: the SQLSTATE
@@ -75,7 +75,7 @@ Connection = TypeVar("Connection", bound=ServerConnection)
 Opened = TypeVar("Opened", bound=ServerConnection, covariant=True)
 
 
-class Engine(Protocol[Opened]):
+class NetworkEngine(Protocol[Opened]):
     @property
     def display_name(self) -> str: ...
 
@@ -85,7 +85,7 @@ class Engine(Protocol[Opened]):
 
     def placeholder(self, index: int) -> str: ...
 
-    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError: ...
+    async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError: ...
 
     async def examine(self, ask: Ask) -> Posture:
         """Its version is filled in by who asks."""

@@ -12,7 +12,7 @@ from callgate.model import error_codes as codes
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.drivers.workers.job import Job, Stopped, StopReason
-from callgate.sql.drivers.workers.pool import Pool, PoolBusy
+from callgate.sql.drivers.workers.pool import WorkerPool, WorkersBusy
 from callgate.sql.drivers.workers.worker import Interruptible
 from callgate.sql.guard.policy import Policy
 
@@ -42,14 +42,14 @@ class FileCalls(Generic[Connection]):
         self._timeout_s = policy.limits.timeout_s
         self._words = words
         self._last_failure: str | None = None
-        self._pool: Pool[Connection] = Pool(words.pool_name, pool_size, self._timeout_s, ready)
+        self._pool: WorkerPool[Connection] = WorkerPool(words.pool_name, pool_size, self._timeout_s, ready)
 
     async def run(self, work: "Callable[[Connection, Job[Connection, Results]], Results]") -> Results:
         try:
             results = await self._pool.run(work)
         except Stopped as stopped:
             raise self._stopped(stopped.reason) from None
-        except PoolBusy:
+        except WorkersBusy:
             raise SourceError(
                 codes.SOURCE_TIMEOUT,
                 f"No connection became free within {self._timeout_s:g} s.",

@@ -1,4 +1,4 @@
-"""Pool: N workers, jobs in order of arrival, a watchdog over each.
+"""A pool of workers: N of them, jobs in order of arrival, a watchdog over each.
 
 Rules
 1. A job's time counts from the moment a worker takes it; waiting for a worker has the same limit of its own.
@@ -31,11 +31,11 @@ GRACE_S = 1.0
 MOST_ABANDONED = 16
 
 
-class PoolBusy(Exception):  # noqa: N818 - the caller words the error
+class WorkersBusy(Exception):  # noqa: N818 - the caller words the error
     """No worker became free in time."""
 
 
-class Pool(Generic[Connection]):
+class WorkerPool(Generic[Connection]):
     def __init__(
         self,
         name: str,
@@ -111,7 +111,7 @@ class Pool(Generic[Connection]):
             if self._closed:
                 raise Stopped(StopReason.CLOSED) from None
             if isinstance(error, TimeoutError):
-                raise PoolBusy from None
+                raise WorkersBusy from None
             raise
         finally:
             with suppress(ValueError):

@@ -51,7 +51,7 @@ class Stop(msgspec.Struct, tag="stop", frozen=True):
     job_id: int
 
 
-class Rows(msgspec.Struct, frozen=True):
+class StatementRows(msgspec.Struct, frozen=True):
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Cell | list[Any] | dict[str, Any], ...], ...]  # nested only `as_json`
     affected: int
@@ -61,7 +61,7 @@ class Rows(msgspec.Struct, frozen=True):
 
 class Done(msgspec.Struct, tag="done", frozen=True):
     job_id: int
-    results: tuple[Rows, ...]
+    results: tuple[StatementRows, ...]
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True):

@@ -10,7 +10,7 @@ from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.network.driver import read_only_error, timeout_error
 from callgate.sql.drivers.network.nearest import did_you_mean, did_you_mean_table, first_column
-from callgate.sql.drivers.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.unknown_column import advise_on_column
 from callgate.sql.drivers.network.unreachable import not_let_in
 from callgate.sql.guard.judgement import Statement
@@ -38,7 +38,7 @@ _NO_DATABASE = "1046"
 
 
 async def explain_failure(
-    fault: ServerFault, statement: Statement, policy: Policy, ask: Ask
+    fault: DatabaseFault, statement: Statement, policy: Policy, ask: Ask
 ) -> CallgateError:
     code = fault.code
     if code in _UNKNOWN_TABLE:
@@ -56,7 +56,7 @@ async def explain_failure(
     return _other(fault, statement)
 
 
-def _other(fault: ServerFault, statement: Statement) -> SourceError:
+def _other(fault: DatabaseFault, statement: Statement) -> SourceError:
     code = fault.code
     message = _plain(fault.message)
     if code in _SYNTAX:
@@ -101,7 +101,7 @@ def _other(fault: ServerFault, statement: Statement) -> SourceError:
     return _told(codes.SOURCE_FAILED, f"MySQL error ({code}): {message}", "")
 
 
-async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
+async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
     """Table 'shop.ordrs' doesn't exist"""
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
@@ -120,7 +120,9 @@ async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-async def _unknown_column(fault: ServerFault, statement: Statement, policy: Policy, ask: Ask) -> SourceError:
+async def _unknown_column(
+    fault: DatabaseFault, statement: Statement, policy: Policy, ask: Ask
+) -> SourceError:
     """Unknown column 'o.totl' in 'SELECT'"""
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
@@ -136,7 +138,7 @@ async def _unknown_column(fault: ServerFault, statement: Statement, policy: Poli
     )
 
 
-async def _unknown_database(fault: ServerFault, ask: Ask) -> SourceError:
+async def _unknown_database(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
     names = first_column(await ask("SELECT schema_name FROM information_schema.schemata", ()))
@@ -147,7 +149,7 @@ async def _unknown_database(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-def _denied(fault: ServerFault) -> SourceError:
+def _denied(fault: DatabaseFault) -> SourceError:
     needed = ""
     if match := _DENIED.match(fault.message):
         needed = f"Required permission: {match.group(1)} on {match.group(2)}\n"
@@ -160,7 +162,7 @@ def _denied(fault: ServerFault) -> SourceError:
     )
 
 
-def _syntax(fault: ServerFault, statement: Statement) -> SourceError:
+def _syntax(fault: DatabaseFault, statement: Statement) -> SourceError:
     where = ""
     if match := _NEAR.search(fault.message):
         near, line = match.group(1), int(match.group(2))
@@ -188,7 +190,7 @@ def _told(code: ErrorCode, message: str, hint: str) -> SourceError:
     return SourceError(code, message, hint=hint)
 
 
-def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
+def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     """The server answered, and would not let us in."""
     if fault.code in ("1040", "1203", "1226"):
         what, hint = "it has too many connections", "Lower pool_size, or raise max_connections at the server."

@@ -12,7 +12,7 @@ from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.drivers.network.driver import read_only_error, timeout_error
 from callgate.sql.drivers.network.nearest import did_you_mean, did_you_mean_table, first_column
-from callgate.sql.drivers.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.unknown_column import advise_on_column
 from callgate.sql.drivers.network.unreachable import not_let_in
 from callgate.sql.engines.postgres.own_functions import CALLS_OWN_FUNCTION
@@ -34,7 +34,7 @@ _LIST_TABLES = "SELECT schemaname, tablename FROM pg_catalog.pg_tables"
 
 
 async def explain_failure(
-    fault: ServerFault, statement: Statement, policy: Policy, ask: Ask
+    fault: DatabaseFault, statement: Statement, policy: Policy, ask: Ask
 ) -> CallgateError:
     state = fault.sqlstate
     if fault.code == CALLS_OWN_FUNCTION:
@@ -55,7 +55,7 @@ async def explain_failure(
     return _other(fault, statement)
 
 
-def _other(fault: ServerFault, statement: Statement) -> SourceError:
+def _other(fault: DatabaseFault, statement: Statement) -> SourceError:
     state = fault.sqlstate
     where = _place(fault, statement)
     if state == _SYNTAX:
@@ -112,7 +112,7 @@ def _own_function(name: str) -> RefusedError:
     )
 
 
-async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
+async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
     """relation "shop.ordrs" does not exist"""
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
@@ -134,7 +134,9 @@ async def _unknown_table(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-async def _unknown_column(fault: ServerFault, statement: Statement, policy: Policy, ask: Ask) -> SourceError:
+async def _unknown_column(
+    fault: DatabaseFault, statement: Statement, policy: Policy, ask: Ask
+) -> SourceError:
     """column o.totl does not exist; PostgreSQL adds a guess of its own as the hint"""
     match = _COLUMN.search(fault.message)
     wanted = match.group(1) if match else fault.message
@@ -152,7 +154,7 @@ async def _unknown_column(fault: ServerFault, statement: Statement, policy: Poli
     )
 
 
-async def _unknown_schema(fault: ServerFault, ask: Ask) -> SourceError:
+async def _unknown_schema(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
     names = first_column(await ask("SELECT nspname FROM pg_catalog.pg_namespace", ()))
@@ -164,7 +166,7 @@ async def _unknown_schema(fault: ServerFault, ask: Ask) -> SourceError:
     )
 
 
-def _denied(fault: ServerFault) -> SourceError:
+def _denied(fault: DatabaseFault) -> SourceError:
     match = _DENIED.search(fault.message)
     needed = f"Required permission: on {match.group(1)}\n" if match else f"({fault.message})\n"
     return _told(
@@ -174,7 +176,7 @@ def _denied(fault: ServerFault) -> SourceError:
     )
 
 
-def _place(fault: ServerFault, statement: Statement) -> str:
+def _place(fault: DatabaseFault, statement: Statement) -> str:
     if fault.position is None:
         return ""
     line, column = line_and_column(statement.text, fault.position - 1)
@@ -185,7 +187,7 @@ def _told(code: ErrorCode, message: str, hint: str) -> SourceError:
     return SourceError(code, message, hint=hint)
 
 
-def explain_login(fault: ServerFault, address: ServerAddress) -> OpenFailed:
+def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     """The server answered, and would not let us in."""
     state = fault.sqlstate
     if state == "53300":

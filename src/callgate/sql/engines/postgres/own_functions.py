@@ -17,11 +17,11 @@ from callgate.sql.drivers.near_columns import read_tables
 from callgate.sql.engines.postgres.dialect.attributes import attribute_dots
 from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judgement import Statement
-from callgate.sql.guard.tokens import Kind, Token, fold, significant
+from callgate.sql.guard.tokens import Token, TokenKind, fold, significant
 
 # The code of the fault that stands for such a refusal; no SQLSTATE.
 CALLS_OWN_FUNCTION = "callgate.own_function"
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 # A function that is made while we are connected is known after this long; only writers can make one.
 _REFRESHED_AFTER_S = 60.0
 # Functions that can be called with one argument. No value is of the type internal, so that functions of it

@@ -6,7 +6,7 @@ Every name and every text stays; only signs and words that sqlglot does not know
 from itertools import takewhile
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 
 PIVOTS = frozenset({"PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"})
 _PIVOT_WORDS = {"PIVOT_WIDER": "PIVOT", "PIVOT_LONGER": "UNPIVOT"}
@@ -62,14 +62,14 @@ def _is_by_position(tokens: Tokens, at: int) -> bool:
 
 def _piece(tokens: Tokens, at: int) -> str:
     token = tokens[at]
-    if token.kind is Kind.STRING:
-        if tokens[at - 1].kind is Kind.STRING and at > 0:
+    if token.kind is TokenKind.STRING:
+        if tokens[at - 1].kind is TokenKind.STRING and at > 0:
             return ""  # it was joined with the one before
-        parts = (part.name for part in takewhile(lambda part: part.kind is Kind.STRING, tokens[at:]))
+        parts = (part.name for part in takewhile(lambda part: part.kind is TokenKind.STRING, tokens[at:]))
         return "'" + "".join(parts).replace("'", "''") + "'"  # E'…' and $$…$$ too
-    if token.kind is Kind.BLOB:
+    if token.kind is TokenKind.BLOB:
         return "'0'"
-    if token.kind is Kind.OPERATOR:
+    if token.kind is TokenKind.OPERATOR:
         if token.text in ("!", "@"):  # factorial and absolute value
             return ""
         return "=" if token.text in _AS_EQUALS else token.text

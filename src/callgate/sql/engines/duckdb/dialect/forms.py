@@ -3,7 +3,7 @@
 from callgate.sql.engines.duckdb.dialect.file_names import check_names
 from callgate.sql.guard.dialect import Fault, FormMatch, Tokens
 from callgate.sql.guard.phrases import match_phrase
-from callgate.sql.guard.tokens import Kind, word_set
+from callgate.sql.guard.tokens import TokenKind, word_set
 
 # The names of DuckDB's settings (`duckdb_settings()` of 2.0): `SHOW name` tells a setting's value, and with
 # any other name describes the table. Settings tell of folders, limits and credentials; only tables are shown.
@@ -82,7 +82,7 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
 def describe(tokens: Tokens) -> FormMatch | Fault:
     """`DESCRIBE [TABLE] name`, `SUMMARIZE name`, or either with a query behind."""
     verb = tokens[0].word
-    if len(tokens) > 1 and tokens[1].kind is Kind.STRING:
+    if len(tokens) > 1 and tokens[1].kind is TokenKind.STRING:
         return check_names((tokens[1].name,)) or Fault(
             "describe", f"{verb} takes a table's name, not a text.", f"Write {verb} table_name."
         )

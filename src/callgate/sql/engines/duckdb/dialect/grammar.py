@@ -16,13 +16,13 @@ from callgate.sql.engines.duckdb.dialect.keywords import calls_nothing, ends_dis
 from callgate.sql.guard.definable import Definable
 from callgate.sql.guard.dialect import COMMON_VERBS, Fault, Grammar, Tokens, VerbClass
 from callgate.sql.guard.phrases import TransactionPhrases
-from callgate.sql.guard.tokens import Kind, word_set
+from callgate.sql.guard.tokens import TokenKind, word_set
 
 _TRANSACTION = TransactionPhrases(
     begin=("{BEGIN | START} [TRANSACTION | WORK] [READ {ONLY | WRITE}]",),
     end=("{COMMIT | END | ROLLBACK | ABORT} [TRANSACTION | WORK]",),
 )
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 # Their FROM names no table.
 _FROM_INSIDE = frozenset({"extract", "substring", "trim", "overlay", "position"})
 _RESERVED_BEFORE_TABLE = frozenset({"LATERAL", "TABLE", "ONLY", "SELECT", "FROM", "JOIN"})
@@ -81,7 +81,7 @@ def definition(tokens: Tokens) -> Fault | None:
         or _check_inner_writes(tokens, tokens[0].word)
         or _check_defining(tokens)
         or _check_sources(tokens)
-        or check_names(token.name for token in tokens if token.kind is Kind.QUOTED)
+        or check_names(token.name for token in tokens if token.kind is TokenKind.QUOTED)
     )
 
 
@@ -154,7 +154,7 @@ def _check_sources(tokens: Tokens) -> Fault | None:
 def _dotted(tokens: Tokens, at: int) -> str:
     """The name of one or more parts that begins there."""
     parts: list[str] = []
-    while at < len(tokens) and tokens[at].kind in (*_NAMES, Kind.STRING):
+    while at < len(tokens) and tokens[at].kind in (*_NAMES, TokenKind.STRING):
         parts.append(tokens[at].name)
         if at + 1 >= len(tokens) or not tokens[at + 1].is_operator("."):
             break

@@ -5,7 +5,7 @@ Reserved words never do. The others could be the name of a macro (measured on 2.
 """
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token, word_set
+from callgate.sql.guard.tokens import Token, TokenKind, word_set
 from callgate.sql.guard.verbs import skip_group
 
 # Cannot be called without quotes or a dot, whatever macros there are.
@@ -54,9 +54,9 @@ _BEHIND_GROUP = word_set("over repeatable exclude rename filter")
 
 def calls_nothing(tokens: Tokens, at: int) -> bool:
     word, before = tokens[at].name, tokens[at - 1] if at else None
-    if tokens[at].kind is not Kind.WORD or before is None or before.is_operator("."):
+    if tokens[at].kind is not TokenKind.WORD or before is None or before.is_operator("."):
         return False
-    if before.kind is Kind.WORD and before.name in _BEFORE.get(word, ()):
+    if before.kind is TokenKind.WORD and before.name in _BEFORE.get(word, ()):
         return True
     if word in _BEHIND_GROUP and before.is_operator(")"):
         return not ends_distinct_on(tokens, at - 1)
@@ -69,7 +69,7 @@ def calls_nothing(tokens: Tokens, at: int) -> bool:
         case "conflict":
             return before.word == "ON" and _is_conflict(tokens, at)
         case "percent":
-            return before.kind is Kind.NUMBER
+            return before.kind is TokenKind.NUMBER
         case "rollup" | "cube":
             # `GROUP BY @rollup(a)` calls a macro.
             begins_item = before.word == "BY" or before.text in (",", "(")
@@ -105,9 +105,13 @@ def _is_conflict(tokens: Tokens, at: int) -> bool:
 
 
 def _is_operand(token: Token) -> bool:
-    if token.kind is Kind.WORD:
+    if token.kind is TokenKind.WORD:
         return token.name not in _NO_OPERAND
-    return token.kind in (Kind.QUOTED, Kind.STRING, Kind.NUMBER) or token.text in (")", "]", "}")
+    return token.kind in (TokenKind.QUOTED, TokenKind.STRING, TokenKind.NUMBER) or token.text in (
+        ")",
+        "]",
+        "}",
+    )
 
 
 def _is_star(tokens: Tokens, at: int) -> bool:

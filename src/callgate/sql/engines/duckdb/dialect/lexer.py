@@ -13,7 +13,7 @@ stage could see it.
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, lex_by, word_token
+from callgate.sql.guard.tokens import Token, TokenKind, fold, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -50,7 +50,7 @@ def lex(text: str) -> tuple[Token, ...]:
 def _next(text: str, at: int) -> Token:
     char = text[at]
     if match := _SPACE.match(text, at):
-        return Token(Kind.SPACE, match.group(), at)
+        return Token(TokenKind.SPACE, match.group(), at)
     if match := _LINE_COMMENT.match(text, at):
         return _comment(match.group(), at)
     if text.startswith("/*", at):
@@ -65,13 +65,13 @@ def _next(text: str, at: int) -> Token:
 
 
 def _illegal(whole: str, at: int, fault: str) -> Token:
-    return Token(Kind.ILLEGAL, whole, at, fault=fault)
+    return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
 
 
 def _comment(whole: str, at: int) -> Token:
     if fault := fault_in_comment(whole):
         return _illegal(whole, at, fault)
-    return Token(Kind.COMMENT, whole, at)
+    return Token(TokenKind.COMMENT, whole, at)
 
 
 def _block_comment(text: str, at: int) -> Token:
@@ -98,11 +98,11 @@ def _quoted(text: str, at: int) -> Token:
     if text[start] == '"':
         if not inner:
             return _illegal(whole, at, "a name in double quotes is empty")
-        return Token(Kind.QUOTED, whole, at, name=fold(inner.replace('""', '"')))
+        return Token(TokenKind.QUOTED, whole, at, name=fold(inner.replace('""', '"')))
     if prefix in ("b", "x"):
-        return Token(Kind.BLOB, whole, at)
+        return Token(TokenKind.BLOB, whole, at)
     said = inner.replace("''", "'")
-    return Token(Kind.STRING, whole, at, name=fold(_unescaped(said) if prefix == "e" else said))
+    return Token(TokenKind.STRING, whole, at, name=fold(_unescaped(said) if prefix == "e" else said))
 
 
 def _unescaped(said: str) -> str:
@@ -124,9 +124,9 @@ def _dollar(text: str, at: int) -> Token:
         whole = text[at : end + len(tag)]
         if fault := fault_in_quotes(whole):
             return _illegal(whole, at, fault)
-        return Token(Kind.STRING, whole, at, name=fold(text[match.end() : end]))
+        return Token(TokenKind.STRING, whole, at, name=fold(text[match.end() : end]))
     if match := _VARIABLE.match(text, at):
-        return Token(Kind.VARIABLE, match.group(), at)
+        return Token(TokenKind.VARIABLE, match.group(), at)
     return _illegal("$", at, "the character '$' has no meaning in DuckDB's SQL here")
 
 
@@ -144,11 +144,11 @@ def _number_or_sign(text: str, at: int) -> Token:
             return _illegal(
                 whole, at, f"{whole[:40]!r} is a number followed directly by a name: put a space between them"
             )
-        return Token(Kind.NUMBER, whole, at)
+        return Token(TokenKind.NUMBER, whole, at)
     if match := _VARIABLE.match(text, at):
-        return Token(Kind.VARIABLE, match.group(), at)
+        return Token(TokenKind.VARIABLE, match.group(), at)
     if match := _PUNCTUATION.match(text, at):
-        return Token(Kind.OPERATOR, match.group(), at)
+        return Token(TokenKind.OPERATOR, match.group(), at)
     if match := _OPERATOR_RUN.match(text, at):
         return _operator(match.group(), at)
     char = text[at]
@@ -166,4 +166,4 @@ def _operator(run: str, at: int) -> Token:
         run = run[:-1]
     if run not in _OPERATORS:
         return _illegal(run, at, f"the operator {run[:20]} is not known; put spaces between operators")
-    return Token(Kind.OPERATOR, run, at)
+    return Token(TokenKind.OPERATOR, run, at)

@@ -29,9 +29,9 @@ from callgate.sql.engines.duckdb.frames import (
     Done,
     Failed,
     Report,
-    Rows,
     Run,
     Setup,
+    StatementRows,
     Stop,
     Unframer,
     frame,
@@ -114,7 +114,7 @@ class _Child:
             _say(report)
 
     def _report(self, job: _Job) -> Report:
-        results: list[Rows] = []
+        results: list[StatementRows] = []
 
         def failed(kind: str, message: str) -> Failed:
             return Failed(job.run.job_id, STOPPED if job.is_stopped.is_set() else kind, message, len(results))

@@ -38,9 +38,9 @@ from callgate.sql.engines.duckdb.frames import (
     Done,
     Failed,
     Report,
-    Rows,
     Setup,
     StatementOrder,
+    StatementRows,
 )
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Limits, Policy
@@ -200,7 +200,7 @@ def _order(statement: Statement, default: Limits) -> StatementOrder:
     )
 
 
-def _result(statement: Statement, rows: Rows) -> StatementResult:
+def _result(statement: Statement, rows: StatementRows) -> StatementResult:
     return StatementResult(
         statement_type=statement.statement_type,
         columns=tuple(Column(name, kind) for name, kind in rows.columns),

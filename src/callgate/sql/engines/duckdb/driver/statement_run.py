@@ -19,7 +19,7 @@ import msgspec
 from duckdb.sqltypes import DuckDBPyType
 
 from callgate.sql.drivers.driver import Cell
-from callgate.sql.engines.duckdb.frames import Rows, StatementOrder
+from callgate.sql.engines.duckdb.frames import StatementOrder, StatementRows
 from callgate.sql.results.cells import text_cell, to_cell
 
 _BATCH_ROWS = 64  # a batch of long texts is still a few MB
@@ -52,7 +52,7 @@ class TypeRefused(Exception):  # noqa: N818 - reaches the driver as a frame
 
 def run_statement(
     connection: duckdb.DuckDBPyConnection, order: StatementOrder, statement_types: frozenset[str]
-) -> Rows:
+) -> StatementRows:
     started = time.perf_counter()
     parsed = connection.extract_statements(order.text)
     if len(parsed) != 1:
@@ -69,7 +69,7 @@ def run_statement(
     if not _is_result(kind):
         description, rows = (), iter(())
     shown, truncated = _limited(rows, description, order)
-    return Rows(
+    return StatementRows(
         columns=tuple((str(name), str(kind)[:_MAX_TYPE_CHARS].strip('"')) for name, kind, *_ in description),
         rows=shown,
         affected=affected,

@@ -5,7 +5,7 @@ The words looked for are reserved: unquoted, and not behind a dot, they can only
 
 from callgate.sql.engines.mysql.dialect import definitions, functions
 from callgate.sql.guard.dialect import Fault, Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 # Words before ( that call nothing in one place, and a stored function of that name in every other. Pure.
@@ -26,7 +26,7 @@ def calls_nothing(tokens: Tokens, at: int) -> bool:
         case "OF":
             return before.word == "MEMBER"
         case "COLUMNS":
-            return before.kind is Kind.STRING
+            return before.kind is TokenKind.STRING
         case "AGAINST":
             return before.is_operator(")") or _stands_behind_match(tokens, at)
         case _:
@@ -34,7 +34,9 @@ def calls_nothing(tokens: Tokens, at: int) -> bool:
 
 
 def _stands_behind_match(tokens: Tokens, at: int) -> bool:
-    while at and (tokens[at - 1].kind in (Kind.WORD, Kind.QUOTED) or tokens[at - 1].text in (".", ",")):
+    while at and (
+        tokens[at - 1].kind in (TokenKind.WORD, TokenKind.QUOTED) or tokens[at - 1].text in (".", ",")
+    ):
         at -= 1
         if tokens[at].word == "MATCH":
             return True
@@ -58,7 +60,7 @@ _STATEMENTS = frozenset(
     | {"PURGE", "RENAME", "REPLACE", "REVOKE", "SHOW", "SIGNAL", "RESIGNAL", "TRIGGER", "UNLOCK", "UPDATE"}
 )
 _BUILT_IN = functions.ALLOWED | functions.IN_WRITE_MODE | {"json_table"}
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 _READS = frozenset({"SELECT", "VALUES", "TABLE"})
 _LATERAL_INSIDE = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 
@@ -73,9 +75,9 @@ def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
     target_into = _into_of_target(tokens, verb)
     for at, token in enumerate(tokens):
         # `UPDATE t SET a := 1` sets a column.
-        if token.is_operator(":=") and (verb in _READS or tokens[at - 1].kind is Kind.SESSION):
+        if token.is_operator(":=") and (verb in _READS or tokens[at - 1].kind is TokenKind.SESSION):
             return _assignment()
-        if token.kind is not Kind.WORD or (at and tokens[at - 1].is_operator(".")):
+        if token.kind is not TokenKind.WORD or (at and tokens[at - 1].is_operator(".")):
             continue
         following = tokens[at + 1].word if at + 1 < len(tokens) else ""
         if token.word == "INTO" and at != target_into:
@@ -133,7 +135,7 @@ def called(tokens: Tokens, at: int) -> str:
         return f"{package}{tokens[at - 2].name}.{token.name}"
     is_apart = token.end != tokens[at + 1].start
     is_elsewhere = token.name == "json_table" and not _is_json_table(tokens, at)
-    if is_elsewhere or (token.kind is Kind.QUOTED and token.name in _BUILT_IN):
+    if is_elsewhere or (token.kind is TokenKind.QUOTED and token.name in _BUILT_IN):
         return f"`{token.name}`"
     if is_apart and (
         token.name in functions.ADJACENT or (token.name in functions.WINDOW and not _is_over(tokens, at))
@@ -150,7 +152,7 @@ def names_columns(tokens: Tokens, at: int, verb: str) -> bool:
     if tokens[at].word == "LATERAL":
         inside = tokens[at + 2].word if at + 2 < len(tokens) else ""
         return (before.is_operator(",") or before.word == "JOIN") and inside in _LATERAL_INSIDE
-    if tokens[at].kind not in (Kind.WORD, Kind.QUOTED):
+    if tokens[at].kind not in (TokenKind.WORD, TokenKind.QUOTED):
         return False
     if calls_nothing(tokens, at):
         return True

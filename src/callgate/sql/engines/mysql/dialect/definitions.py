@@ -6,7 +6,7 @@ other servers, usual storage engines, and the calls checked like everywhere else
 
 from callgate.sql.guard.dialect import Fault, Tokens
 from callgate.sql.guard.phrases import match_phrase
-from callgate.sql.guard.tokens import Kind, word_set
+from callgate.sql.guard.tokens import TokenKind, word_set
 
 _CREATE = (
     "CREATE TABLE statement",
@@ -42,7 +42,7 @@ def definition(tokens: Tokens) -> Fault | None:
     for at, token in enumerate(tokens):
         if token.name in _SYSTEM and tokens[at - 1].word in _BEFORE_TARGET and _is(tokens, at + 1, "."):
             return _forbidden("system_table", f"{token.name} belongs to the engine and is never written to.")
-        if token.kind is not Kind.WORD or _is(tokens, at - 1, "."):
+        if token.kind is not TokenKind.WORD or _is(tokens, at - 1, "."):
             continue
         if token.word in _DANGEROUS and not _is_harmless(tokens, at):
             if token.word in ("DROP", "TRUNCATE"):
@@ -59,7 +59,7 @@ def names_columns(tokens: Tokens, at: int) -> bool:
     """`KEY name (columns)`, and `column(20)` inside such a list: a prefix, not a call."""
     if tokens[at - 1].word in _INDEX_WORDS:
         return True
-    is_size = at + 3 < len(tokens) and tokens[at + 2].kind is Kind.NUMBER and _is(tokens, at + 3, ")")
+    is_size = at + 3 < len(tokens) and tokens[at + 2].kind is TokenKind.NUMBER and _is(tokens, at + 3, ")")
     opening = _enclosing(tokens, at) if is_size else -1
     if opening < 2:
         return False

@@ -15,7 +15,7 @@ Pure. What the server accepts but we will not let through is marked ILLEGAL here
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, word_set, word_token
+from callgate.sql.guard.tokens import Token, TokenKind, fold, word_set, word_token
 
 _SPACE = re.compile(r"[ \t\n\v\f\r]+")
 _LINE_COMMENT = re.compile(r"#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*")
@@ -70,9 +70,9 @@ def lex(text: str) -> tuple[Token, ...]:
 
 def _next(text: str, at: int, before: Token | None) -> Token:
     if match := _SPACE.match(text, at):
-        return Token(Kind.SPACE, match.group(), at)
+        return Token(TokenKind.SPACE, match.group(), at)
     if match := _LINE_COMMENT.match(text, at):
-        return _checked(Kind.COMMENT, match.group(), at, fault_in_comment(match.group()))
+        return _checked(TokenKind.COMMENT, match.group(), at, fault_in_comment(match.group()))
     if text.startswith("/*", at):
         return _block_comment(text, at)
     # Right behind a dot every run of name characters is a name, digits included, and no keyword.
@@ -83,11 +83,11 @@ def _next(text: str, at: int, before: Token | None) -> Token:
     if match := _BYTES_BEGUN.match(text, at):
         is_whole = _BYTES.fullmatch(match.group()) is not None
         fault = "" if is_whole else "a binary literal must be x'…' with pairs of hex digits or b'…'"
-        return _checked(Kind.BLOB, match.group(), at, fault)
+        return _checked(TokenKind.BLOB, match.group(), at, fault)
     if _NATIONAL.match(text, at):
         return _text(text, at, prefix=1)
-    if text[at] == "." and before is not None and before.kind is Kind.WORD:
-        return Token(Kind.OPERATOR, ".", at)  # `t.5`: the column 5, not the number .5
+    if text[at] == "." and before is not None and before.kind is TokenKind.WORD:
+        return Token(TokenKind.OPERATOR, ".", at)  # `t.5`: the column 5, not the number .5
     if match := _NUMBER.match(text, at):
         return _number(text, match.group(), at)
     if match := _NAME.match(text, at):
@@ -95,16 +95,16 @@ def _next(text: str, at: int, before: Token | None) -> Token:
     return _symbol(text, at)
 
 
-def _checked(kind: Kind, whole: str, at: int, fault: str, name: str = "") -> Token:
-    return Token(Kind.ILLEGAL, whole, at, fault=fault) if fault else Token(kind, whole, at, name=name)
+def _checked(kind: TokenKind, whole: str, at: int, fault: str, name: str = "") -> Token:
+    return Token(TokenKind.ILLEGAL, whole, at, fault=fault) if fault else Token(kind, whole, at, name=name)
 
 
 def _name(whole: str, at: int) -> Token:
     if whole[0] == "$" and "$" in whole[1:]:
         fault = "a bare name with two dollar signs opens a text in MySQL 9: put it in backticks"
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
     if fault := fault_in_name(whole):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
     return word_token(whole, at)
 
 
@@ -113,37 +113,37 @@ def _number(text: str, whole: str, at: int) -> Token:
     if tail := _NAME.match(text, at + len(whole)):
         whole += tail.group()
         fault = f"{whole[:40]!r} is a number followed directly by a name: put a space between them"
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return Token(Kind.NUMBER, whole, at)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
+    return Token(TokenKind.NUMBER, whole, at)
 
 
 def _symbol(text: str, at: int) -> Token:
     if text[at] == "@":
         return _session(text, at)
     if (match := _OPERATOR.match(text, at)) and match.group():
-        return Token(Kind.OPERATOR, match.group(), at)
+        return Token(TokenKind.OPERATOR, match.group(), at)
     if match := _PLACEHOLDER.match(text, at):
-        return Token(Kind.VARIABLE, match.group(), at)
+        return Token(TokenKind.VARIABLE, match.group(), at)
     char = text[at]
     if char < " " or char == "\x7f":
-        return Token(Kind.ILLEGAL, char, at, fault=invisible(char))
+        return Token(TokenKind.ILLEGAL, char, at, fault=invisible(char))
     if match := _NULL.match(text, at):
-        return Token(Kind.BLOB, match.group(), at)
+        return Token(TokenKind.BLOB, match.group(), at)
     if char == "\\":
         fault = r"a backslash has no meaning outside quotes: \G and \g belong to the command line client"
-        return Token(Kind.ILLEGAL, char, at, fault=fault)
-    return Token(Kind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in MySQL's SQL")
+        return Token(TokenKind.ILLEGAL, char, at, fault=fault)
+    return Token(TokenKind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in MySQL's SQL")
 
 
 def _session(text: str, at: int) -> Token:
     """`@x`, `@'x'`, `@@x`, `@@global.x`: a variable of the session, the server or a user."""
     if match := _SESSION.match(text, at):
         fault = fault_in_name(match.group()) or fault_in_quotes(match.group())
-        return _checked(Kind.SESSION, match.group(), at, fault)
+        return _checked(TokenKind.SESSION, match.group(), at, fault)
     if _SESSION_TEXT.match(text, at):
         inner = _text(text, at + 1)
-        return _checked(Kind.SESSION, text[at : inner.end], at, inner.fault)
-    return Token(Kind.ILLEGAL, text[at], at, fault="@ begins a variable, and no name follows it")
+        return _checked(TokenKind.SESSION, text[at : inner.end], at, inner.fault)
+    return Token(TokenKind.ILLEGAL, text[at], at, fault="@ begins a variable, and no name follows it")
 
 
 def _block_comment(text: str, at: int) -> Token:
@@ -155,7 +155,7 @@ def _block_comment(text: str, at: int) -> Token:
         fault = "a comment opened with /* is never closed"
     else:
         fault = fault_in_comment(whole) or (_fault_in_hints(whole[3:-2]) if whole.startswith("/*+") else "")
-    return _checked(Kind.COMMENT, whole, at, fault)
+    return _checked(TokenKind.COMMENT, whole, at, fault)
 
 
 def _text(text: str, at: int, *, prefix: int = 0) -> Token:
@@ -163,9 +163,9 @@ def _text(text: str, at: int, *, prefix: int = 0) -> Token:
     match = _TEXT[opening].match(text, at + prefix)
     if match is None:
         fault = f"a quote opened with {opening} is never closed"
-        return Token(Kind.ILLEGAL, text[at:], at, fault=fault)
+        return Token(TokenKind.ILLEGAL, text[at:], at, fault=fault)
     whole = text[at : match.end()]
-    kind = Kind.QUOTED if opening == "`" else Kind.STRING
+    kind = TokenKind.QUOTED if opening == "`" else TokenKind.STRING
     inner = whole[prefix + 1 : -1].replace(opening * 2, opening)
     return _checked(kind, whole, at, fault_in_quotes(whole), fold(inner))
 

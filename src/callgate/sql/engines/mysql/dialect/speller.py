@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 from callgate.sql.guard.verbs import skip_group
 
-NAMES = (Kind.WORD, Kind.QUOTED)
+NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 SET_OPERATIONS = frozenset({"UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT"})
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,7 +32,7 @@ class Speller:
             if at in self.left_out:
                 continue
             token = self.tokens[at]
-            rule = self.rules.get(self.word(at) if token.kind is Kind.WORD else token.text)
+            rule = self.rules.get(self.word(at) if token.kind is TokenKind.WORD else token.text)
             if rule is not None and at not in self.instead:
                 rule(self, at)
             if at in self.left_out:
@@ -56,18 +56,18 @@ class Speller:
         """One token: names in backticks where they need them, values as some value of their kind."""
         token = self.tokens[at]
         match token.kind:
-            case Kind.STRING:
+            case TokenKind.STRING:
                 inner = token.text[token.text.index(token.text[-1]) + 1 : -1]
                 return f"'{inner}'" if _PLAIN_TEXT.fullmatch(inner) else "'…'"
-            case Kind.QUOTED:
+            case TokenKind.QUOTED:
                 return "`" + token.spelled.replace("`", "``") + "`"
-            case Kind.WORD:
+            case TokenKind.WORD:
                 is_name = at > 0 and self.tokens[at - 1].is_operator(".")
                 is_plain = not is_name and _PLAIN_NAME.fullmatch(token.text)
                 return token.text if is_plain else f"`{token.text}`"
-            case Kind.BLOB:
+            case TokenKind.BLOB:
                 return "'…'"
-            case Kind.SESSION:
+            case TokenKind.SESSION:
                 return "1"
             case _:
                 return token.text

@@ -8,7 +8,7 @@ passes on, and the parser then refuses what it cannot read. No rule leaves out a
 from callgate.sql.engines.mysql.dialect import spelling_writes
 from callgate.sql.engines.mysql.dialect.speller import NAMES, SET_OPERATIONS, Rule, Speller
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token, word_set
+from callgate.sql.guard.tokens import Token, TokenKind, word_set
 from callgate.sql.guard.verbs import skip_group
 
 # Character sets that may introduce a text: `_utf8mb4'…'`. From SHOW CHARACTER SET of both servers. Pure.
@@ -31,7 +31,7 @@ _SELECT_MODIFIERS = frozenset(
 _AFTER_GROUP_BY = SET_OPERATIONS | {
     *("GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "WITH", "FOR", "LOCK", "OFFSET", "FETCH"),
 }
-_VALUES = (Kind.STRING, Kind.BLOB, Kind.NUMBER)
+_VALUES = (TokenKind.STRING, TokenKind.BLOB, TokenKind.NUMBER)
 
 
 def canonical(tokens: Tokens, verb: Token) -> str:
@@ -82,7 +82,7 @@ def _group_concat(speller: Speller, at: int) -> None:
     for index in speller.at_depth(at + 2, end):
         if speller.word(index) == "LIMIT":
             rest = speller.tokens[index + 1 : end]
-            if all(token.kind is Kind.NUMBER or token.text in (",", "OFFSET") for token in rest):
+            if all(token.kind is TokenKind.NUMBER or token.text in (",", "OFFSET") for token in rest):
                 speller.drop(index, end)
 
 
@@ -147,7 +147,7 @@ def _convert(speller: Speller, at: int) -> None:
 
 def _using(speller: Speller, at: int) -> None:
     """`CONVERT(a USING 'utf8mb4')`, `CHAR(65 USING binary)`: a character set, however it is written."""
-    if speller.is_sign(at + 2, ")") and speller.tokens[at + 1].kind in (*NAMES, Kind.STRING):
+    if speller.is_sign(at + 2, ")") and speller.tokens[at + 1].kind in (*NAMES, TokenKind.STRING):
         speller.instead[at + 1] = "utf8mb4"
 
 
@@ -167,7 +167,7 @@ def _match(speller: Speller, at: int) -> None:
 def _is_type(tokens: Tokens) -> bool:
     """Words and a size: nothing in it could be run."""
     return bool(tokens) and all(
-        token.kind in (Kind.WORD, Kind.NUMBER) or token.text in ("(", ")", ",") for token in tokens
+        token.kind in (TokenKind.WORD, TokenKind.NUMBER) or token.text in ("(", ")", ",") for token in tokens
     )
 
 

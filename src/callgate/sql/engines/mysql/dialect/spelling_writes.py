@@ -1,7 +1,7 @@
 """INSERT, REPLACE, UPDATE and DELETE in the parser's spelling: the part of `spelling` they need. Pure."""
 
 from callgate.sql.engines.mysql.dialect.speller import NAMES, Rule, Speller
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 _INSERT_MODIFIERS = frozenset({"LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE"})
@@ -112,7 +112,7 @@ def _portion(speller: Speller, at: int) -> None:
     for word in ("FROM", "TO"):
         end += 1 if speller.word(end) == word else 0
         end += 1 if speller.word(end) in ("DATE", "TIMESTAMP") else 0
-        if end >= len(speller.tokens) or speller.tokens[end].kind not in (Kind.STRING, Kind.NUMBER):
+        if end >= len(speller.tokens) or speller.tokens[end].kind not in (TokenKind.STRING, TokenKind.NUMBER):
             return
         end += 1
     speller.drop(at, end)

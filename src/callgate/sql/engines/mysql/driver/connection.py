@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.server import ServerFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_rows, skip_rows
@@ -33,10 +33,12 @@ from callgate.sql.settings import ServerAddress
 _LOCAL_INFILE = 0xFB
 _OK = 0x00
 _ERR = 0xFF
-_WRONG_ARGUMENTS = ServerFault("1210", "HY000", "The number of bound values is not that of the placeholders")
+_WRONG_ARGUMENTS = DatabaseFault(
+    "1210", "HY000", "The number of bound values is not that of the placeholders"
+)
 # What error 1792 says; here it is we who noticed, before the next statement was sent.
-_LEFT_READ_ONLY = ServerFault("1792", "25006", "The statement before it ended the read-only transaction")
-_NOT_UTF8 = ServerFault("1300", "HY000", "Invalid utf8mb4 character string")
+_LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended the read-only transaction")
+_NOT_UTF8 = DatabaseFault("1300", "HY000", "Invalid utf8mb4 character string")
 
 
 class MySqlConnection:

@@ -5,7 +5,7 @@ import ssl
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
 from callgate.sql.drivers.network.pinning import pin_or_close
-from callgate.sql.drivers.network.server import Ask, OpenFailed, ServerFault
+from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
 from callgate.sql.drivers.posture import Posture
@@ -43,7 +43,7 @@ class MySqlEngine:
     def placeholder(self, index: int) -> str:
         return "?"
 
-    async def explain(self, fault: ServerFault, statement: Statement, ask: Ask) -> CallgateError:
+    async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
 
     async def examine(self, ask: Ask) -> Posture:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.guard.judgement import Bound
 
 # Capabilities
@@ -219,13 +219,13 @@ def login(login: Login, capabilities: int, greeting: Greeting) -> bytes:
     return b"".join(parts)
 
 
-def read_fault(data: bytes | bytearray) -> ServerFault:
+def read_fault(data: bytes | bytearray) -> DatabaseFault:
     code = int.from_bytes(data[1:3], "little")
     text = bytes(data[3:]).decode("utf-8", "backslashreplace")
     sqlstate = ""
     if text.startswith("#"):
         sqlstate, text = text[1:6], text[6:]
-    return ServerFault(str(code), sqlstate, text)
+    return DatabaseFault(str(code), sqlstate, text)
 
 
 def read_affected(data: bytes | bytearray) -> int:

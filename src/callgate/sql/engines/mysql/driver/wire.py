@@ -7,7 +7,7 @@ import asyncio
 import struct
 from collections import deque
 
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, open_stream
 from callgate.sql.engines.mysql.driver import login, packets
 from callgate.sql.engines.mysql.driver.packets import Greeting, Login
@@ -23,7 +23,7 @@ EOF_BYTES = 9  # an EOF packet is shorter; a row that begins with 0xFE never is
 class ServerError(Exception):
     """An ERR packet."""
 
-    def __init__(self, fault: ServerFault) -> None:
+    def __init__(self, fault: DatabaseFault) -> None:
         super().__init__(fault.message)
         self.fault = fault
 

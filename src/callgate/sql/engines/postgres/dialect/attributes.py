@@ -14,10 +14,10 @@ from callgate.sql.engines.postgres.dialect.keywords import RESERVED
 from callgate.sql.engines.postgres.dialect.reading import NAMES, Reading, word_at
 from callgate.sql.engines.postgres.dialect.refused_functions import REFUSED
 from callgate.sql.guard.dialect import Fault, Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 _QUERIES = frozenset({"select", "with", "values", "table"})
-_ELEMENTS = (Kind.STRING, Kind.NUMBER)
+_ELEMENTS = (TokenKind.STRING, TokenKind.NUMBER)
 
 
 def check_attributes(read: Reading, functions: frozenset[str]) -> Fault | None:

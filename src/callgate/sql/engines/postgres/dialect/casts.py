@@ -15,7 +15,7 @@ from callgate.sql.engines.postgres.dialect.operators import COMPARISONS
 from callgate.sql.engines.postgres.dialect.reading import Reading
 from callgate.sql.engines.postgres.dialect.type_names import TypeName, read_type
 from callgate.sql.guard.dialect import Fault
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import find_verb
 
 # What may make up a written-out value, beside texts. Numbers and true are of types that a CREATE CAST
@@ -58,7 +58,7 @@ class _Cast:
 def check_casts(read: Reading, allowed: frozenset[str]) -> Fault | None:
     """`allowed`: names of types that the operator vouches for."""
     for at, token in enumerate(read.tokens):
-        if token.kind is Kind.STRING and (fault := _typed_literal(read, at, allowed)):
+        if token.kind is TokenKind.STRING and (fault := _typed_literal(read, at, allowed)):
             return fault
     verb = find_verb(read.tokens)
     is_write = verb is not None and verb.name in _WRITES
@@ -138,7 +138,7 @@ def _operand_before(read: Reading, at: int) -> tuple[int, int] | None:
         begin = read.opening_of.get(last, 0) - 1
         is_value = read.word(begin) == ("array" if read.word(last) == "]" else "row")
     else:
-        is_value = last >= 0 and (read.tokens[last].kind is Kind.STRING or read.word(last) == "null")
+        is_value = last >= 0 and (read.tokens[last].kind is TokenKind.STRING or read.word(last) == "null")
     return (begin, at) if is_value and read.word(begin - 1) != "." else None
 
 
@@ -151,7 +151,7 @@ def _is_label(read: Reading, cast: _Cast, found: TypeName, *, is_write: bool) ->
 def _is_written_out(read: Reading, begin: int, end: int) -> bool:
     """A text, NULL, or a list of such. A `row` without a parenthesis is a column."""
     return begin < end and all(
-        read.tokens[at].kind is Kind.STRING
+        read.tokens[at].kind is TokenKind.STRING
         or read.word(at) in _CONSTANT_WORDS
         or (read.word(at) == "row" and read.word(at + 1) == "(")
         for at in range(begin, end)
@@ -176,7 +176,7 @@ def _is_beside_comparison(read: Reading, cast: _Cast, found: TypeName) -> bool:
 
 def _typed_literal(read: Reading, at: int, allowed: frozenset[str]) -> Fault | None:
     """`date '2024-01-01'` is a cast: the name before a text must be a type that we know, or no name."""
-    if at == 0 or (read.tokens[at - 1].kind is Kind.OPERATOR and read.word(at - 1) != ")"):
+    if at == 0 or (read.tokens[at - 1].kind is TokenKind.OPERATOR and read.word(at - 1) != ")"):
         return None
     if _may_precede_text(read, at - 1):
         return None

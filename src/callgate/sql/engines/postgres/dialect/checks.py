@@ -11,7 +11,7 @@ from callgate.sql.engines.postgres.dialect.keyword_places import operator_behind
 from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
 from callgate.sql.engines.postgres.dialect.settings_names import setting_fault
 from callgate.sql.guard.dialect import Fault, Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 _LOCKS = frozenset({"update", "share", "no", "key"})
 
@@ -19,13 +19,13 @@ _LOCKS = frozenset({"update", "share", "no", "key"})
 def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
     for at, token in enumerate(tokens):
         fault = None
-        if token.kind is Kind.OPERATOR:
+        if token.kind is TokenKind.OPERATOR:
             fault = _check_operator(tokens, at)
         elif token.kind in NAMES and word_at(tokens, at + 1) == "(":
             fault = _check_call(tokens, at, may_write=may_write)
-        elif token.kind is Kind.WORD and word_at(tokens, at - 1) not in (".", "as"):
+        elif token.kind is TokenKind.WORD and word_at(tokens, at - 1) not in (".", "as"):
             fault = _check_word(tokens, at, may_write=may_write)
-        elif token.kind is Kind.STRING and word_at(tokens, at + 1) == "(":
+        elif token.kind is TokenKind.STRING and word_at(tokens, at + 1) == "(":
             fault = Fault("syntax", "a text in quotes cannot be called.", "Leave out the parenthesis.")
         if fault is not None:
             return fault

@@ -9,7 +9,7 @@ from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
 from callgate.sql.engines.postgres.dialect.refused_functions import REFUSED
 from callgate.sql.engines.postgres.dialect.type_names import read_type
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 _INDEX_METHODS = frozenset({"btree", "hash", "gist", "spgist", "gin", "brin"})
 _BEFORE_TABLE = frozenset({"from", "join", "only", "lateral", "using", ","})
@@ -40,7 +40,7 @@ def _names_columns(tokens: Tokens, at: int) -> bool:
         return True
     if before == "ordinality":
         return word_at(tokens, at - 2) == "with"
-    if tokens[at].kind is Kind.WORD and tokens[at].name in NO_PLAIN_NAME:
+    if tokens[at].kind is TokenKind.WORD and tokens[at].name in NO_PLAIN_NAME:
         return False
     return not is_prefix_group(tokens, at - 1) if before == ")" else _is_alias_of_table(tokens, at)
 
@@ -72,7 +72,7 @@ def _is_alias_of_table(tokens: Tokens, at: int) -> bool:
     table = at - 1
     if table < 1 or tokens[table].kind not in NAMES:
         return False
-    if tokens[table].kind is Kind.WORD and tokens[table].name in NO_PLAIN_NAME | _BEFORE_EXPRESSION:
+    if tokens[table].kind is TokenKind.WORD and tokens[table].name in NO_PLAIN_NAME | _BEFORE_EXPRESSION:
         return False
     return word_at(tokens, _behind_what(tokens, table)) in _BEFORE_TABLE
 

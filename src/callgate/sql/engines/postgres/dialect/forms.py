@@ -8,7 +8,7 @@ from callgate.sql.engines.postgres.dialect.reading import NAMES, Reading, word_a
 from callgate.sql.engines.postgres.dialect.settings_names import all_settings_fault, secret_fault
 from callgate.sql.guard.dialect import Fault, FormMatch, Tokens
 from callgate.sql.guard.phrases import TransactionPhrases, match_phrase
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN SELECT …, or EXPLAIN (ANALYZE, BUFFERS) SELECT … to run it as well."
 _SHOW_HINT = "SHOW name. To list the tables: SELECT table_schema, table_name FROM information_schema.tables"
@@ -79,7 +79,7 @@ def _explain_options(tokens: Tokens) -> tuple[int, bool] | None:
         at += 1
         value = "true"
         if word_at(tokens, at) not in (",", ")"):
-            if at >= len(tokens) or tokens[at].kind not in (*NAMES, Kind.STRING, Kind.NUMBER):
+            if at >= len(tokens) or tokens[at].kind not in (*NAMES, TokenKind.STRING, TokenKind.NUMBER):
                 return None
             value = (tokens[at].name or tokens[at].text).lower()
             at += 1

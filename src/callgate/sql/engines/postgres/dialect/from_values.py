@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from callgate.sql.engines.postgres.dialect.functions import ALLOWED, EXTENSION_TYPES, EXTENSIONS
 from callgate.sql.engines.postgres.dialect.keywords import RESERVED, VALUE_WORDS
 from callgate.sql.engines.postgres.dialect.reading import Reading
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 # Give back a row, or whatever they are given: only of those a column can be picked.
 GIVE_ROWS = frozenset(
@@ -103,7 +103,7 @@ def _behind_value(read: Reading, at: int, closing_of: dict[int, int]) -> int | N
     if name == "unnest":  # of an array that is written out
         first = at + 2
         is_listed = read.word(first) == "array" and read.word(first + 1) == "["
-        is_text = read.word(first) == "string_to_array" or read.tokens[first].kind is Kind.STRING
+        is_text = read.word(first) == "string_to_array" or read.tokens[first].kind is TokenKind.STRING
         is_value = is_listed or is_text
     else:
         is_value = name in _GIVE_VALUES

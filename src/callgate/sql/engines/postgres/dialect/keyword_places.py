@@ -11,7 +11,7 @@ from callgate.sql.engines.postgres.dialect import operators
 from callgate.sql.engines.postgres.dialect.keywords import RESERVED, RESERVED_OR_FUNCTION, VALUE_WORDS
 from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
 
 _SAMPLES = frozenset({"bernoulli", "system", "system_rows", "system_time"})
@@ -78,7 +78,7 @@ def _ends_operand(tokens: Tokens, at: int) -> bool:
     if at < 0:
         return False
     word = word_at(tokens, at)
-    if tokens[at].kind is Kind.OPERATOR:
+    if tokens[at].kind is TokenKind.OPERATOR:
         return word == "]" or (word == ")" and not is_prefix_group(tokens, at))
     if word_at(tokens, at - 1) == ".":
         return True
@@ -157,7 +157,7 @@ def _is_seconds(tokens: Tokens, at: int) -> bool:
     """`INTERVAL '1.5' SECOND (2)`, `INTERVAL '1:2' HOUR TO SECOND (2)`; not `SIMILAR TO second(1)`."""
     before = word_at(tokens, at - 1)
     is_range = before == "to" and word_at(tokens, at - 2) in ("day", "hour", "minute")
-    return is_range or before == "interval" or (at > 0 and tokens[at - 1].kind is Kind.STRING)
+    return is_range or before == "interval" or (at > 0 and tokens[at - 1].kind is TokenKind.STRING)
 
 
 def _is_assignment(tokens: Tokens, at: int) -> bool:

@@ -13,7 +13,7 @@ import re
 
 from callgate.sql.engines.postgres.dialect.escapes import EscapeFault, unescape_e, unescape_u
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes
-from callgate.sql.guard.tokens import Kind, Token, lex_by, word_token
+from callgate.sql.guard.tokens import Token, TokenKind, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _LINE_COMMENT = re.compile(r"--[^\n\r]*")
@@ -50,7 +50,7 @@ def lex(text: str) -> tuple[Token, ...]:
 
 def _next(text: str, at: int) -> Token:
     if match := _SPACE.match(text, at):
-        return Token(Kind.SPACE, match.group(), at)
+        return Token(TokenKind.SPACE, match.group(), at)
     if text[at] == "-" and text.startswith("--", at):
         return _comment(_matched(_LINE_COMMENT, text, at), at)
     if text[at] == "/" and text.startswith("/*", at):
@@ -62,7 +62,7 @@ def _next(text: str, at: int) -> Token:
     if match := _WORD.match(text, at):
         whole = match.group()
         if fault := fault_in_name(whole):
-            return Token(Kind.ILLEGAL, whole, at, fault=fault)
+            return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
         return word_token(whole, at)
     if text[at] == "$":
         return _dollar(text, at)
@@ -80,19 +80,23 @@ def _number_or_symbol(text: str, at: int) -> Token:
         # 1$$a$$ is a number and a dollar quote; everything else glued to a number is junk.
         if (tail := _JUNK.match(text, match.end())) and not tail.group().startswith("$"):
             whole += tail.group()
-            return Token(Kind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is neither a number nor a name")
-        return Token(Kind.NUMBER, whole, at)
+            return Token(TokenKind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is neither a number nor a name")
+        return Token(TokenKind.NUMBER, whole, at)
     if match := _SIGN.match(text, at):
-        return Token(Kind.OPERATOR, match.group(), at)
+        return Token(TokenKind.OPERATOR, match.group(), at)
     if match := _OPERATOR_RUN.match(text, at):
         run = match.group()
         if len(run) > _LONGEST_OPERATOR:
-            return Token(Kind.ILLEGAL, run, at, fault=f"{run[:40]!r}… is not an operator")
-        return Token(Kind.OPERATOR, _operator(run), at)
+            return Token(TokenKind.ILLEGAL, run, at, fault=f"{run[:40]!r}… is not an operator")
+        return Token(TokenKind.OPERATOR, _operator(run), at)
     char = text[at]
     if char < " " or char == "\x7f":
-        return Token(Kind.ILLEGAL, char, at, fault=f"the control character U+{ord(char):04X} is not allowed")
-    return Token(Kind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in PostgreSQL's SQL")
+        return Token(
+            TokenKind.ILLEGAL, char, at, fault=f"the control character U+{ord(char):04X} is not allowed"
+        )
+    return Token(
+        TokenKind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in PostgreSQL's SQL"
+    )
 
 
 def _operator(run: str) -> str:
@@ -108,21 +112,23 @@ def _dollar(text: str, at: int) -> Token:
         whole = match.group()
         if tail := _JUNK.match(text, match.end()):
             return Token(
-                Kind.ILLEGAL,
+                TokenKind.ILLEGAL,
                 whole + tail.group(),
                 at,
                 fault="a parameter is followed directly by other characters",
             )
-        return Token(Kind.VARIABLE, whole, at)
+        return Token(TokenKind.VARIABLE, whole, at)
     opening = _DOLLAR_TAG.match(text, at)
     if opening is None:
-        return Token(Kind.ILLEGAL, "$", at, fault="a $ is followed neither by a number nor by a tag")
+        return Token(TokenKind.ILLEGAL, "$", at, fault="a $ is followed neither by a number nor by a tag")
     tag = opening.group()
     if fault := fault_in_name(tag):
-        return Token(Kind.ILLEGAL, tag, at, fault=fault)
+        return Token(TokenKind.ILLEGAL, tag, at, fault=fault)
     end = text.find(tag, opening.end())
     if end < 0:
-        return Token(Kind.ILLEGAL, text[at:], at, fault=f"a quote opened with {tag[:40]} is never closed")
+        return Token(
+            TokenKind.ILLEGAL, text[at:], at, fault=f"a quote opened with {tag[:40]} is never closed"
+        )
     return _literal(text[at : end + len(tag)], at, text[opening.end() : end])
 
 
@@ -133,7 +139,7 @@ def _string(text: str, at: int, inner: int) -> Token:
     while True:
         end = _closing(text, inner, has_escapes=prefix == "e")
         if end < 0:
-            return Token(Kind.ILLEGAL, text[at:], at, fault="a quote opened with ' is never closed")
+            return Token(TokenKind.ILLEGAL, text[at:], at, fault="a quote opened with ' is never closed")
         pieces.append(text[inner:end])
         further = _CONTINUATION.match(text, end + 1)
         if further is None:
@@ -143,8 +149,8 @@ def _string(text: str, at: int, inner: int) -> Token:
     whole = text[at : end + 1]
     if prefix in _BITS:
         if _BITS[prefix].fullmatch(raw):
-            return Token(Kind.BLOB, whole, at)
-        return Token(Kind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is not a string of bits")
+            return Token(TokenKind.BLOB, whole, at)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is not a string of bits")
     try:
         if prefix == "e":
             return _literal(whole, at, unescape_e(raw))
@@ -152,7 +158,7 @@ def _string(text: str, at: int, inner: int) -> Token:
             whole, escape = _with_uescape(text, at, whole)
             return _literal(whole, at, unescape_u(raw.replace("''", "'"), escape))
     except EscapeFault as fault:
-        return Token(Kind.ILLEGAL, whole, at, fault=str(fault))
+        return Token(TokenKind.ILLEGAL, whole, at, fault=str(fault))
     return _literal(whole, at, raw.replace("''", "'"))
 
 
@@ -177,8 +183,8 @@ def _closing(text: str, at: int, *, has_escapes: bool) -> int:
 def _literal(whole: str, at: int, value: str) -> Token:
     # The wire ends a text at NUL, and half a surrogate pair cannot be sent at all.
     if fault := fault_in_quotes(whole) or fault_in_quotes(value):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return Token(Kind.STRING, whole, at, name=value)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
+    return Token(TokenKind.STRING, whole, at, name=value)
 
 
 def _identifier(text: str, at: int, inner: int) -> Token:
@@ -186,7 +192,7 @@ def _identifier(text: str, at: int, inner: int) -> Token:
     while (end := text.find('"', end)) >= 0 and text.startswith('"', end + 1):
         end += 2
     if end < 0:
-        return Token(Kind.ILLEGAL, text[at:], at, fault='a quote opened with " is never closed')
+        return Token(TokenKind.ILLEGAL, text[at:], at, fault='a quote opened with " is never closed')
     whole = text[at : end + 1]
     name = text[inner:end].replace('""', '"')
     if text[at] != '"':
@@ -194,12 +200,12 @@ def _identifier(text: str, at: int, inner: int) -> Token:
             whole, escape = _with_uescape(text, at, whole)
             name = unescape_u(name, escape)
         except EscapeFault as fault:
-            return Token(Kind.ILLEGAL, whole, at, fault=str(fault))
+            return Token(TokenKind.ILLEGAL, whole, at, fault=str(fault))
     if not name:
-        return Token(Kind.ILLEGAL, whole, at, fault='"" is not a name')
+        return Token(TokenKind.ILLEGAL, whole, at, fault='"" is not a name')
     if fault := fault_in_quotes(whole) or fault_in_quotes(name):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return Token(Kind.QUOTED, whole, at, name=name)  # not folded: "Lower" is not the function lower
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
+    return Token(TokenKind.QUOTED, whole, at, name=name)  # not folded: "Lower" is not the function lower
 
 
 def _with_uescape(text: str, at: int, whole: str) -> tuple[str, str]:
@@ -221,9 +227,9 @@ def _block_comment(text: str, at: int) -> Token:
         depth += 1 if border.group() == "/*" else -1
         if depth == 0:
             return _comment(text[at : border.end()], at)
-    return Token(Kind.ILLEGAL, text[at:], at, fault="a comment opened with /* is never closed")
+    return Token(TokenKind.ILLEGAL, text[at:], at, fault="a comment opened with /* is never closed")
 
 
 def _comment(whole: str, at: int) -> Token:
     fault = fault_in_comment(whole)
-    return Token(Kind.ILLEGAL, whole, at, fault=fault) if fault else Token(Kind.COMMENT, whole, at)
+    return Token(TokenKind.ILLEGAL, whole, at, fault=fault) if fault else Token(TokenKind.COMMENT, whole, at)

@@ -4,9 +4,9 @@ Made once, in one pass: a hostile text must not be able to make a check walk bac
 """
 
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
-NAMES = (Kind.WORD, Kind.QUOTED)
+NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 
 
 def word_at(tokens: Tokens, at: int) -> str:
@@ -14,9 +14,9 @@ def word_at(tokens: Tokens, at: int) -> str:
     if not 0 <= at < len(tokens):
         return ""
     token = tokens[at]
-    if token.kind is Kind.WORD:
+    if token.kind is TokenKind.WORD:
         return token.name
-    return token.text if token.kind is Kind.OPERATOR else ""
+    return token.text if token.kind is TokenKind.OPERATOR else ""
 
 
 class Reading:

@@ -7,7 +7,7 @@ pg_settings) would show these too, and is refused.
 import re
 
 from callgate.sql.guard.dialect import Fault, Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
 _SECRET = re.compile(
     r"conninfo|passphrase|password|passwd|secret|token|credential|private|api_?key|jwt|keyfile"
@@ -26,7 +26,7 @@ def is_secret(name: str) -> bool:
 def setting_fault(tokens: Tokens, at: int) -> Fault | None:
     """For the name that is given to current_setting(), which begins at `at`."""
     is_written_out = (
-        at + 1 < len(tokens) and tokens[at].kind is Kind.STRING and tokens[at + 1].text in (")", ",")
+        at + 1 < len(tokens) and tokens[at].kind is TokenKind.STRING and tokens[at + 1].text in (")", ",")
     )
     return secret_fault(tokens[at].name) if is_written_out else _unclear()
 

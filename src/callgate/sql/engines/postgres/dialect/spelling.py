@@ -12,7 +12,7 @@ from callgate.sql.engines.postgres.dialect.keywords import RESERVED, VALUE_WORDS
 from callgate.sql.engines.postgres.dialect.reading import word_at
 from callgate.sql.engines.postgres.dialect.type_names import behind_fields, read_type
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind, Token
+from callgate.sql.guard.tokens import Token, TokenKind
 from callgate.sql.guard.verbs import skip_group, skip_recursion
 
 _PLAIN_TEXT = re.compile(r"'[^'\\]*'")
@@ -41,7 +41,7 @@ _PHRASES: dict[tuple[str, ...], str] = {
     ("for", "read", "only"): "",
     ("array", "wrapper"): "",
 }
-_ENDS_OPERAND = (Kind.QUOTED, Kind.STRING, Kind.NUMBER, Kind.BLOB, Kind.VARIABLE)
+_ENDS_OPERAND = (TokenKind.QUOTED, TokenKind.STRING, TokenKind.NUMBER, TokenKind.BLOB, TokenKind.VARIABLE)
 _QUANTIFIERS = frozenset({"any", "all", "some"})
 
 
@@ -65,23 +65,23 @@ class _Speller:
     def _take(self, token: Token, at: int) -> int:
         """Spell what begins at `at` and say where it ends."""
         match token.kind:
-            case Kind.OPERATOR:
+            case TokenKind.OPERATOR:
                 return self._operator(token.text, at)
-            case Kind.WORD if word_at(self.tokens, at - 1) == ".":
+            case TokenKind.WORD if word_at(self.tokens, at - 1) == ".":
                 # Behind a dot no word is a keyword; before a parenthesis it is a function.
                 is_call = word_at(self.tokens, at + 1) == "("
                 self.pieces.append(token.name if is_call else _quoted(token.name))
                 return at + 1
-            case Kind.WORD:
+            case TokenKind.WORD:
                 return self._word(token.name, at)
-            case Kind.QUOTED:
+            case TokenKind.QUOTED:
                 behind = self._typed_literal(at)
                 if behind is not None:
                     return behind
                 self.pieces.append(_quoted(token.name))
-            case Kind.STRING:
+            case TokenKind.STRING:
                 self.pieces.append(self._text(token.text))
-            case Kind.NUMBER:
+            case TokenKind.NUMBER:
                 self.pieces.append(token.text if _PLAIN_NUMBER.fullmatch(token.text) else "1")
             case _:
                 self.pieces.append("1")
@@ -113,7 +113,7 @@ class _Speller:
 
     def _ends_operand(self, at: int) -> bool:
         token = self.tokens[at]
-        if token.kind is Kind.WORD:
+        if token.kind is TokenKind.WORD:
             return (
                 token.name not in RESERVED or token.name in VALUE_WORDS or word_at(self.tokens, at - 1) == "."
             )
@@ -191,7 +191,7 @@ class _Speller:
         found = read_type(self.tokens, at)
         if found is None or not found.is_known or found.end >= len(self.tokens):
             return None
-        if self.tokens[found.end].kind is not Kind.STRING:
+        if self.tokens[found.end].kind is not TokenKind.STRING:
             return None
         self.pieces.append("'x'")
         is_interval = found.name in ("interval", "pg_catalog.interval")
@@ -207,7 +207,7 @@ class _Speller:
             return at + 2
         self.pieces.append("AS")
         is_body = word_at(self.tokens, at + 1) in ("materialized", "not")
-        if following is not None and following.kind is Kind.WORD and not is_body:
+        if following is not None and following.kind is TokenKind.WORD and not is_body:
             self.pieces.append(_quoted(following.name))
             return at + 2
         return at + 1

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from callgate.sql.engines.postgres.dialect.functions import EXTENSION_TYPES, SPELLINGS, TYPES
 from callgate.sql.guard.dialect import Tokens
-from callgate.sql.guard.tokens import Kind
+from callgate.sql.guard.tokens import TokenKind
 
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 _KNOWN = TYPES | EXTENSION_TYPES
 _FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
-_SIZES = (Kind.NUMBER, Kind.WORD, Kind.STRING)
+_SIZES = (TokenKind.NUMBER, TokenKind.WORD, TokenKind.STRING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def read_type(tokens: Tokens, at: int) -> TypeName | None:
         end += 2
     schema = parts[0] if len(parts) == 2 else ""
     is_own = len(parts) == 1 or schema == "pg_catalog"
-    is_bare = len(parts) == 1 and tokens[at].kind is Kind.WORD
+    is_bare = len(parts) == 1 and tokens[at].kind is TokenKind.WORD
     # The lexer folds bare words only: "DATE" in quotes is somebody's own type.
     is_known = is_own and parts[-1] in (_KNOWN if is_bare else _KNOWN - SPELLINGS)
     # Extensions are mostly kept in one of these.
@@ -48,7 +48,7 @@ def read_type(tokens: Tokens, at: int) -> TypeName | None:
 
 
 def _name_at(tokens: Tokens, at: int) -> str:
-    return tokens[at].name if at < len(tokens) and tokens[at].kind is Kind.WORD else ""
+    return tokens[at].name if at < len(tokens) and tokens[at].kind is TokenKind.WORD else ""
 
 
 def _further_words(tokens: Tokens, at: int, first: str) -> int:
@@ -101,7 +101,7 @@ def _behind_bounds(tokens: Tokens, at: int) -> int:
         at += 1
     while at < len(tokens) and tokens[at].is_operator("["):
         inner = at + 1
-        if inner < len(tokens) and tokens[inner].kind is Kind.NUMBER:
+        if inner < len(tokens) and tokens[inner].kind is TokenKind.NUMBER:
             inner += 1
         if inner >= len(tokens) or not tokens[inner].is_operator("]"):
             return at

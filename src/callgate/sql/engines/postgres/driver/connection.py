@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.sql.drivers.driver import Cell, Column, StatementResult
-from callgate.sql.drivers.network.server import ServerFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.postgres.driver import messages
 from callgate.sql.engines.postgres.driver.result import Rows, read_result, skip_to_ready
@@ -30,8 +30,8 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.settings import ServerAddress
 
-_NOT_UTF8 = ServerFault("22021", "22021", "invalid byte sequence for encoding UTF8")
-_LEFT_READ_ONLY = ServerFault("25006", "25006", "The statement before it ended the read-only transaction")
+_NOT_UTF8 = DatabaseFault("22021", "22021", "invalid byte sequence for encoding UTF8")
+_LEFT_READ_ONLY = DatabaseFault("25006", "25006", "The statement before it ended the read-only transaction")
 _IN_TRANSACTION = b"T"
 _VERSION_SQL = "SELECT current_setting('server_version')"
 # Tables' row types are left out: there is one for each table of the schema.
@@ -140,7 +140,7 @@ class PostgresConnection:
             name = self._own_functions.called_by(statement, self._policy.dialect)
             if name is not None:
                 self._is_clean = True
-                raise StatementFailed(ServerFault(CALLS_OWN_FUNCTION, "", name), number)
+                raise StatementFailed(DatabaseFault(CALLS_OWN_FUNCTION, "", name), number)
 
     async def ping(self) -> None:
         self._wire.send(messages.SYNC)

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.guard.judgement import Bound
 
 _PROTOCOL_3_0 = 196608
@@ -86,14 +86,14 @@ def _text(value: str) -> bytes:
     return value.encode() + b"\0"
 
 
-def read_fault(body: bytes) -> ServerFault:
+def read_fault(body: bytes) -> DatabaseFault:
     fields: dict[str, str] = {}
     for part in body.split(b"\0"):
         if part:
             fields[chr(part[0])] = part[1:].decode("utf-8", "backslashreplace")
     position = fields.get("P", "")
     detail = fields.get("D", "")
-    return ServerFault(
+    return DatabaseFault(
         fields.get("C", ""),
         fields.get("C", ""),
         fields.get("M", ""),

@@ -7,7 +7,7 @@ from functools import lru_cache
 from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.network.cut_rows import Decode, int32_rows
 from callgate.sql.drivers.network.keeper import RowKeeper
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.drivers.network.stream import HIGH_BYTES, ConnectionLost
 from callgate.sql.engines.postgres.driver import messages
 from callgate.sql.engines.postgres.driver.messages import Field
@@ -34,7 +34,7 @@ class Rows:
     fields: tuple[Field, ...] = ()
     keeper: RowKeeper = field(default_factory=lambda: RowKeeper(Limits()))
     affected: int = 0
-    fault: ServerFault | None = None
+    fault: DatabaseFault | None = None
     is_at_end: bool = True  # the server has said all it had to say
     status: bytes = b""  # of the session afterwards: I(dle), T (in a transaction), E (in a failed one)
 
@@ -91,9 +91,9 @@ def _note(result: Rows, kind: int, body: bytes) -> None:
         raise ConnectionLost  # COPY FROM STDIN, or out of step
 
 
-async def skip_to_ready(wire: PostgresWire) -> ServerFault | None:
+async def skip_to_ready(wire: PostgresWire) -> DatabaseFault | None:
     """Past the answers of one group; its error, if there was one."""
-    fault: ServerFault | None = None
+    fault: DatabaseFault | None = None
     while True:
         found = wire.ready()
         if found is None:

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 
-from callgate.sql.drivers.network.server import ServerFault
+from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, open_stream
 from callgate.sql.engines.postgres.driver import messages, scram
 from callgate.sql.settings import ServerAddress, TlsMode
@@ -26,7 +26,7 @@ _AUTH_OK, _AUTH_CLEAR, _AUTH_MD5, _AUTH_SASL, _AUTH_SASL_CONTINUE, _AUTH_SASL_FI
 class ServerError(Exception):
     """An ErrorResponse."""
 
-    def __init__(self, fault: ServerFault) -> None:
+    def __init__(self, fault: DatabaseFault) -> None:
         super().__init__(fault.message)
         self.fault = fault
 

@@ -8,7 +8,7 @@ from callgate.sql.guard.definable import Definable
 from callgate.sql.guard.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Tokens, VerbClass
 from callgate.sql.guard.phrases import TransactionPhrases, match_phrase
 from callgate.sql.guard.policy import quote_name
-from callgate.sql.guard.tokens import Kind, Token, fold
+from callgate.sql.guard.tokens import Token, TokenKind, fold
 
 EXPLAIN_HINT = "Explain a query: EXPLAIN QUERY PLAN SELECT …"
 
@@ -49,7 +49,7 @@ def canonical(tokens: Tokens, verb: Token) -> str:
         elif token is verb and verb.word == "UPDATE" and at + 2 < len(tokens) and tokens[at + 1].word == "OR":
             pieces.append("UPDATE")  # nor UPDATE OR IGNORE: the conflict clause changes no table's name
             skip_until = at + 2
-        elif token.kind is Kind.QUOTED:
+        elif token.kind is TokenKind.QUOTED:
             pieces.append('"' + token.spelled.replace('"', '""') + '"')
         else:
             pieces.append(token.text)
@@ -67,7 +67,7 @@ def _cast_types(tokens: Tokens) -> dict[int, int]:
             opened_by_cast.pop()
         elif token.word == "AS" and opened_by_cast and opened_by_cast[-1]:
             last = at
-            while last + 1 < len(tokens) and tokens[last + 1].kind is Kind.WORD:
+            while last + 1 < len(tokens) and tokens[last + 1].kind is TokenKind.WORD:
                 last += 1
             # Behind the words only the end, or a size: anything else is for the parser to judge.
             ends = last + 1 < len(tokens) and tokens[last + 1].text in (")", "(")

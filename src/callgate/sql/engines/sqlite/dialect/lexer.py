@@ -11,7 +11,7 @@ ILLEGAL here too, because no later stage could see it.
 import re
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
-from callgate.sql.guard.tokens import Kind, Token, fold, lex_by, word_token
+from callgate.sql.guard.tokens import Token, TokenKind, fold, lex_by, word_token
 
 _SPACE = re.compile(r"[ \t\n\f\r]+")
 _LINE_COMMENT = re.compile(r"--[^\n]*")
@@ -39,7 +39,7 @@ def lex(text: str) -> tuple[Token, ...]:
 def _next(text: str, at: int) -> Token:
     char = text[at]
     if match := _SPACE.match(text, at):
-        return Token(Kind.SPACE, match.group(), at)
+        return Token(TokenKind.SPACE, match.group(), at)
     if text.startswith("--", at):
         return _comment(_matched(_LINE_COMMENT, text, at), at)
     if text.startswith("/*", at):
@@ -49,9 +49,12 @@ def _next(text: str, at: int) -> Token:
     if match := _BLOB.match(text, at):
         whole = match.group()
         if _EVEN_HEX.fullmatch(whole):
-            return Token(Kind.BLOB, whole, at)
+            return Token(TokenKind.BLOB, whole, at)
         return Token(
-            Kind.ILLEGAL, whole, at, fault="a blob literal must be x'…' with an even number of hex digits"
+            TokenKind.ILLEGAL,
+            whole,
+            at,
+            fault="a blob literal must be x'…' with an even number of hex digits",
         )
     if match := _WORD.match(text, at):
         return _word(match.group(), at)
@@ -66,7 +69,7 @@ def _matched(pattern: re.Pattern[str], text: str, at: int) -> str:
 
 def _word(whole: str, at: int) -> Token:
     if fault := fault_in_name(whole):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
     return word_token(whole, at)
 
 
@@ -75,23 +78,23 @@ def _number_or_symbol(text: str, at: int) -> Token:
         whole = match.group()
         if tail := _ID_TAIL.match(text, match.end()):
             whole += tail.group()
-            return Token(Kind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is neither a number nor a name")
-        return Token(Kind.NUMBER, whole, at)
+            return Token(TokenKind.ILLEGAL, whole, at, fault=f"{whole[:40]!r} is neither a number nor a name")
+        return Token(TokenKind.NUMBER, whole, at)
     for pattern in (_NUMBERED_VARIABLE, _NAMED_VARIABLE):
         if match := pattern.match(text, at):
-            return Token(Kind.VARIABLE, match.group(), at)
+            return Token(TokenKind.VARIABLE, match.group(), at)
     if match := _OPERATOR.match(text, at):
-        return Token(Kind.OPERATOR, match.group(), at)
+        return Token(TokenKind.OPERATOR, match.group(), at)
     char = text[at]
     if char < " " or char == "\x7f":
-        return Token(Kind.ILLEGAL, char, at, fault=invisible(char))
-    return Token(Kind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in SQLite's SQL")
+        return Token(TokenKind.ILLEGAL, char, at, fault=invisible(char))
+    return Token(TokenKind.ILLEGAL, char, at, fault=f"the character {char!r} has no meaning in SQLite's SQL")
 
 
 def _block_comment(text: str, at: int) -> Token:
     end = text.find("*/", at + 2)
     if end < 0:
-        return Token(Kind.ILLEGAL, text[at:], at, fault="a comment opened with /* is never closed")
+        return Token(TokenKind.ILLEGAL, text[at:], at, fault="a comment opened with /* is never closed")
     return _comment(text[at : end + 2], at)
 
 
@@ -102,7 +105,9 @@ def _quoted(text: str, at: int) -> Token:
     while True:
         end = text.find(closing, end)
         if end < 0:
-            return Token(Kind.ILLEGAL, text[at:], at, fault=f"a quote opened with {opening} is never closed")
+            return Token(
+                TokenKind.ILLEGAL, text[at:], at, fault=f"a quote opened with {opening} is never closed"
+            )
         # [..] has no doubled form: the first ] ends it.
         if closing != "]" and text.startswith(closing, end + 1):
             end += 2
@@ -110,13 +115,13 @@ def _quoted(text: str, at: int) -> Token:
         break
     whole = text[at : end + 1]
     inner = whole[1:-1] if closing == "]" else whole[1:-1].replace(closing * 2, closing)
-    kind = Kind.STRING if opening == "'" else Kind.QUOTED
+    kind = TokenKind.STRING if opening == "'" else TokenKind.QUOTED
     if fault := fault_in_quotes(whole):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
     return Token(kind, whole, at, name=fold(inner))
 
 
 def _comment(whole: str, at: int) -> Token:
     if fault := fault_in_comment(whole):
-        return Token(Kind.ILLEGAL, whole, at, fault=fault)
-    return Token(Kind.COMMENT, whole, at)
+        return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
+    return Token(TokenKind.COMMENT, whole, at)

@@ -8,7 +8,7 @@ Many pragmas read without an argument and write with one, so the two lists are a
 """
 
 from callgate.sql.guard.dialect import Fault, FormMatch
-from callgate.sql.guard.tokens import Kind, Token, fold, word_set
+from callgate.sql.guard.tokens import Token, TokenKind, fold, word_set
 
 # Read without an argument. Left off: those that act when merely named (optimize, incremental_vacuum,
 # wal_checkpoint, shrink_memory), case_sensitive_like, the heap limits, and those that show where files lie
@@ -87,8 +87,8 @@ def _forbidden(name: str) -> Fault:
 
 
 def _is_name(token: Token) -> bool:
-    return token.kind in (Kind.WORD, Kind.QUOTED, Kind.STRING)
+    return token.kind in (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 
 
 def _is_argument(token: Token) -> bool:
-    return _is_name(token) or token.kind is Kind.NUMBER
+    return _is_name(token) or token.kind is TokenKind.NUMBER
