@@ -9,9 +9,9 @@ from cli.terminal_stage import run_on_terminal
 
 CALL_ID = "01a1de73-eceb-7b0a-9782-fc382dacf764"
 PROGRAM = f"""
-from callgate.cli.tables import Column, print_table
-tool, said = Column("tool", shrinks=True), Column("said", shrinks=True, is_spare=True)
-columns = [Column("time"), tool, said, Column("id")]
+from callgate.cli.tables import TableColumn, print_table
+tool, said = TableColumn("tool", shrinks=True), TableColumn("said", shrinks=True, is_spare=True)
+columns = [TableColumn("time"), tool, said, TableColumn("id")]
 print_table(columns, [["08:30:00", "server__" + "long_" * 20, "\\x1b[31mSELECT\\n1 " * 30, "{CALL_ID}"]])
 """
 
