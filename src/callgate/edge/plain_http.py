@@ -3,8 +3,8 @@
 Rules
 1. A request may be begun here when its connection has sent the same head before (`http.known_head`),
    and that head is a POST to an MCP endpoint, of a session that is still open or of a modern client.
-2. It must be a `tools/call` that carries nothing beside its arguments: no progress token, no trace, no log
-   level. A modern client's envelope is read again only when it is another one than in the request before.
+2. It must be a `tools/call`. A modern client's must carry no progress token, trace or log level, and its
+   envelope is read again only when it is another one than in the request before.
 3. The relay must take it as it is (`ports.Answerer.begin`). Whatever is refused, unusual or not known yet is
    not begun: `mcp_http` answers it, which is the definition.
 4. When the server says something before its answer, the task of the connection goes on with it.
@@ -29,7 +29,7 @@ from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer, PlainCall
 from callgate.wire import http_rules
-from callgate.wire.eras.envelopes import check_revision, read_modern
+from callgate.wire.eras.envelopes import check_revision, legacy_envelope, read_modern
 from callgate.wire.json_rpc import Request, decode, encode_fault, encode_result
 from callgate.wire.params import NO_META, call_params, meta_of, peek
 
@@ -108,15 +108,28 @@ class LegacyHead(_Head):
         if not isinstance(message, Request) or message.method != _METHOD:
             return None
         params = call_params(message.params)
-        if params is None or params.meta or message.rpc_id in http_session.open:
+        if params is None or message.rpc_id in http_session.open:
+            return None
+        envelope = self._read(message.params) if params.meta else session.envelope
+        if envelope is None:
             return None
         answer = LegacyAnswer(message, responder, owner, legacy=self._legacy, http_session=http_session)
-        arrival = self._arrival(message, session.envelope, session)
+        arrival = self._arrival(message, envelope, session)
         call = answer.call = self._answerer.begin(arrival, params.name, answer)
         if call is None:
             return None
         http_session.open[message.rpc_id] = answer
         return answer
+
+    def _read(self, params: bytes) -> Envelope | None:
+        """None: it is refused, or a modern client's after all."""
+        peeked = peek(params)
+        if http_rules.choose_era(self._headers, meta_of(peeked)) is Era.MODERN:
+            return None
+        try:
+            return legacy_envelope(self._session.envelope, peeked)
+        except CallerError:
+            return None
 
 
 class ModernHead(_Head):

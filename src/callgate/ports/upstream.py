@@ -35,18 +35,25 @@ class BegunCall(Protocol):
         ...
 
 
-@runtime_checkable
-class CallBeginner(Protocol):
-    """An upstream of which a call can be asked without a task that waits for its answer."""
+class ToolCaller(Protocol):
+    """Calls of one tool by one client, sent without a task that waits for their answers."""
 
-    def begin(
-        self, hop: Hop, asker: Asker, listener: Callable[[Item | CallgateError], None]
-    ) -> BegunCall | None:
+    def begin(self, hop: Hop, listener: Callable[[Item | CallgateError], None]) -> BegunCall | None:
         """As `Upstream.ask`, for a call that can be sent at once and needs nothing but the server's answer.
 
-        None: ask. The listener is told once: the answer, the error that ended the call, or the first that the
-        server said before its answer. It may be told before this returns.
+        None: ask, this caller is of no use any more. The listener is told once: the answer, the error that
+        ended the call, or the first that the server said before its answer. It may be told before this
+        returns.
         """
+        ...
+
+
+@runtime_checkable
+class PlainUpstream(Protocol):
+    """An upstream whose tools can be called without a task."""
+
+    def tool_caller(self, native_name: str, asker: Asker) -> ToolCaller | None:
+        """For all calls of this tool by this client; None: there is none at the moment."""
         ...
 
 

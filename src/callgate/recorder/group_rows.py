@@ -1,6 +1,6 @@
 """What was taken from the loop, as rows: which ones an event makes, and which it does not.
 
-1. A settled exchange is one row. It is written as open before only if it lasts: most do not.
+1. A settled exchange is one row. One that was told to be open, because it lasts, is written as open before.
 2. A session has a row when it opens and when it closes, and one more on every day on which it is used: each
    day's file of the record must make sense by itself.
 3. What was lost is told with the next rows.
@@ -17,8 +17,6 @@ from callgate.recorder.intake import Bodiless, Taken
 from callgate.recorder.losses import Losses
 from callgate.recorder.rows import EventRow, Group, SessionRow
 
-# An exchange that ends sooner leaves one row; one that a crash cut off this young leaves none.
-_OPEN_AFTER_S = 0.025
 # Of requests in one frame of open exchanges, far from the journal's limit; the others are written next time.
 _OPEN_BYTES = 16 * 1024 * 1024
 _NO_ROW = "no row could be made of it"
@@ -32,7 +30,7 @@ class Grouper:
     def __init__(self, builder: RowBuilder, writer_id: str) -> None:
         self._builder = builder
         self._writer_id = writer_id
-        self._young: dict[str, Exchange] = {}  # open, oldest first, not written yet
+        self._told: dict[str, Exchange] = {}  # open, oldest first, not written yet
         self._open: set[str] = set()  # written as open
         self._sessions: set[str] = set()  # of today
         self._today = 0
@@ -46,7 +44,7 @@ class Grouper:
         for event in taken:
             if isinstance(event, ExchangeOpened):
                 if event.exchange.settlement is None:
-                    self._young[event.exchange.exchange_id] = event.exchange
+                    self._told[event.exchange.exchange_id] = event.exchange
             elif isinstance(event, (ExchangeSettled, Bodiless)):
                 exchange = event.exchange
                 if exchange.settlement is None:  # a bug of whoever emitted it
@@ -55,7 +53,7 @@ class Grouper:
                 settled.append(exchange)
                 if isinstance(event, Bodiless):
                     bodiless[exchange.exchange_id] = event
-                self._young.pop(exchange.exchange_id, None)
+                self._told.pop(exchange.exchange_id, None)
                 if exchange.session.session_id not in self._sessions:
                     self._note_session(exchange.session, group)
             elif isinstance(event, Aside):
@@ -96,19 +94,18 @@ class Grouper:
         return rows
 
     def _opened_rows(self, group: Group) -> list[EventRow]:
-        if not self._young:
+        if not self._told:
             return []
-        before = time.monotonic() - _OPEN_AFTER_S
-        old: list[Exchange] = []
+        written: list[Exchange] = []
         size = 0
-        for exchange in self._young.values():
-            if exchange.opened_mono > before or size > _OPEN_BYTES:
+        for exchange in self._told.values():
+            if size > _OPEN_BYTES:
                 break
-            old.append(exchange)
+            written.append(exchange)
             size += len(exchange.arrival.params)
-        rows, _ = self._builder.open_rows(old)
-        for exchange in old:
-            del self._young[exchange.exchange_id]
+        rows, _ = self._builder.open_rows(written)
+        for exchange in written:
+            del self._told[exchange.exchange_id]
             if exchange.session.session_id not in self._sessions:
                 self._note_session(exchange.session, group)
         for row in rows:

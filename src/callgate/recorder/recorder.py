@@ -16,7 +16,7 @@ from pathlib import Path
 from callgate.background import Background
 from callgate.model.error_codes import REFUSED_UNRECORDED
 from callgate.model.errors import RefusedError, SetupError
-from callgate.model.events import Aside, Event, ExchangeOpened, ExchangeSettled, NoticePassed
+from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.ports.record_reader import Backlog
 from callgate.recorder.asides import Asides
 from callgate.recorder.build_rows import RowBuilder
@@ -36,11 +36,7 @@ _log = logging.getLogger(__name__)
 
 # Events of this long share one write(2): the thread wakes rarely under load, and little is at risk.
 _GATHER_S = 0.005
-# With `sync = "reply"` a group goes as soon as it is this part of all that could still join it: a lone call
-# does not wait for company, and of many in flight some share one write, one wake-up and one hand-over.
-_ENOUGH = 1 / 4
-_GATHER_REPLIES_S = 0.002
-# How soon a call that lasts is written as open: nobody wakes the thread for it.
+# How long the thread sleeps when nobody wakes it: what it counted is due now and then.
 _IDLE_S = 0.1
 # One write: a failed one is kept and repeated whole, so it should not be long.
 _GROUP_EVENTS = 512
@@ -92,12 +88,12 @@ class Recorder:
         background = background or Background()
         self._waits = settings.waits_for_journal
         self._refuses = settings.refuses_unrecorded
-        self._gather_s = _GATHER_REPLIES_S if self._waits else _GATHER_S
         self._intake = Intake()
         self._asides = Asides()
         self._tells_counts = False  # of asides, in this turn
-        self._in_flight = 0
         self.feed = Feed()
+        # With `sync = "reply"`: who waits for the journal. All that end in one turn of the loop share one
+        # write and one hand-over to the thread and back; while it writes, the next group gathers.
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._flushes: deque[CaughtUp] = deque()
         self._wake = Wakeup()
@@ -127,13 +123,7 @@ class Recorder:
     # ---- ports.EventSink
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, ExchangeSettled):
-            self._in_flight -= 1
-        elif isinstance(event, ExchangeOpened):
-            self._in_flight += 1
-            self._intake.put(event)
-            return
-        elif isinstance(event, NoticePassed):
+        if isinstance(event, NoticePassed):
             if not self._asides.admit_notice(event.exchange, time.monotonic()):
                 return
             event = ExchangeSettled(event.exchange)
@@ -161,8 +151,8 @@ class Recorder:
             return None
         written: asyncio.Future[None] = self._loop.create_future()
         self._waiting.append(written)
-        if len(self._waiting) >= self._in_flight * _ENOUGH:
-            self._hurry.set()
+        if len(self._waiting) == 1:  # the first of a group: it goes when this turn of the loop is over
+            self._loop.call_soon(self._hurry.set)
         return written
 
     # ---- for the reader
@@ -213,7 +203,7 @@ class Recorder:
         last = False
         while not last:
             self._wake.wait(_IDLE_S)
-            self._hurry.wait(self._gather_s)
+            self._hurry.wait(_GATHER_S)
             last = self._turn()
         if missing := self._unwritten_events + len(self._intake):
             _log.error("%d events could not be recorded before the end", missing)

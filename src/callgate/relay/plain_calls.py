@@ -20,17 +20,19 @@ import msgspec
 from callgate.model.clip import clip
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
-from callgate.model.events import ExchangeOpened, ExchangeSettled
+from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
 from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Item, Reply
+from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
-from callgate.ports.upstream import Asker, BegunCall, CallBeginner, Upstream
+from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller, Upstream
 from callgate.relay import settlements
 from callgate.relay.hops import MAX_ERROR_CHARS
+from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.lists.listings import Listings
 from callgate.relay.session_book import SessionBook
@@ -40,15 +42,18 @@ from callgate.wire.params import with_member
 _log = logging.getLogger(__name__)
 
 
-# Routes that are remembered; past it all are found anew.
+# Routes that are remembered, of all sessions; past it all are found anew.
 _MAX_ROUTES = 10_000
+
+# Target, tool, and what a modern client declares: it decides what is shown to it.
+_RouteKey = tuple[str | None, str, bytes]
 
 
 class _Route(msgspec.Struct, frozen=True):
     """Where the calls of one tool go that one session makes."""
 
     server: str
-    upstream: CallBeginner
+    caller: ToolCaller
     annotations: bytes | None  # of the tool
     native_json: bytes | None  # what the server calls it, where the client calls it otherwise
     until_mono: float  # then the list it comes from is old
@@ -61,32 +66,35 @@ class PlainCalls:
         listings: Listings,
         sessions: SessionBook,
         sink: EventSink,
+        lasting: LastingCalls,
         record_gate: RecordGate | None,
         end: "CallEnd",
     ) -> None:
-        self._beginners = {name: one for name, one in upstreams.items() if isinstance(one, CallBeginner)}
+        self._upstreams = {name: one for name, one in upstreams.items() if isinstance(one, PlainUpstream)}
         self._listings = listings
         self._known_lists = listings.known_lists
         self._sessions = sessions
-        self._sink = sink
-        self._record_gate = record_gate
-        self._end = end
-        # By session, target, tool, and what a modern client declares: it decides what is shown to it.
-        self._routes: dict[tuple[str, str | None, str, bytes], _Route] = {}
+        self.sink = sink
+        self.lasting = lasting
+        self.record_gate = record_gate
+        self.end = end
+        self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
+        self._routes_found = 0
         self._routes_version = -1
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         """Implements `ports.Answerer.begin`."""
-        gate = self._record_gate
+        gate = self.record_gate
         if gate is not None and gate.is_refusing:
             return None
         now_s, now_mono = time.time(), time.monotonic()
         session = self._sessions.of(arrival, now_s)
-        asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
         target = arrival.target
-        route = self._routes.get((session.session_id, target, tool_name, asker.envelope.capabilities))
+        key = (target, tool_name, arrival.envelope.capabilities)
+        routes = self._routes.get(session.session_id)
+        route = None if routes is None else routes.get(key)
         if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
-            route = self._find(tool_name, target, asker)
+            route = self._find(key, Asker(arrival.envelope, session, arrival.rpc_id or b"null"))
             if route is None:
                 return None
         try:
@@ -105,26 +113,33 @@ class PlainCalls:
                 tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
-            call = BegunToolCall(exchange, hop, receiver, self._end, self._sink, gate)
-            begun = route.upstream.begin(hop, asker, call.received)
+            call = BegunToolCall(exchange, hop, receiver, self)
+            begun = route.caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
-        if begun is None:
+        if begun is None:  # the server, or the line to it, is another one
+            self._routes[session.session_id].pop(key)
             return None
-        self._sink.emit(ExchangeOpened(exchange))
+        self.lasting.opened(exchange)
         call.begun = begun
         if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
 
-    def _find(self, tool_name: str, target: str | None, asker: Asker) -> _Route | None:
+    def forget(self, session: Session) -> None:
+        """The session ended."""
+        self._routes.pop(session.session_id, None)
+
+    def _find(self, key: _RouteKey, asker: Asker) -> _Route | None:
         """None: it is not known where the call goes, or more has to be done than to send it there."""
+        target, tool_name, _ = key
         listings = self._listings
-        if self._routes_version != self._known_lists.version or len(self._routes) >= _MAX_ROUTES:
+        if self._routes_version != self._known_lists.version or self._routes_found >= _MAX_ROUTES:
             self._routes.clear()
+            self._routes_found = 0
             self._routes_version = self._known_lists.version
         server = listings.server_of(tool_name) if target is None else target
-        upstream = self._beginners.get(server) if server is not None else None
+        upstream = self._upstreams.get(server) if server is not None else None
         if server is None or upstream is None or server in listings.choices:
             return None
         listing = listings.listing(server, OfferKind.TOOL, asker)
@@ -134,10 +149,14 @@ class PlainCalls:
         offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
         if offer is None or offer.may_want_headers:
             return None
+        caller = upstream.tool_caller(offer.route.native_name, asker)
+        if caller is None:
+            return None
         native_json = msgspec.json.encode(offer.route.native_name) if target is None else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
-        route = _Route(server, upstream, offer.annotations, native_json, until_mono)
-        self._routes[asker.session.session_id, target, tool_name, asker.envelope.capabilities] = route
+        route = _Route(server, caller, offer.annotations, native_json, until_mono)
+        self._routes.setdefault(asker.session.session_id, {})[key] = route
+        self._routes_found += 1
         return route
 
 
@@ -164,9 +183,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
     exchange: Exchange
     hop: Hop
     receiver: PlainReceiver
-    end: CallEnd
-    sink: EventSink
-    record_gate: RecordGate | None
+    calls: PlainCalls
     begun: BegunCall | None = None
     early: Item | CallgateError | None = None  # what was received before it was begun
 
@@ -176,9 +193,10 @@ class BegunToolCall(msgspec.Struct, eq=False):
 
     def cancel(self) -> None:
         if self.exchange.settlement is None and self.begun is not None:
+            end = self.calls.end
             self.begun.cancel()
             self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
-            self.end.settle(self.exchange, self.end.stopped())
+            end.settle(self.exchange, end.stopped())
 
     def received(self, item: Item | CallgateError) -> None:
         if self.begun is None:
@@ -201,15 +219,17 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
             else:
-                self.receiver.said_more(self.end.answer(self))
+                self.receiver.said_more(self.calls.end.answer(self))
                 return
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")
             reply, settlement = settlements.of_bug()
         # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
         exchange.settlement, exchange.settled_mono = settlement, now_mono
-        self.sink.emit(ExchangeSettled(exchange))
-        written = self.record_gate.written() if self.record_gate is not None else None
+        calls = self.calls
+        calls.lasting.settled(exchange)
+        calls.sink.emit(ExchangeSettled(exchange))
+        written = calls.record_gate.written() if calls.record_gate is not None else None
         if written is None:
             self.receiver.replied(reply)
         else:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
-from callgate.model.events import ExchangeOpened, ExchangeSettled, SessionClosed, SessionOpened
+from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
 from callgate.model.identity import Principal, new_exchange_id
@@ -29,6 +29,7 @@ from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.hops import run_hop
+from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice
@@ -90,6 +91,7 @@ class Relay:
         self._sink = sink
         self._record_gate = record_gate
         self._tracer = tracer
+        self._lasting = LastingCalls(sink)
         self._side_messages = SideMessages(sink)
         self._is_retired = False
         self._sessions = SessionBook(session_gap_s, self._on_session)
@@ -114,10 +116,13 @@ class Relay:
         self._direct = DirectPath(self._path)
         # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
         self.begin: _Begin = _begin_none
+        self._plain: PlainCalls | None = None
         if not deny_destructive and self._search is None and tracer is None:
             end = CallEnd(self._settle, self._stopped, self._go_on)
-            plain = PlainCalls(self._upstreams, listings, self._sessions, sink, record_gate, end)
-            self.begin = plain.begin
+            self._plain = PlainCalls(
+                self._upstreams, listings, self._sessions, sink, self._lasting, record_gate, end
+            )
+            self.begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
 
@@ -254,6 +259,8 @@ class Relay:
             self._side_messages.end(event.session)
             self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
+            if self._plain is not None:
+                self._plain.forget(event.session)
             if self._search is not None:
                 self._search.forget(event.session)
             for upstream in self._upstreams.values():
@@ -276,7 +283,7 @@ class Relay:
             server_name=arrival.target,
             trace=self._tracer.begin(arrival) if self._tracer is not None else None,
         )
-        self._sink.emit(ExchangeOpened(exchange))
+        self._lasting.opened(exchange)
         return exchange
 
     def _drop_unopened(self, exchange: Exchange, reply: Reply) -> None:
@@ -313,5 +320,6 @@ class Relay:
         if exchange.server_name is None:
             self._path.keep_what_was_asked(exchange)
         exchange.settle(settlement, time.monotonic())
+        self._lasting.settled(exchange)
         self._sink.emit(ExchangeSettled(exchange))
         self._side_messages.forget(exchange)

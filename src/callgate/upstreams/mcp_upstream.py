@@ -30,9 +30,8 @@ from callgate.model.upstream_news import News, ServerMessage, StateChanged, View
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
-from callgate.upstreams.link.call import Call, CallListener
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
-from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, note_version
+from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, ToolOnLine, note_version
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.link import LinkPlan
@@ -120,19 +119,20 @@ class McpUpstream:
             return CallOnLine(line, introduction, self._levels).plain(hop, asker)
         return self._find_and_ask(hop, asker)
 
-    def begin(self, hop: Hop, asker: Asker, listener: CallListener) -> Call | None:
-        line = self._line_at_hand(hop.method, asker)
+    def tool_caller(self, native_name: str, asker: Asker) -> ToolOnLine | None:
+        line = self._line_at_hand("tools/call", asker)
         if line is None or (introduction := line.link.ready) is None:
             return None
         self._principals.add(asker.session.principal.name)
-        return CallOnLine(line, introduction, self._levels).begin(hop, asker, listener)
+        own = None if line is self._first else self._own
+        return ToolOnLine(line, introduction, self._levels, native_name, asker, own)
 
     def _line_at_hand(self, method: str, asker: Asker) -> Line | None:
         """What nearly every call needs: a line that is up and speaks the client's era. One generator less."""
         introduction = self._first.link.ready
         if introduction is None or introduction.era is not asker.envelope.era or method in _SPECIAL_METHODS:
             return None
-        client = asker.envelope if asker.envelope.era is Era.MODERN else asker.session.envelope
+        client = _client(asker)
         if not self._isolates(client, introduction.era):
             return self._first
         line = self._own.find(client, asker.session)

@@ -14,7 +14,7 @@ def added(table: RequestTable, now: float = 0.0, timeout_s: float = 30.0) -> Pen
 def test_ids_only_grow_also_after_requests_have_left() -> None:
     table = RequestTable()
     first = added(table)
-    table.answer(first)
+    table.answer(first.rpc_id)
     second = added(table)
     table.end(second, now=0.0)
     assert first.rpc_id < second.rpc_id < added(table).rpc_id
@@ -23,7 +23,7 @@ def test_ids_only_grow_also_after_requests_have_left() -> None:
 def test_an_answered_request_leaves_no_timer_and_no_tombstone() -> None:
     table = RequestTable()
     pending = added(table)
-    table.answer(pending)
+    table.answer(pending.rpc_id)
     assert (len(table), table.tombstones, table.next_at()) == (0, 0, None)
     assert table.tombstone(pending.rpc_id, now=0.0) is None
 

@@ -44,7 +44,7 @@ def format_duration(seconds: float) -> str:
         if count >= 1 and count == int(count):
             return f"{int(count)}{unit}"
     milliseconds = round(seconds * 1000, 6)
-    return f"{milliseconds:g}ms" if milliseconds != int(milliseconds) else f"{int(milliseconds)}ms"
+    return f"{milliseconds:f}".rstrip("0").rstrip(".") + "ms"  # no exponent: `parse_duration_s` knows none
 
 
 def parse_size_bytes(text: str) -> int | None:

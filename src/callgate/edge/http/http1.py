@@ -266,17 +266,14 @@ class ClientConnection(asyncio.Protocol):
         self._responder = Responder(self, request.method == "HEAD", not request.is_http_10)
         self._wrote_at = self._now()
         self._request = request
-        if (known := request.known) is not None:
-            self._begun = self._begin(known, request, self._responder)
+        known: KnownHead | None = request.known
+        if known is not None:
+            try:
+                self._begun = known.beginner.begin(request, self._responder, self)
+            except Exception:  # noqa: BLE001 - a bug of ours: the task answers, which has a border for it
+                _log.exception("%s %s could not be begun", request.method, request.path)
         if self._begun is None:
             self._wake_worker()
-
-    def _begin(self, known: KnownHead, request: HttpRequest, responder: Responder) -> Begun | None:
-        try:
-            return known.beginner.begin(request, responder, self)
-        except Exception:  # noqa: BLE001 - a bug of ours: the task answers, which has a border for it
-            _log.exception("%s %s could not be begun", request.method, request.path)
-            return None
 
     def _wake_worker(self) -> None:
         if self._idle is not None:

@@ -88,23 +88,23 @@ class UpstreamConnection(asyncio.Protocol):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEP_ALIVE_PROBES)
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_known_answer(data):
-            self._reading.received(data)
-
-    def _is_known_answer(self, data: bytes) -> bool:
-        """Rule 4: whether it is one, and was told."""
         known, exchange = self._known, self._exchange
-        if known is None or exchange is None or self._answer_bytes or self._reading.is_paused:
-            return False
-        if (body := known.head.body_of(data)) is None or (read := exchange.read_whole(known, body)) is None:
-            return False
-        self._exchange = exchange.place = None
+        if (
+            known is None
+            or exchange is None
+            or self._answer_bytes
+            or self._reading.is_paused
+            or (body := known.head.body_of(data)) is None
+            or (read := exchange.read_whole(known, body)) is None
+        ):
+            self._reading.received(data)
+            return
+        self._exchange = exchange.place = None  # rule 4: its head came before
         if self._can_stay():
             self._owner.released(self)
         else:
             self.abort()
         exchange.on_whole(body, read)
-        return True
 
     def _received(self, data: bytes) -> None:
         if self._exchange is None:

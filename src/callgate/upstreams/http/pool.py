@@ -69,20 +69,19 @@ class HttpPool:
         return len(self._connections)
 
     def send(self, exchange: HttpExchange) -> None:
-        idle = self._idle
+        idle, limits = self._idle, self._limits
         while idle and not idle[-1].is_open:
             idle.pop()
-        if idle and self._may_reuse(idle[-1], exchange):
-            idle.pop().send(exchange)
-        else:
-            self._wait_in_line(exchange)
-
-    def _may_reuse(self, connection: UpstreamConnection, exchange: HttpExchange) -> bool:
-        limits = self._limits
-        limit_s = limits.max_idle_s if exchange.repeatable else limits.max_idle_unrepeatable_s
-        if connection.promised_idle_s is not None:  # a second of the promise is left for the way
-            limit_s = min(limits.max_idle_s, connection.promised_idle_s - 1)
-        return self._loop.time() - connection.idle_since < limit_s
+        if idle:
+            connection = idle[-1]
+            limit_s = limits.max_idle_s if exchange.repeatable else limits.max_idle_unrepeatable_s
+            if connection.promised_idle_s is not None:  # a second of the promise is left for the way
+                limit_s = min(limits.max_idle_s, connection.promised_idle_s - 1)
+            if self._loop.time() - connection.idle_since < limit_s:
+                idle.pop()
+                connection.send(exchange)
+                return
+        self._wait_in_line(exchange)
 
     def _wait_in_line(self, exchange: HttpExchange) -> None:
         if self._is_closed:

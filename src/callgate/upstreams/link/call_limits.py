@@ -20,9 +20,10 @@ class CallLimits:
 
     def of(self, params: bytes) -> float:
         """Of a call with these params, which name the tool as the server does."""
-        if not self.by_tool:
-            return self.timeout_s
-        return self.by_tool.get(text_of(peek(params).name) or "", self.timeout_s)
+        return self.of_tool(text_of(peek(params).name) or "") if self.by_tool else self.timeout_s
+
+    def of_tool(self, name: str) -> float:
+        return self.by_tool.get(name, self.timeout_s)
 
 
 DEFAULT_LIMITS = CallLimits()

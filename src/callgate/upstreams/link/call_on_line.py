@@ -13,6 +13,7 @@ Rules
 `relay.parked_calls` and `relay.rounds` are the other half: whom a server's question reaches.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -58,13 +59,6 @@ class CallOnLine(msgspec.Struct, frozen=True):
         """As it is, but for the envelope."""
         params, call, timeout_s = self._prepare(hop, asker)
         return self.line.link.ask(hop.method, params, call, timeout_s)
-
-    def begin(self, hop: Hop, asker: Asker, listener: CallListener) -> Call:
-        """The same, and under way when this returns. Raises UpstreamError when the server is down."""
-        params, call, timeout_s = self._prepare(hop, asker)
-        call.listener = listener
-        self.line.link.begin(hop.method, params, call, timeout_s)
-        return call
 
     def _prepare(self, hop: Hop, asker: Asker) -> tuple[bytes, Call, float | None]:
         introduction = self.introduction
@@ -180,6 +174,53 @@ class CallOnLine(msgspec.Struct, frozen=True):
             return asker.envelope
         session = asker.session
         return replace(session.envelope, log_level=self.levels.of(session.session_id))
+
+
+class ToolOnLine:
+    """Calls of one tool by one client over a line of its own era: what they have in common is decided once.
+
+    Implements `ports.ToolCaller`. It is of no use any more when the line ended, or its server started again.
+    """
+
+    __slots__ = ("_asker", "_introduction", "_levels", "_line", "_name", "_own", "_timeout_s")
+
+    def __init__(
+        self,
+        line: Line,
+        introduction: Introduction,
+        levels: LogLevels,
+        native_name: str,
+        asker: Asker,
+        own: OwnLines | None,
+    ) -> None:
+        """`own`: those among which the line is one; None: it is shared."""
+        self._line = line
+        self._introduction = introduction
+        self._levels = levels
+        self._asker = asker
+        self._own = own
+        # Only the modern era repeats the name in a header.
+        self._name = native_name if introduction.era is Era.MODERN else None
+        self._timeout_s = line.call_limits.of_tool(native_name)
+
+    def begin(self, hop: Hop, listener: CallListener) -> Call | None:
+        """Under way when this returns. Raises UpstreamError when the server is down."""
+        introduction, link = self._introduction, self._line.link
+        if link.ready is not introduction:
+            return None
+        if self._own is not None:
+            if self._own.find(self._asker.envelope, self._asker.session) is not self._line:
+                return None
+            link.used_at = asyncio.get_running_loop().time()
+        hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
+        call = Call(self._name, (), hop)
+        if introduction.era is Era.LEGACY:
+            call.may_be_asked = True
+            if self._levels.by_session:
+                call.log_floor = self._levels.floor_of(self._asker)
+        call.listener = listener
+        link.begin("tools/call", hop.params, call, self._timeout_s)
+        return call
 
 
 def note_version(hop: Hop, introduction: Introduction) -> None:

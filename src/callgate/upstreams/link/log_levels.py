@@ -43,28 +43,28 @@ class LogLevels:
     """What legacy sessions asked for; modern requests say it each time."""
 
     def __init__(self) -> None:
-        self._by_session: dict[str, str] = {}
+        self.by_session: dict[str, str] = {}
 
     def set(self, session_id: str, level: str) -> None:
-        self._by_session[session_id] = level
+        self.by_session[session_id] = level
 
     def of(self, session_id: str) -> str | None:
-        return self._by_session.get(session_id)
+        return self.by_session.get(session_id)
 
     def forget(self, session_id: str) -> None:
-        self._by_session.pop(session_id, None)
+        self.by_session.pop(session_id, None)
 
     def wanting(self, params: bytes) -> list[str]:
         """The sessions that set a level at which this message is shown."""
         rank = rank_of(level_in(params))
-        return [session_id for session_id, level in self._by_session.items() if rank_of(level) <= rank]
+        return [session_id for session_id, level in self.by_session.items() if rank_of(level) <= rank]
 
     def floor_of(self, asker: Asker) -> int:
         """The lowest rank of a message that this asker is shown."""
         if asker.envelope.era is Era.MODERN:
             level = asker.envelope.log_level
             return NOTHING if level is None else rank_of(level)
-        level = self._by_session.get(asker.session.session_id) if self._by_session else None
+        level = self.by_session.get(asker.session.session_id) if self.by_session else None
         return EVERYTHING if level is None else rank_of(level)
 
 

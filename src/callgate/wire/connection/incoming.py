@@ -63,10 +63,9 @@ class Incoming:
 
     def answer(self, response: Response, now: float) -> Event:
         rpc_id = own_id(response.rpc_id)
-        pending = self._table.awaited(rpc_id)
+        pending = self._table.answer(rpc_id)
         if pending is None:
             return self._unmatched(response.rpc_id, rpc_id, now)
-        self._table.answer(pending)
         return Answered(pending, response.result, response.error)
 
     def _progress(self, params: bytes, now: float) -> Event:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from callgate.wire.connection.deadlines import Deadlines
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -30,8 +32,7 @@ _MAX_EXTENSIONS = 10
 _LEAST_TOTAL_S = 300.0
 
 
-@dataclass(slots=True, eq=False)
-class Pending:
+class Pending(msgspec.Struct, eq=False):
     """One request that has no outcome yet."""
 
     rpc_id: int
@@ -104,10 +105,13 @@ class RequestTable:
             return None
         return pending
 
-    def answer(self, pending: Pending) -> None:
-        """It leaves with a response: no tombstone, a second response is one to nothing we know."""
-        del self._pending[pending.rpc_id]
-        self._timers.remove(pending.rpc_id)
+    def answer(self, rpc_id: int) -> Pending | None:
+        """If it is `awaited`, it leaves with a response: no tombstone, a second one is to nothing we know."""
+        pending = self.awaited(rpc_id)
+        if pending is not None:
+            del self._pending[rpc_id]
+            self._timers.remove(rpc_id)
+        return pending
 
     def end(self, pending: Pending, now: float) -> None:
         """It leaves without a response."""
