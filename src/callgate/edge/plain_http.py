@@ -3,8 +3,8 @@
 Rules
 1. A request may be begun here when its connection has sent the same head before (`http.known_head`),
    and that head is a POST to an MCP endpoint, of a session that is still open or of a modern client.
-2. It must be a `tools/call`. A modern client's must carry no progress token, trace or log level, and its
-   envelope is read again only when it is another one than in the request before.
+2. It must be a `tools/call`. A modern client's must carry no trace or log level, and its envelope is read
+   again only when it is another one than in the request before.
 3. The relay must take it as it is (`ports.Answerer.begin`). Whatever is refused, unusual or not known yet is
    not begun: `mcp_http` answers it, which is the definition.
 4. When the server says something before its answer, the task of the connection goes on with it.
@@ -176,8 +176,7 @@ class ModernHead(_Head):
         except CallerError:
             return None
         self._client = name_client(self._headers, envelope, self._peer)
-        says_more = envelope.progress_token or envelope.log_level or envelope.traceparent
-        return None if says_more else envelope
+        return None if envelope.log_level or envelope.traceparent else envelope
 
 
 class _Answer(msgspec.Struct, eq=False):
