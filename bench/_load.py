@@ -1,10 +1,12 @@
-"""One measurement: mcpload against a target, every reply verified, and what it cost the target."""
+"""Measurements: mcpload against a target, every reply verified, and what it cost the target."""
 
 import json
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from _processes import FOLDER, Cores, cpu_s, wait_until_idle
 from _targets import Target
@@ -22,13 +24,7 @@ class Sample:
 
 def measure(target: Target, connections: int, seconds: float, cores: Cores) -> Sample:
     """Raises RuntimeError when a single reply was missing or wrong."""
-    command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-w", str(_WARM_UP_S)]
-    command += ["-t", target.tool]
-    for arguments in target.arguments:
-        command += ["-a", arguments]
-    if target.expected is not None:
-        command += ["-e", target.expected]
-    load = cores.on_load([*command, target.url])
+    load = cores.on_load(_mcpload(target, connections, seconds))
     with subprocess.Popen(load, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -43,6 +39,78 @@ def measure(target: Target, connections: int, seconds: float, cores: Cores) -> S
     result = json.loads(out)
     cost_us = (cpu_s(target.pid) - before) / result["ok"] * 1e6
     return Sample(result["rps"], cost_us, result["p50_us"] / 1000, result["p99_us"] / 1000)
+
+
+def _mcpload(target: Target, connections: int, seconds: float, *options: str) -> list[str]:
+    command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-w", str(_WARM_UP_S)]
+    command += [*options, "-t", target.tool]
+    for arguments in target.arguments:
+        command += ["-a", arguments]
+    if target.expected is not None:
+        command += ["-e", target.expected]
+    return [*command, target.url]
+
+
+@dataclass(slots=True)
+class PacedLoad:
+    """One mcpload whose connections stay open, and their calls in flight, between measurements."""
+
+    target: Target
+    connections: int
+    process: subprocess.Popen[str]
+    listed: int  # tools
+
+    def warm_up(self) -> None:
+        """Until every connection has had two answers."""
+        while self._told()["ok_all"] < 2 * self.connections:
+            self._go()
+
+    def run(self) -> int:
+        """Once more: how many calls were answered. Ends when the target has done all that it was asked."""
+        self._go()
+        answered = int(self._told()["ok"])
+        wait_until_idle(self.target.pid, self.target.quiet_s)
+        return answered
+
+    def cpu_us(self) -> float:
+        """The same, and what one call cost the target."""
+        before = cpu_s(self.target.pid)
+        answered = self.run()
+        return (cpu_s(self.target.pid) - before) / answered * 1e6
+
+    def _go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def _told(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        line = self.process.stdout.readline()
+        result = json.loads(line) if line else {"err": 1}
+        if result["err"]:
+            self.process.kill()
+            raise RuntimeError(f"{self.target.name}: {line}{self.process.stderr.read()}")
+        return result
+
+
+@contextmanager
+def paced(target: Target, connections: int, seconds: float, cores: Cores) -> Iterator[PacedLoad]:
+    """All connections have one session, which lists its tools first; then it is warm."""
+    load = cores.on_load(_mcpload(target, connections, seconds, "-p", "-s", "-l"))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(load, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            if not said.startswith("{"):
+                raise RuntimeError(f"{target.name}: {said}{process.stderr.read()}")
+            paced_load = PacedLoad(target, connections, process, len(json.loads(said)["result"]["tools"]))
+            paced_load.warm_up()
+            wait_until_idle(target.pid, target.quiet_s)
+            yield paced_load
+        finally:
+            process.kill()
 
 
 def median_of(samples: Sequence[Sample]) -> Sample:

@@ -6,7 +6,7 @@ import pwd
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +77,9 @@ def build_tools() -> None:
 
 
 @contextmanager
-def echo(cores: Cores) -> Iterator[Target]:
+def echo(cores: Cores, tools: int = 1) -> Iterator[Target]:
     port = free_port()
-    command = cores.on_load([str(FOLDER / "echo_mcp"), "--port", str(port)])
+    command = cores.on_load([str(FOLDER / "echo_mcp"), "--port", str(port), "--tools", str(tools)])
     with running(command, FOLDER / "echo.log") as process:
         wait_for_port(port, process)
         yield Target("direct", f"http://127.0.0.1:{port}/mcp", process.pid)
@@ -203,23 +203,35 @@ def callgate(
     text = f"version = 1\n[record]\nenabled = {str(recording).lower()}\n"
     if sync is not None:
         text += f"sync = {json.dumps(sync)}\n"
-    text += f"[mcpServers.echo]\nurl = {json.dumps(upstream.url)}\n"
+    text += http_server("echo", upstream)
     if with_child:
-        child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
-        text += f"[mcpServers.pipe]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
-        text += 'isolation = "shared"\n'  # one pipe for all: 64 processes would measure the machine
+        text += stdio_server("pipe", cores)
     env = {} if source is None else {"PYTHONPATH": str(source)}
     with serving(cores, state, text, env) as (base, pid):
         yield Gateway(base, pid, STORED_S if recording else IDLE_S)
 
 
+def http_server(name: str, upstream: Target) -> str:
+    """The table of one server in `callgate.toml`."""
+    return f"[mcpServers.{name}]\nurl = {json.dumps(upstream.url)}\n"
+
+
+def stdio_server(name: str, cores: Cores, *options: str) -> str:
+    """The same for an echo server as a child; options of `echo_mcp`."""
+    child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio", *options])
+    text = f"[mcpServers.{name}]\ncommand = {json.dumps(child[0])}\nargs = {json.dumps(child[1:])}\n"
+    return text + 'isolation = "shared"\n'  # one pipe for all: 64 processes would measure the machine
+
+
 @contextmanager
-def serving(cores: Cores, state: Path, text: str, env: dict[str, str]) -> Iterator[tuple[str, int]]:
+def serving(
+    cores: Cores, state: Path, text: str, env: dict[str, str], program: Sequence[str] = ("-m", "callgate")
+) -> Iterator[tuple[str, int]]:
     """`callgate serve` with this configuration: its base address, and its pid."""
-    state.mkdir(parents=True)
+    state.mkdir(parents=True, exist_ok=True)
     config = state / "callgate.toml"
     config.write_text(text)
-    command = [sys.executable, "-m", "callgate", "serve", "--json", "--port", "0"]
+    command = [sys.executable, *program, "serve", "--json", "--port", "0"]
     command += ["--config", str(config), "--state-dir", str(state)]
     with running(cores.on_target(command), state / "stderr.log", env, state) as process:
         assert process.stdout is not None

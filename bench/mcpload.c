@@ -4,6 +4,8 @@
 // no "isError":true, and every -e string (with %n replaced) present.  Replies may be application/json
 // (Content-Length or chunked) or text/event-stream.
 // Says "measuring" on stderr when the warm-up is over, so that others can read their clocks too.
+// With -p its connections stay open and their calls in flight: it measures again for every line on stdin, without
+// a warm-up, until stdin ends.
 // build: gcc -O2 -o mcpload mcpload.c
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,7 +30,7 @@
 static const char *tool = "echo", *args_t = "{\"text\":\"hello-%n\"}", *args_l[64], *proto = "2025-06-18";
 static const char *expect[MAXE]; static int nexpect, nargs;
 static char extra[4096]; static char host[128]; static int port; static char path[1024];
-static const char *rawbody = NULL; static int conns = 1, shared = 0, noinit = 0, noverify = 0, listtools = 0; static long modulo = 0;
+static const char *rawbody = NULL; static int conns = 1, shared = 0, noinit = 0, noverify = 0, listtools = 0, paced = 0; static long modulo = 0;
 static double secs = 5, warm = 1; static uint64_t maxreq = 0;
 static uint64_t next_n = 0;
 
@@ -110,11 +112,11 @@ static int verify(conn_t*c){ if(c->status!=200) return 0; if(noverify) return 1;
 static int cmp(const void*a,const void*b){ uint64_t x=*(uint64_t*)a,y=*(uint64_t*)b; return x<y?-1:x>y; }
 
 int main(int ac,char**av){ int o; 
-  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:sixlh"))!=-1) switch(o){
+  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:sixlph"))!=-1) switch(o){
     case 'c':conns=atoi(optarg);break; case 'd':secs=atof(optarg);break; case 'w':warm=atof(optarg);break; case 't':tool=optarg;break; case 'a':args_t=optarg;if(nargs<64)args_l[nargs++]=optarg;break;
     case 'e':if(nexpect<MAXE)expect[nexpect++]=optarg;break; case 'H':strcat(extra,optarg);strcat(extra,"\r\n");break; case 'P':proto=optarg;break; case 'm':modulo=atol(optarg);break;
-    case 'n':maxreq=strtoull(optarg,0,10);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'B':rawbody=optarg;noinit=1;break;
-    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-s one shared session] [-i no initialize] [-x no verification] [-l print tools/list] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
+    case 'n':maxreq=strtoull(optarg,0,10);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'p':paced=1;break; case 'B':rawbody=optarg;noinit=1;break;
+    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-s one shared session] [-i no initialize] [-x no verification] [-l print tools/list] [-p measure for each line on stdin] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
   if(optind>=ac) die("url missing"); const char*u=av[optind]; if(sscanf(u,"http://%127[^:/]:%d%1023s",host,&port,path)<2) die("bad url, want http://IP:PORT/path"); if(!path[0]) strcpy(path,"/"); if(!strcmp(host,"localhost")) strcpy(host,"127.0.0.1");
   if(!nexpect&&!strcmp(args_t,"{\"text\":\"hello-%n\"}")) expect[nexpect++]="hello-%n";
   conn_t*cs=calloc(conns,sizeof *cs); for(int i=0;i<conns;i++){ cs[i].fd=-1; }
@@ -128,6 +130,7 @@ int main(int ac,char**av){ int o;
   if(maxreq) end=start+600ull*1000000000ull, rec=start;
   for(int i=0;i<conns;i++) if(fire(&cs[i])) die("send");
   uint64_t t=start,lastprog=start; int done=0;
+  for(;;){
   while(!done){ int k=epoll_wait(ep,evs,256,1000); t=now_ns();
     if(!recording&&t>=rec){ recording=1; rec=t; end=maxreq?end:rec+(uint64_t)(secs*1e9); getrusage(RUSAGE_SELF,&r0); fputs("measuring\n",stderr); }
     if(t>=end) break;
@@ -145,4 +148,5 @@ int main(int ac,char**av){ int o;
   for(char*s=sample;*s;s++) if(*s=='"'||*s=='\\'||*s<32) *s='\'';
   printf("{\"conns\":%d,\"secs\":%.2f,\"ok\":%zu,\"err\":%llu,\"rps\":%.1f,\"ok_all\":%llu,\"p50_us\":%.1f,\"p95_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,\"reply_bytes\":%.0f,\"reconnects\":%llu,\"handshake_s\":%.3f,\"load_cpu\":%.3f,\"err_sample\":\"%s\"}\n",
     conns,el,cnt,(unsigned long long)err,cnt/el,(unsigned long long)ok_all,Q(.5),Q(.95),Q(.99),Q(1.0),ok_all?(double)bytes/ok_all:0,(unsigned long long)reconn,hs,cpu/el,sample);
-  return err?1:0; }
+  fflush(stdout); if(!paced||err||getchar()==EOF) return err?1:0;
+  start=rec=lastprog=now_ns(); end=rec+(uint64_t)(secs*1e9); cnt=0; recording=1; getrusage(RUSAGE_SELF,&r0); } }

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -106,6 +107,28 @@ def cpu_us() -> dict[str, float]:
     }
 
 
+async def emit_all(recorder: Recorder, calls: Iterable[ExchangeSettled]) -> None:
+    """As fast as the recorder takes them."""
+    for number, call in enumerate(calls):
+        if number % 500 == 0:
+            while recorder.waiting_bytes > 16 * 1024 * 1024:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.001)
+        recorder.emit(call)
+
+
+async def fill(state: Path, events: int) -> None:
+    """So many small calls in the record of a gateway that is not running yet."""
+    chance = random.Random(1)
+    session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
+    settings = RecorderSettings(state / "record", keeps_store=True, waits_for_journal=False)
+    recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
+    reader = Reader(recorder)
+    await emit_all(recorder, (a_call(session, 40, chance) for _ in range(events)))
+    extent = await reader.extent()
+    await recorder.close()
+    assert extent.events == events, extent
+
+
 async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
     """As fast as the store takes them: it is never out of work, and rows on disk are what counts."""
     chance = random.Random(1)
@@ -118,11 +141,7 @@ async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
         reader = Reader(recorder)
         await reader.extent()  # the store is open
         before, begun = cpu_us(), time.monotonic()
-        for start in range(0, len(calls), 500):
-            for call in calls[start : start + 500]:
-                recorder.emit(call)
-            while recorder.waiting_bytes > 16 * 1024 * 1024:  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.001)
+        await emit_all(recorder, calls)
         extent = await reader.extent()
         took_s, after = time.monotonic() - begun, cpu_us()
         size = sum(day.size_bytes for day in recorder.keeper.store.days) if recorder.keeper.store else 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 from _processes import FOLDER, Cores
-from _targets import build_tools, echo
+from _targets import Target, build_tools, echo, http_server, stdio_server
 
 import callgate
 from callgate.api.metrics import CallMeter
@@ -82,13 +82,12 @@ class Clock:
         self.own_ns[:] = self.calls[:] = [0] * len(STAGES)
 
 
-def config_of(options: argparse.Namespace, url: str, cores: Cores) -> str:
-    pipe = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
+def config_of(options: argparse.Namespace, upstream: Target, cores: Cores) -> str:
     recording = "enabled = false" if options.record == "off" else f'sync = "{options.record}"'
-    text = f"version = 1\n[record]\n{recording}\n[mcpServers.echo]\n"
-    if options.upstream == "http":
-        return f"{text}url = {json.dumps(url)}\n"
-    return f'{text}command = {json.dumps(pipe[0])}\nargs = {json.dumps(pipe[1:])}\nisolation = "shared"\n'
+    text = f"version = 1\n[record]\n{recording}\n"
+    return text + (
+        http_server("echo", upstream) if options.upstream == "http" else stdio_server("echo", cores)
+    )
 
 
 async def load(cores: Cores, options: argparse.Namespace, url: str) -> dict[str, Any]:
@@ -117,13 +116,13 @@ def count_calls(clock: Clock) -> tuple[list[int], Callable[[], None]]:
     return counts, lambda: sys.setprofile(None)
 
 
-async def measure(options: argparse.Namespace, upstream_url: str, cores: Cores) -> None:
+async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -> None:
     clock = Clock()
     for number, (_, owner, name) in enumerate(STAGES):
         setattr(owner, name, clock.wrap(number, getattr(owner, name)))
     with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
         file = Path(name) / "callgate.toml"
-        file.write_text(config_of(options, upstream_url, cores))
+        file.write_text(config_of(options, upstream, cores))
         loaded = load_config(Flags(config=file), {"CALLGATE_STATE_DIR": f"{name}/state"})
         gateway = await build_gateway(loaded.config, keeps_store=True)
         port = await gateway.listener.start("127.0.0.1", 0)
@@ -176,7 +175,7 @@ def main() -> None:
     if cores.pinned:
         os.sched_setaffinity(0, {cores.target})
     with echo(cores) as upstream:
-        uvloop.run(measure(options, upstream.url, cores))
+        uvloop.run(measure(options, upstream, cores))
 
 
 if __name__ == "__main__":
