@@ -3,7 +3,7 @@
 import json
 import statistics
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ from _processes import FOLDER, Cores, cpu_s, wait_until_idle
 from _targets import Target
 
 _WARM_UP_S = 0.5
+_RESUME_S = 0.2  # after a pause the gateway connects to its servers again
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Sample:
 
 def measure(target: Target, connections: int, seconds: float, cores: Cores) -> Sample:
     """Raises RuntimeError when a single reply was missing or wrong."""
-    load = cores.on_load(_mcpload(target, connections, seconds))
+    load = cores.on_load(_mcpload(target, connections, seconds, "-w", str(_WARM_UP_S)))
     with subprocess.Popen(load, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -42,8 +43,8 @@ def measure(target: Target, connections: int, seconds: float, cores: Cores) -> S
 
 
 def _mcpload(target: Target, connections: int, seconds: float, *options: str) -> list[str]:
-    command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-w", str(_WARM_UP_S)]
-    command += [*options, "-t", target.tool]
+    command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-t", target.tool]
+    command += options
     for arguments in target.arguments:
         command += ["-a", arguments]
     if target.expected is not None:
@@ -62,42 +63,50 @@ class PacedLoad:
 
     def warm_up(self) -> None:
         """Until every connection has had two answers."""
-        while self._told()["ok_all"] < 2 * self.connections:
+        while self._told(_nothing)["ok_all"] < 2 * self.connections:
             self._go()
+        wait_until_idle(self.target.pid, self.target.quiet_s)
 
-    def run(self) -> int:
-        """Once more: how many calls were answered. Ends when the target has done all that it was asked."""
+    def run(self, measuring: Callable[[], None]) -> int:
+        """How many calls were answered since `measuring`; ends when the target has nothing left to do."""
         self._go()
-        answered = int(self._told()["ok"])
+        answered = int(self._told(measuring)["ok"])
         wait_until_idle(self.target.pid, self.target.quiet_s)
         return answered
 
     def cpu_us(self) -> float:
-        """The same, and what one call cost the target."""
-        before = cpu_s(self.target.pid)
-        answered = self.run()
-        return (cpu_s(self.target.pid) - before) / answered * 1e6
+        """What a call costs the target."""
+        before: list[float] = []
+        answered = self.run(lambda: before.append(cpu_s(self.target.pid)))
+        return (cpu_s(self.target.pid) - before[0]) / answered * 1e6
 
     def _go(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
-    def _told(self) -> dict[str, Any]:
+    def _told(self, measuring: Callable[[], None]) -> dict[str, Any]:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
+        said = self.process.stderr.readline()
+        measuring()
         line = self.process.stdout.readline()
         result = json.loads(line) if line else {"err": 1}
         if result["err"]:
             self.process.kill()
-            raise RuntimeError(f"{self.target.name}: {line}{self.process.stderr.read()}")
+            raise RuntimeError(f"{self.target.name}: {line}{said}{self.process.stderr.read()}")
         return result
+
+
+def _nothing() -> None:
+    pass
 
 
 @contextmanager
 def paced(target: Target, connections: int, seconds: float, cores: Cores) -> Iterator[PacedLoad]:
     """All connections have one session, which lists its tools first; then it is warm."""
-    load = cores.on_load(_mcpload(target, connections, seconds, "-p", "-s", "-l"))
+    options = ["-p", "-s", "-l", "-w", str(_RESUME_S)]
+    load = cores.on_load(_mcpload(target, connections, seconds, *options))
     pipe = subprocess.PIPE
     with subprocess.Popen(load, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         try:
@@ -107,7 +116,6 @@ def paced(target: Target, connections: int, seconds: float, cores: Cores) -> Ite
                 raise RuntimeError(f"{target.name}: {said}{process.stderr.read()}")
             paced_load = PacedLoad(target, connections, process, len(json.loads(said)["result"]["tools"]))
             paced_load.warm_up()
-            wait_until_idle(target.pid, target.quiet_s)
             yield paced_load
         finally:
             process.kill()

@@ -4,8 +4,8 @@
 // no "isError":true, and every -e string (with %n replaced) present.  Replies may be application/json
 // (Content-Length or chunked) or text/event-stream.
 // Says "measuring" on stderr when the warm-up is over, so that others can read their clocks too.
-// With -p its connections stay open and their calls in flight: it measures again for every line on stdin, without
-// a warm-up, until stdin ends.
+// With -p its connections stay open and their calls in flight: it measures again for every line on stdin, after
+// another warm-up, until stdin ends.
 // build: gcc -O2 -o mcpload mcpload.c
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,6 +27,9 @@
 #include "jsonv.h"
 
 #define MAXE 8
+// Replies with -p, however long they take: until connections are open again after a pause; of a measurement.
+#define RESUMED 128
+#define ENOUGH 500
 static const char *tool = "echo", *args_t = "{\"text\":\"hello-%n\"}", *args_l[64], *proto = "2025-06-18";
 static const char *expect[MAXE]; static int nexpect, nargs;
 static char extra[4096]; static char host[128]; static int port; static char path[1024];
@@ -125,15 +128,15 @@ int main(int ac,char**av){ int o;
   double hs=(now_ns()-h0)/1e9;
   int ep=epoll_create1(0); struct epoll_event ev,evs[256];
   for(int i=0;i<conns;i++){ fcntl(cs[i].fd,F_SETFL,O_NONBLOCK); ev.events=EPOLLIN; ev.data.u32=i; epoll_ctl(ep,EPOLL_CTL_ADD,cs[i].fd,&ev); }
-  size_t cap=1<<20,cnt=0; uint64_t*lat=malloc(cap*8),err=0,ok_all=0,bytes=0,reconn=0; char sample[600]="";
+  size_t cap=1<<20,cnt=0; uint64_t*lat=malloc(cap*8),err=0,ok_all=0,ok_before=0,bytes=0,reconn=0; char sample[600]="";
   uint64_t start=now_ns(),rec=start+(uint64_t)(warm*1e9),end=rec+(uint64_t)(secs*1e9); struct rusage r0,r1; int recording=0; getrusage(RUSAGE_SELF,&r0);
   if(maxreq) end=start+600ull*1000000000ull, rec=start;
   for(int i=0;i<conns;i++) if(fire(&cs[i])) die("send");
   uint64_t t=start,lastprog=start; int done=0;
   for(;;){
   while(!done){ int k=epoll_wait(ep,evs,256,1000); t=now_ns();
-    if(!recording&&t>=rec){ recording=1; rec=t; end=maxreq?end:rec+(uint64_t)(secs*1e9); getrusage(RUSAGE_SELF,&r0); fputs("measuring\n",stderr); }
-    if(t>=end) break;
+    if(!recording&&t>=rec&&(!paced||ok_all-ok_before>=RESUMED)){ recording=1; rec=t; end=maxreq?end:rec+(uint64_t)(secs*1e9); getrusage(RUSAGE_SELF,&r0); fputs("measuring\n",stderr); }
+    if(t>=end&&(!paced||(recording&&cnt>=ENOUGH))) break;
     if(t-lastprog>30000000000ull){ snprintf(sample,sizeof sample,"stalled 30s without any reply"); err++; break; }
     for(int j=0;j<k&&!done;j++){ conn_t*c=&cs[evs[j].data.u32]; int n=fill(c); if(n<0&&errno==EAGAIN) continue; int eof=n<=0; int r=parse(c,eof);
       if(r==0&&!eof) continue; t=now_ns(); lastprog=t; int good=r==1&&verify(c);
@@ -149,4 +152,4 @@ int main(int ac,char**av){ int o;
   printf("{\"conns\":%d,\"secs\":%.2f,\"ok\":%zu,\"err\":%llu,\"rps\":%.1f,\"ok_all\":%llu,\"p50_us\":%.1f,\"p95_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,\"reply_bytes\":%.0f,\"reconnects\":%llu,\"handshake_s\":%.3f,\"load_cpu\":%.3f,\"err_sample\":\"%s\"}\n",
     conns,el,cnt,(unsigned long long)err,cnt/el,(unsigned long long)ok_all,Q(.5),Q(.95),Q(.99),Q(1.0),ok_all?(double)bytes/ok_all:0,(unsigned long long)reconn,hs,cpu/el,sample);
   fflush(stdout); if(!paced||err||getchar()==EOF) return err?1:0;
-  start=rec=lastprog=now_ns(); end=rec+(uint64_t)(secs*1e9); cnt=0; recording=1; getrusage(RUSAGE_SELF,&r0); } }
+  start=lastprog=now_ns(); rec=start+(uint64_t)(warm*1e9); end=rec+(uint64_t)(secs*1e9); cnt=0; recording=0; ok_before=ok_all; } }
