@@ -1,7 +1,7 @@
 """`callgate`, counting the Python functions of ours that its event loop runs between two SIGUSR1.
 
 The second one writes two numbers to the file `count` in the folder in which it was started: functions, and
-settled exchanges.
+exchanges.
 """
 
 import signal
@@ -12,7 +12,7 @@ from typing import Any
 
 import callgate
 from callgate.cli.main import main
-from callgate.model.exchange import Exchange
+from callgate.model.identity import new_exchange_id
 
 SOURCE = str(Path(callgate.__file__).parent)
 FILE = Path("count")
@@ -20,26 +20,26 @@ FILE = Path("count")
 
 class Counter:
     def __init__(self) -> None:
-        self._functions = self._settled = 0
+        self._functions = self._exchanges = 0
         self._is_on = False
 
     def toggle(self, *_: Any) -> None:
         self._is_on = not self._is_on
         if self._is_on:
-            self._functions = self._settled = 0
+            self._functions = self._exchanges = 0
             sys.setprofile(self._note)
             return
         sys.setprofile(None)
         fresh = FILE.with_suffix(".new")
-        fresh.write_text(f"{self._functions} {self._settled}")
+        fresh.write_text(f"{self._functions} {self._exchanges}")
         fresh.rename(FILE)
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(SOURCE):
             self._functions += 1
-            if code is Exchange.settle.__code__:
-                self._settled += 1
+            if code is new_exchange_id.__code__:
+                self._exchanges += 1
 
 
 if __name__ == "__main__":

@@ -77,9 +77,10 @@ def build_tools() -> None:
 
 
 @contextmanager
-def echo(cores: Cores, tools: int = 1) -> Iterator[Target]:
+def echo(cores: Cores, *options: str) -> Iterator[Target]:
+    """`options` of `echo_mcp`."""
     port = free_port()
-    command = cores.on_load([str(FOLDER / "echo_mcp"), "--port", str(port), "--tools", str(tools)])
+    command = cores.on_load([str(FOLDER / "echo_mcp"), "--port", str(port), *options])
     with running(command, FOLDER / "echo.log") as process:
         wait_for_port(port, process)
         yield Target("direct", f"http://127.0.0.1:{port}/mcp", process.pid)

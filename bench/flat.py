@@ -64,7 +64,8 @@ class Field:
         self._started = 0
 
     def upstream(self, tools: int = 1) -> Target:
-        return self._stack.enter_context(echo(self.cores, tools))
+        # Without its promise, connections that were idle for four seconds are opened again for tool calls.
+        return self._stack.enter_context(echo(self.cores, "--keep-alive", "--tools", str(tools)))
 
     def gateway(self, servers: str, record: str = _OFF, stored: int = 0) -> Gateway:
         self._started += 1
@@ -178,8 +179,8 @@ def functions_of(load: PacedLoad) -> float:
         if time.monotonic() > until:
             raise RuntimeError(f"{load.target.name} did not say how many functions it ran")
         time.sleep(0.05)
-    functions, settled = file.read_text().split()
-    return int(functions) / int(settled)
+    functions, exchanges = file.read_text().split()
+    return int(functions) / int(exchanges)
 
 
 def lines_of(row: Row, field: Field, options: argparse.Namespace) -> list[str]:
