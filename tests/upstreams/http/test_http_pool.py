@@ -84,6 +84,15 @@ async def test_an_idle_connection_grows_old_and_is_closed() -> None:
         assert server.connections == 2
 
 
+async def test_idle_connections_that_calls_may_not_use_any_more_make_room_for_fresh_ones() -> None:
+    async with pool_to(echo, PoolLimits(max_idle=1, max_idle_unrepeatable_s=0.2)) as (server, pool):
+        await ask(pool)
+        await asyncio.sleep(0.3)
+        for _ in range(20):
+            await ask(pool)
+        assert server.connections < 12, "each call opened one"
+
+
 async def test_a_connection_is_not_used_again_when_the_server_says_close() -> None:
     async def closing(seen: Seen, wire: Wire) -> None:
         await wire.answer(200, seen.body, Connection="close")

@@ -33,7 +33,7 @@ class KnownLists:
         # Who had a uri first keeps it, whoever else comes up with the same later.
         self._claims: dict[OfferKind, dict[str, set[str]]] = {kind: {} for kind in OfferKind}
         self._conflicts: dict[OfferKind, dict[str, list[str]]] = {}
-        self.version = 0  # grows whenever `get` or `standing_in` may answer otherwise than before
+        self.version = 0  # grows whenever `get` or `standing_in` may know of other offers than before
 
     def get(self, key: Key) -> Listing | None:
         return self._known.get(key)
@@ -76,7 +76,6 @@ class KnownLists:
     def take(self, key: Key, listing: Listing) -> bool:
         """Whether it is another one than those who are shown it were shown before."""
         name, kind, view = key
-        self.version += 1
         before = self.standing_in(key)
         self._known.pop(key, None)  # so that the one that was taken longest ago stays first
         self._known[key] = listing
@@ -86,6 +85,7 @@ class KnownLists:
             self._make_room(name, view)
         if not listing.part.offers if before is None else before.part is listing.part:
             return False
+        self.version += 1
         self._take_over(key, listing)
         self._catalogs[kind].clear()
         return True

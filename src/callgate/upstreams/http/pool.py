@@ -156,9 +156,11 @@ class HttpPool:
         exchange = self._next_in_line() if self.line or self._urgent_line else None
         if exchange is not None:
             connection.send(exchange)
-        elif len(self._idle) >= self._limits.max_idle or self._is_closed:
+        elif self._is_closed:
             connection.abort()
         else:
+            if len(self._idle) >= self._limits.max_idle:
+                self._idle.pop(0).abort()  # the oldest: a call may need one that was used just now
             connection.idle_since = self._loop.time()
             self._idle.append(connection)
             if self._sweep_timer is None:
