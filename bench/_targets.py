@@ -130,6 +130,19 @@ def _install_nginx() -> str:
     return "/usr/sbin/nginx"
 
 
+# ---- the least gateway in Python
+
+
+@contextmanager
+def sketch(cores: Cores, name: str, behind: list[str]) -> Iterator[Target]:
+    """`behind`: the address of a server, or "--" and its command."""
+    port = free_port()
+    command = cores.on_target([sys.executable, str(BENCH / "_sketch.py"), str(port), *behind])
+    with running(command, FOLDER / "sketch.log") as process:
+        wait_for_port(port, process)
+        yield Target(name, f"http://127.0.0.1:{port}/mcp", process.pid)
+
+
 # ---- FastMCP
 
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from _load import Sample, mean_of, measure, median_of
-from _processes import Cores, end_on_sigterm
-from _targets import Target, UnavailableError, build_tools, callgate, echo, fastmcp, nginx
+from _processes import FOLDER, Cores, end_on_sigterm
+from _targets import Target, UnavailableError, build_tools, callgate, echo, fastmcp, nginx, sketch
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 BEGIN, END = "<!-- gateway: begin -->", "<!-- gateway: end -->"
@@ -51,13 +51,20 @@ def line_up(stack: ExitStack, cores: Cores, options: argparse.Namespace) -> Fiel
     taking_part.nginx = peer(nginx)
     taking_part.fastmcp = peer(fastmcp)
     state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callgate-bench-")))
-    gateway = stack.enter_context(callgate(cores, upstream, state / "recorded"))
+    gateway = stack.enter_context(callgate(cores, upstream, state / "recorded", sync="reply"))
+    lazy = stack.enter_context(callgate(cores, upstream, state / "lazy", sync="interval"))
     silent = stack.enter_context(callgate(cores, upstream, state / "silent", recording=False))
     taking_part.targets = [upstream, gateway.over_http(), gateway.over_stdio(), gateway.aggregate()]
     taking_part.targets += [
+        lazy.over_http('Callgate, HTTP upstream, sync = "interval"'),
+        lazy.over_stdio('Callgate, stdio upstream, sync = "interval"'),
         silent.over_http("Callgate, HTTP upstream, recording off"),
         silent.over_stdio("Callgate, stdio upstream, recording off"),
     ]
+    child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
+    for name, behind in (("HTTP", [upstream.url]), ("stdio", ["--", *child])):
+        least = f"the least gateway in Python, {name} upstream"
+        taking_part.targets.append(stack.enter_context(sketch(cores, least, behind)))
     if options.versus is not None:
         other = stack.enter_context(callgate(cores, upstream, state / "other", source=options.versus))
         taking_part.targets += [other.over_http("versus, HTTP"), other.over_stdio("versus, stdio")]
@@ -94,7 +101,9 @@ HEAD = "req/s | CPU µs/req | p50 ms | p99 ms | p50 over direct, ms | of nginx |
 FOOT = """Every reply was verified. nginx was measured before and after in each round; ratios are medians of
 each round's own ratio. CPU is user and system time of the target's whole process tree (a stdio upstream is
 part of it) until it is idle again after the last reply, so that recording that lags behind is counted too.
-FastMCP runs at the best setting that was found (bench/_fastmcp_proxy.py)."""
+FastMCP runs at the best setting that was found (bench/_fastmcp_proxy.py). Callgate records with
+sync = "reply" where nothing else is said. The least gateway in Python (bench/_sketch.py) only passes messages
+on."""
 
 
 def table(taking_part: Field, connections: int) -> str:
