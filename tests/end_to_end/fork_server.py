@@ -29,6 +29,7 @@ import sqlglot.dialects.sqlite  # noqa: F401
 import typer._adapters  # noqa: F401
 import uvloop  # noqa: F401
 
+import callgate.api.page_files
 import callgate.app.serve
 import callgate.cli.call_command
 import callgate.cli.main
@@ -37,14 +38,29 @@ import callgate.cli.serve_command
 import callgate.cli.stdio_command
 import callgate.cli.stream_commands
 import callgate.cli.tools_command
+import callgate.recorder.redact.redact
+import callgate.sql.demo.demo
 import callgate.sql.engines.duckdb.dialect.tree
 import callgate.sql.engines.duckdb.driver.driver
 import callgate.sql.engines.duckdb.engine
+import callgate.sql.engines.sqlite.dialect.dialect
 import callgate.sql.engines.sqlite.driver.driver
 import callgate.sql.engines.sqlite.engine
-import callgate.sql.guard.parse  # noqa: F401
+import callgate.sql.guard.parse
 
 LONGEST_ORDER = 1 << 20
+
+
+def prepare() -> None:
+    """What each command makes first, and always alike: made once here, a fork has it."""
+    program = callgate.cli.main.command_of(callgate.cli.main.app)
+    callgate.cli.main.command_of = lambda app: program
+    rows = callgate.sql.demo.demo.DemoRows()
+    callgate.sql.demo.demo.DemoRows = lambda: rows
+    # Regular expressions, which their libraries keep.
+    callgate.api.page_files.PageFiles.bundled().routes()
+    callgate.recorder.redact.redact.Redactor()
+    callgate.sql.engines.sqlite.dialect.dialect.SQLITE.lex("SELECT 1")
 
 
 def serve(control: socket.socket) -> dict[str, Any] | None:
@@ -136,6 +152,7 @@ def exit_at_once(code: int) -> None:
 
 
 if __name__ == "__main__":
+    prepare()
     order = serve(socket.socket(fileno=int(sys.argv[1])))
     if order is not None:
         become(order)

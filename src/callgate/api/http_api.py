@@ -6,6 +6,7 @@ The gate (Host, Origin, token) is edge's, before a request comes here; who passe
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from starlette.applications import Starlette
@@ -97,7 +98,11 @@ class HttpApi:
             self._events,
         )
         self.operations: list[Operation] = [one for room in rooms for one in room.operations()]
-        self._openapi = openapi_document(self.operations)
+
+    @cached_property
+    def _openapi(self) -> dict[str, Any]:
+        """Made when somebody asks for it: it would be a sixth of the CPU time of every start."""
+        return openapi_document(self.operations)
 
     def app(self) -> HttpApp:
         return Starlette(

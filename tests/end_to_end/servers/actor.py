@@ -19,7 +19,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from actor_http import serve
 from actor_stage import OPTIONS, PATIENCE_S, STAGE, Say
 
 LISTS = {
@@ -321,6 +320,8 @@ def main() -> None:
     if OPTIONS.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if OPTIONS.http is not None:
+        from actor_http import serve  # half of the time that a start takes, which over stdio is nothing
+
         serve(perform, OPTIONS.http)
     run_stdio()
     while OPTIONS.deaf:
