@@ -64,6 +64,7 @@ class MySqlLab:
             charset="utf8mb4",
             autocommit=True,
             client_flag=CLIENT.MULTI_STATEMENTS,
+            ssl_disabled=True,  # or each connection would read all authorities of the machine
         )
 
     def rebuild(self) -> None:
