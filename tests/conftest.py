@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from databases.fixtures import mariadb, postgres
+from examples import examples
 from hypothesis import settings
 
 __all__ = ["mariadb", "postgres"]
 
 # No assertion about time: on a busy machine hypothesis' 200 ms for an example would be one.
-settings.register_profile("callgate", deadline=None)
+settings.register_profile("callgate", deadline=None, max_examples=examples(40))
 settings.load_profile("callgate")
 
 # Files whose few tests take longest. Spread over processes they go first: the last to begin should be short.

@@ -1,4 +1,4 @@
-"""How many examples a slow property gets: few in the suite, many with `scripts/fuzz properties`."""
+"""How many examples a property gets: few in the suite, many with `scripts/fuzz properties`."""
 
 import os
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from config.conftest import LoadText
+from examples import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -196,7 +197,7 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
     return "".join([repr(config), str(config), *dumps, repr(loaded)])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(80))
 @given(password=PASSWORDS, dsn=DSNS, place=PLACES)
 @example(password="QZ7/QZ7", dsn="mysql://root:1/{}@h/d", place="[[sources]]\nid = 'a'\ndsn = {}")
 @example(password="QZ7@QZ7", dsn="https://root:{}@h/mcp?key={}", place="[mcpServers.a]\nurl = {}")
@@ -210,7 +211,7 @@ def test_no_password_of_a_file_is_ever_said(quiet_folder: Path, password: str, d
     assert "QZ7" not in everything_said(text, {})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(password=PASSWORDS, dsn=DSNS, port=st.sampled_from(["3306", "x"]))
 def test_no_password_of_the_environment_is_ever_said(
     quiet_folder: Path, password: str, dsn: str, port: str
@@ -259,7 +260,7 @@ FILLED_TEXTS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(100))
 @given(value=PASSWORDS, text=FILLED_TEXTS, place=FILLED_PLACES)
 def test_nothing_that_was_filled_in_is_ever_shown(
     quiet_folder: Path, value: str, text: str, place: str

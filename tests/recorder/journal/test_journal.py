@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recorder.full_disk import files_end_at
@@ -44,7 +45,7 @@ def test_rows_come_back_as_they_were_and_from_any_offset(journal: Path) -> None:
     assert len(list(read_frames(journal, frames[2].end))) == 2
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(share=st.floats(0, 1))
 def test_a_cut_loses_only_the_frames_it_cuts(journal: Path, share: float) -> None:
     whole = journal.read_bytes()
@@ -55,7 +56,7 @@ def test_a_cut_loses_only_the_frames_it_cuts(journal: Path, share: float) -> Non
     assert len(list(read_frames(copy, 0))) == sum(end <= cut for end in ends)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_a_flipped_byte_never_yields_a_wrong_row(journal: Path, share: float) -> None:
     whole = bytearray(journal.read_bytes())

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -339,7 +340,7 @@ def mutated_statements(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([" ", "/**/", "\n"])).join(words)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(120))
 @given(mutated_statements())
 def test_what_the_guard_allows_changes_nothing_even_on_a_connection_without_any_other_protection(
     sql: str,
@@ -370,7 +371,7 @@ def state_of(connection: sqlite3.Connection) -> list[object]:
     return [*(connection.execute(f"PRAGMA {name}").fetchall() for name in names), connection.total_changes]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(60))
 @given(st.lists(fragments, max_size=25).map(" ".join))
 def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL):

@@ -1,6 +1,7 @@
 """The guard's verdicts on MySQL's statements: wording, types, tables, forms; and that every text gets one."""
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.corpus_files import load
@@ -366,14 +367,14 @@ def spliced(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", " "])).join(words)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(80))
 @given(spliced())
 def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL, QUALIFIED):
         assert isinstance(judge(sql, policy).verdict, Allow | Deny)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(40))
 @given(st.text(max_size=80))
 def test_every_string_gets_a_verdict(sql: str) -> None:
     assert isinstance(judge(sql, DDL).verdict, Allow | Deny)

@@ -1,6 +1,7 @@
 """The guard on PostgreSQL: what the corpus does not say by itself."""
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.corpus_files import load, policy_for
@@ -277,7 +278,7 @@ PIECES = word_set(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(100))
 @given(st.lists(st.sampled_from(sorted(PIECES)), max_size=30).map(" ".join))
 def test_every_text_gets_a_verdict(sql: str) -> None:
     for policy in (READ_ONLY, WRITE, DDL):

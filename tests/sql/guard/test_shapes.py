@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.corpus_files import DIALECTS, load_all, policy_for
@@ -37,7 +38,7 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
 @given(ENTRIES, SEEDS)
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(100))
 def test_with_any_values_a_text_is_judged_as_if_nothing_were_remembered(
     case: tuple[Dialect, dict[str, Any]], seed: int
 ) -> None:
@@ -52,7 +53,7 @@ def test_with_any_values_a_text_is_judged_as_if_nothing_were_remembered(
 
 
 @given(ENTRIES, SEEDS)
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(100))
 def test_no_rule_wants_to_see_the_values_that_are_hidden_from_it(
     case: tuple[Dialect, dict[str, Any]], seed: int
 ) -> None:
@@ -71,7 +72,7 @@ def test_the_corpora_are_judged_alike_with_and_without_their_values() -> None:
 
 
 @given(st.sampled_from(SHAPED), SEEDS, st.text(st.characters(blacklist_categories=("Cs",)), max_size=20))
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(100))
 def test_a_shape_filled_with_other_values_has_the_same_judgement(
     case: tuple[Dialect, dict[str, Any]], seed: int, written: str
 ) -> None:
@@ -95,7 +96,7 @@ def test_a_shape_filled_with_other_values_has_the_same_judgement(
 
 
 @given(st.sampled_from(DIALECTS), st.text("'\"`=<>-/*#\\;()., \n\t0159aeExXnN$:@[]&IN", max_size=40), SEEDS)
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(150))
 def test_signs_in_any_order_never_make_two_statements_one_shape(
     dialect: Dialect, signs: str, seed: int
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import random
 from collections import defaultdict
 
+from examples import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -224,7 +225,7 @@ def assert_empty(deadlines: Deadlines) -> None:
     assert (deadlines._lanes, deadlines._lane_of) == ({}, {})
 
 
-Conversation.TestCase.settings = settings(max_examples=150, stateful_step_count=60)
+Conversation.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=60)
 TestWhateverHappensInAConversation = Conversation.TestCase
 
 
