@@ -2,11 +2,13 @@
 
 import base64
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of
+import pytest_asyncio
+from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of
 from waiting import until
 
 # Every spelling that a typed model or a JSON library would tidy up.
@@ -23,11 +25,19 @@ RESULT = (
     b'{"resultType":"complete","content":[{"type":"x-unknown","data":%b},{"text":"\\u00e9","type":"text",'
     b'"x-more":1.0}],"x-unknown":%b,"structuredContent":{"n":1.0},"_meta":{"b":1,"a":1e400}}' % (ODD, ODD)
 )
+TOOL = (
+    b'{"x-unknown":%b,"annotations":{"title":"T\\u00e9","readOnlyHint":true,"x-hint":1.0},'
+    b'"inputSchema":{"type":"object","properties":{"z":{"maximum":1e400},"a":{"default":1.0}}},'
+    b'"name":"%b","icons":[{"src":"https:\\/\\/x"}],"_meta":{"k":9007199254740993}}'
+)
+ERAS = ("legacy", "modern")
+TRANSPORTS = ("stdio", "http")
+PATHS = ("/mcp", "/servers/{}/mcp")
 WAYS = [
-    pytest.param(era, transport, path, id=f"{era}, {transport}, {path}")
-    for era in ("legacy", "modern")
-    for transport in ("stdio", "http")
-    for path in ("/mcp", "/servers/one/mcp")
+    pytest.param(era, f"{era}_{transport}", path, id=f"{era}, {transport}, {path.format('one')}")
+    for era in ERAS
+    for transport in TRANSPORTS
+    for path in PATHS
 ]
 
 
@@ -35,13 +45,41 @@ def meta_member(era: str) -> bytes:
     return META if era == "modern" else b'{"com.example/own":%b}' % ODD
 
 
-async def actor(folder: Path, era: str, transport: str, **offers: Any) -> Actor:
-    one = Actor("one", folder, ["--era", era])
+def odd_list(era: str) -> bytes:
+    hints = b'"resultType":"complete","ttlMs":1000,"cacheScope":"public",' if era == "modern" else b""
+    return b'{%b"x-page":%b,"tools":[%b]}' % (hints, ODD, TOOL % (ODD, b"odd"))
+
+
+async def actor(folder: Path, era: str, transport: str, name: str = "one", **offers: Any) -> Actor:
+    one = Actor(name, folder, ["--era", era])
     if offers:
         one.offer(**offers)
     if transport == "http":
         await one.start_http()
     return one
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """A server of each era behind each transport, for tests that only pass something through."""
+    async with staged(*await every_actor(tmp_path_factory.mktemp("shared"))) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def listing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """The same, each with one odd tool."""
+    async with staged(*await every_actor(tmp_path_factory.mktemp("listing"), is_listing=True)) as stage:
+        yield stage
+
+
+async def every_actor(folder: Path, is_listing: bool = False) -> list[Actor]:
+    actors: list[Actor] = []
+    for era in ERAS:
+        for transport in TRANSPORTS:
+            offers = {"tools_raw": odd_list(era).decode()} if is_listing else {}
+            actors.append(await actor(folder, era, transport, f"{era}_{transport}", **offers))
+    return actors
 
 
 def result_part(frame: bytes, rpc_id: bytes = b"1") -> bytes:
@@ -50,94 +88,92 @@ def result_part(frame: bytes, rpc_id: bytes = b"1") -> bytes:
     return frame.removeprefix(head)[:-1]
 
 
-def named(path: str, name: str) -> bytes:
-    return (f"one__{name}" if path == "/mcp" else name).encode()
+def named(path: str, server: str, name: str) -> bytes:
+    return (f"{server}__{name}" if path == "/mcp" else name).encode()
 
 
-@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("era", "server", "path"), WAYS)
 async def test_params_of_a_call_reach_the_server_as_the_client_wrote_them(
-    tmp_path: Path, era: str, transport: str, path: str
+    shared: Stage, era: str, server: str, path: str
 ) -> None:
-    one = await actor(tmp_path, era, transport)
     shape = b'{"x-first":%b,"name":"%b","arguments":%b,"_meta":%b,"x-last":1.0}'
-    async with staged(one) as stage, client_of(stage, era, path) as client:
-        sent = shape % (ODD, named(path, "echo"), ODD, meta_member(era))
+    async with client_of(shared, era, path.format(server)) as client:
+        sent = shape % (ODD, named(path, server, "echo"), ODD, meta_member(era))
         answer = await client.request("tools/call", sent)
         got = base64.b64decode(answer["result"]["params64"])
         assert got == shape % (ODD, b"echo", ODD, meta_member(era))
 
 
-@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("era", "server", "path"), WAYS)
 async def test_a_result_reaches_the_client_as_the_server_wrote_it(
-    tmp_path: Path, era: str, transport: str, path: str
+    shared: Stage, era: str, server: str, path: str
 ) -> None:
-    one = await actor(tmp_path, era, transport)
-    async with staged(one) as stage, client_of(stage, era, path) as client:
+    async with client_of(shared, era, path.format(server)) as client:
         wanted = base64.b64encode(RESULT).decode()
-        params = {"name": named(path, "echo").decode(), "arguments": {"result64": wanted}}
+        params = {"name": named(path, server, "echo").decode(), "arguments": {"result64": wanted}}
         (frame,) = await client.frames("tools/call", params)
         assert result_part(frame) == RESULT
 
 
-@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("era", ERAS)
 async def test_a_method_nobody_knows_passes_with_its_params_and_its_result(
-    tmp_path: Path, era: str, transport: str, path: str
+    tmp_path: Path, era: str, transport: str
 ) -> None:
-    one = await actor(tmp_path, era, transport)
-    async with staged(one) as stage, client_of(stage, era, path) as client:
-        sent = b'{"name":"x","uri":"y","odd":%b,"_meta":%b}' % (ODD, meta_member(era))
-        answer = await client.request("com.example/next-year", sent)
-        assert base64.b64decode(answer["result"]["params64"]) == sent
-        wanted = b'{"result64":"%b","_meta":%b}' % (base64.b64encode(RESULT), meta_member(era))
-        (frame,) = await client.frames("com.example/next-year", wanted)
-        assert result_part(frame) == RESULT
+    """Also at /mcp, where there is one server that it can mean."""
+    async with staged(await actor(tmp_path, era, transport)) as stage:
+        for path in PATHS:
+            async with client_of(stage, era, path.format("one")) as client:
+                sent = b'{"name":"x","uri":"y","odd":%b,"_meta":%b}' % (ODD, meta_member(era))
+                answer = await client.request("com.example/next-year", sent)
+                assert base64.b64decode(answer["result"]["params64"]) == sent
+                wanted = b'{"result64":"%b","_meta":%b}' % (base64.b64encode(RESULT), meta_member(era))
+                (frame,) = await client.frames("com.example/next-year", wanted)
+                assert result_part(frame) == RESULT
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_ids_come_back_as_they_were_written(tmp_path: Path, era: str, path: str) -> None:
-    async with staged(Actor("one", tmp_path, ["--era", era])) as stage, client_of(stage, era, path) as client:
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("era", ERAS)
+async def test_ids_come_back_as_they_were_written(shared: Stage, era: str, path: str) -> None:
+    server = f"{era}_stdio"
+    async with client_of(shared, era, path.format(server)) as client:
         for rpc_id in (
             b"0", b"-1", b'"1"', b'""', b'"\\u00e9\\/"', '"é"'.encode(), b"9007199254740993",
             b"123456789012345678901234567890",
         ):  # fmt: skip
             (frame,) = await client.frames("tools/list", b"{}" if era == "legacy" else {}, rpc_id)
             result_part(frame, rpc_id)
-            params = {"name": named(path, "nothing").decode()}
+            params = {"name": named(path, server, "nothing").decode()}
             (frame,) = await client.frames("tools/call", params, rpc_id)
             assert frame.startswith(b'{"jsonrpc":"2.0","id":%b,' % rpc_id)
 
 
-TOOL = (
-    b'{"x-unknown":%b,"annotations":{"title":"T\\u00e9","readOnlyHint":true,"x-hint":1.0},'
-    b'"inputSchema":{"type":"object","properties":{"z":{"maximum":1e400},"a":{"default":1.0}}},'
-    b'"name":"%b","icons":[{"src":"https:\\/\\/x"}],"_meta":{"k":9007199254740993}}'
-)
-
-
-@pytest.mark.parametrize(("era", "transport", "path"), WAYS)
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("era", "server", "path"), WAYS)
 async def test_a_tool_is_listed_as_the_server_defined_it_but_for_its_name(
-    tmp_path: Path, era: str, transport: str, path: str
+    listing: Stage, era: str, server: str, path: str
 ) -> None:
-    hints = b'"resultType":"complete","ttlMs":1000,"cacheScope":"public",' if era == "modern" else b""
-    listed = b'{%b"x-page":%b,"tools":[%b]}' % (hints, ODD, TOOL % (ODD, b"odd"))
-    one = await actor(tmp_path, era, transport, tools_raw=listed.decode())
-    async with staged(one) as stage, client_of(stage, era, path) as client:
+    async with client_of(listing, era, path.format(server)) as client:
         (frame,) = await client.frames("tools/list")
         if path == "/mcp":
-            assert b'"tools":[%b]' % (TOOL % (ODD, b"one__odd")) in frame
+            assert TOOL % (ODD, named(path, server, "odd")) in frame
         else:
-            assert result_part(frame) == listed
+            assert result_part(frame) == odd_list(era)
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_an_error_of_the_server_arrives_as_it_was_said(tmp_path: Path, era: str, path: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_error_of_the_server_arrives_as_it_was_said(shared: Stage, era: str, path: str) -> None:
+    server = f"{era}_stdio"
     error = b'{"code":-32099,"message":"caf\\u00e9 \\/","x-own":%b,"data":%b}' % (ODD, ODD)
     frame = f'{{"jsonrpc":"2.0","id":@ID@,"error":{error.decode()}}}'
-    async with staged(Actor("one", tmp_path, ["--era", era])) as stage, client_of(stage, era, path) as client:
+    async with client_of(shared, era, path.format(server)) as client:
         steps = {"steps": [{"say": frame}]}
-        params = {"name": named(path, "play").decode(), "arguments": steps}
+        params = {"name": named(path, server, "play").decode(), "arguments": steps}
         (got,) = await client.frames("tools/call", params)
         assert b'"data":%b' % ODD in got
         assert json.loads(got)["error"]["message"] == "café /"
@@ -145,20 +181,21 @@ async def test_an_error_of_the_server_arrives_as_it_was_said(tmp_path: Path, era
         assert b'"error":%b' % error in got, "fields nobody knows, and the spelling"
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/servers/one/mcp"])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_notifications_on_the_way_keep_their_bytes(tmp_path: Path, era: str, path: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("era", ERAS)
+async def test_notifications_on_the_way_keep_their_bytes(shared: Stage, era: str, path: str) -> None:
+    server = f"{era}_stdio"
     message = b'{"level":"info","data":%b,"x-own":1.0}' % ODD
     progress = b'{"x-own":%b,"progressToken":%b,"progress":1.0,"total":1e400}'
-    one = Actor("one", tmp_path, ["--era", era])
-    async with staged(one) as stage, client_of(stage, era, path) as client:
+    async with client_of(shared, era, path.format(server)) as client:
         steps = [
             notice("notifications/message", message),
             notice("notifications/progress", progress % (ODD, b"@TOKEN@")),
             {"answer": "fine"},
         ]
         params = {
-            "name": named(path, "play").decode(),
+            "name": named(path, server, "play").decode(),
             "arguments": {"steps": steps},
             "_meta": {"progressToken": "mine \u00e9"},
         }
@@ -188,7 +225,7 @@ async def test_an_announcement_keeps_its_bytes(tmp_path: Path) -> None:
         assert frame["params"] == {"x": 1}
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_notification_nobody_knows_reaches_the_server_of_a_direct_client(
     tmp_path: Path, transport: str
 ) -> None:
@@ -199,7 +236,7 @@ async def test_a_notification_nobody_knows_reaches_the_server_of_a_direct_client
         assert heard["line"]["raw"].encode().endswith(b'"params":%b}' % ODD)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_questions_and_answers_of_a_server_keep_their_bytes(tmp_path: Path, transport: str) -> None:
     one = await actor(tmp_path, "legacy", transport)
     question = {"ask": {"method": "elicitation/create", "params": {"message": "?", "x-own": {"b": 1.0}}}}
@@ -216,8 +253,8 @@ async def test_questions_and_answers_of_a_server_keep_their_bytes(tmp_path: Path
         assert any(line["raw"].encode().endswith(b'"x-odd":%b}}' % ODD) for line in one.lines())
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("era", ERAS)
 async def test_an_operators_secret_goes_up_and_a_clients_own_does_not(
     tmp_path: Path, era: str, transport: str
 ) -> None:
