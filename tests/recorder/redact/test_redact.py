@@ -133,15 +133,15 @@ for part in (
     "password:\\n - ", "bearer ", "pass: user ", "a", "a.", "a:", "a@", "://", "a://", "a://b:",
     "a://b:c@", "a://b:\u4040", ":/", "://@:", "[", "'password''x'", "it's a token",
 ):
-    text = part * (200_000 // len(part))
+    text = part * (100_000 // len(part))
     redactor.text(text)
     redactor.json(('{"token": 1, "text": "' + text[:20_000] + '"}').encode())
 """
 
 
 def test_a_long_text_of_anything_takes_linear_time() -> None:
-    """The deadline is there to end a hang (quadratic is many minutes), not to measure."""
-    subprocess.run([sys.executable, "-c", _LONG_RUN], check=True, timeout=300)
+    """The deadline is there to end a hang (quadratic is minutes), not to measure."""
+    subprocess.run([sys.executable, "-c", _LONG_RUN], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("depth", [100, 600, 990, 5_000, 200_000])

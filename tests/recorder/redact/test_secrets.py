@@ -173,13 +173,15 @@ async def test_none_of_a_thousand_secrets_is_in_journal_store_or_log(
     session.workspace = "/home/me/ghp_" + "a" * 36
     record.emit(opened(session))
     heard: list[FeedRow | Missed] = []
+    settled_count = 0
     async with aclosing(record.recorder.feed.listen()) as feed:
         for start in range(0, len(calls), 100):  # so that the feed, which is bounded, misses none
             for event, _, _ in calls[start : start + 100]:
                 record.emit(event)
             await record.source_requests()
-            while len([row for row in heard if _is_settled(row)]) < min(start + 100, len(calls)):
+            while settled_count < min(start + 100, len(calls)):
                 heard.append(await anext(feed))
+                settled_count += _is_settled(heard[-1])
     assert not [row for row in heard if isinstance(row, Missed)]
     held = await _everything(tmp_path, record, caplog) + repr(heard).encode()
     assert b"before" not in held
