@@ -69,7 +69,9 @@ def test_the_attack_does_what_it_says_when_nothing_stops_it(
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack["engine"]], ids=lambda attack: attack["id"]
 )
-def test_the_engine_alone_stops_the_attack(attack: dict[str, Any], shop: Path, before: str) -> None:
+def test_the_engine_alone_stops_the_attack(
+    attack: dict[str, Any], shop: Path, pristine_shop: Path, before: str
+) -> None:
     policy = Policy(SQLITE, mode=Mode(attack["mode"]))
     with closing(open_connection(shop, policy)) as connection:
 
@@ -79,7 +81,8 @@ def test_the_engine_alone_stops_the_attack(attack: dict[str, Any], shop: Path, b
 
         with pytest.raises((sqlite3.Error, ValueError, UnicodeError)):
             run_all()
-    assert dump(shop) == before
+    # A write that was taken back leaves other bytes, and a dump takes long.
+    assert shop.read_bytes() == pristine_shop.read_bytes() or dump(shop) == before
 
 
 def test_no_attack_changes_the_file_through_the_engine_even_when_it_raises_nothing(shop: Path) -> None:
