@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from upstreams.http_servers.recording_receiver import RecordingReceiver
 from upstreams.http_servers.sdk_server import sdk_server
 
@@ -16,6 +17,9 @@ from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+KINDS = ["streamable", "json"]
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -57,22 +61,30 @@ class Talk:
         self.transport.listen()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def urls() -> AsyncIterator[dict[str, str]]:
+    """Of one server of each kind."""
+    async with AsyncExitStack() as stack:
+        yield {kind: await stack.enter_async_context(sdk_server(kind)) for kind in KINDS}
+
+
 @asynccontextmanager
-async def talk(kind: str, era: Era) -> AsyncIterator[Talk]:
-    async with sdk_server(kind) as url:
-        client, receiver = HttpClient(), RecordingReceiver()
-        transport = StreamableHttpTransport(HttpSettings("sdk", url), era, client, receiver)
-        try:
-            yield Talk(transport, receiver, client, url, era)
-        finally:
-            await transport.close()
-            await client.close()
+async def talk(url: str, era: Era) -> AsyncIterator[Talk]:
+    client, receiver = HttpClient(), RecordingReceiver()
+    transport = StreamableHttpTransport(HttpSettings("sdk", url), era, client, receiver)
+    try:
+        yield Talk(transport, receiver, client, url, era)
+    finally:
+        await transport.close()
+        await client.close()
 
 
 @pytest.mark.parametrize("era", list(Era))
-@pytest.mark.parametrize("kind", ["streamable", "json"])
-async def test_the_sdks_server_answers_through_the_transport(kind: str, era: Era) -> None:
-    async with talk(kind, era) as on:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_sdks_server_answers_through_the_transport(
+    urls: dict[str, str], kind: str, era: Era
+) -> None:
+    async with talk(urls[kind], era) as on:
         await on.shake_hands()
         on.send(1, "tools/list")
         names = [tool["name"] for tool in (await on.result(1))["tools"]]
@@ -89,8 +101,8 @@ async def test_the_sdks_server_answers_through_the_transport(kind: str, era: Era
             assert (await on.result(4))["content"][0]["text"] == "counted"
 
 
-async def test_the_era_probe_can_tell_what_the_sdks_server_speaks() -> None:
-    async with talk("streamable", Era.MODERN) as on:
+async def test_the_era_probe_can_tell_what_the_sdks_server_speaks(urls: dict[str, str]) -> None:
+    async with talk(urls["streamable"], Era.MODERN) as on:
         discover = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": MODERN_META}}
         headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "server/discover")]
         answer = await on.client.post(on.url, headers, json.dumps(discover).encode(), 20.0)
@@ -98,8 +110,8 @@ async def test_the_era_probe_can_tell_what_the_sdks_server_speaks() -> None:
         assert "2026-07-28" in json.loads(answer.body)["result"]["supportedVersions"]
 
 
-async def test_the_sdks_server_forgets_a_session_that_was_ended() -> None:
-    async with talk("json", Era.LEGACY) as on:
+async def test_the_sdks_server_forgets_a_session_that_was_ended(urls: dict[str, str]) -> None:
+    async with talk(urls["json"], Era.LEGACY) as on:
         await on.shake_hands()
         session_id = on.transport._session_id
         assert session_id is not None
