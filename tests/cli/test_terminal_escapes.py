@@ -21,7 +21,7 @@ import pytest
 import typer
 from cli.hostile_text import ACTS, FORBIDDEN, FORGED, HOSTILE, MARK, OWN
 from cli.terminal_stage import Shown, run_on_terminal
-from end_to_end.gateway_process import CALLGATE, clean_environment
+from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate
 
 from callgate.cli.main import app
 from callgate.client import ServerFault, connect
@@ -105,12 +105,10 @@ def feed_serve(stage: Stage) -> Iterator[Shown]:
     audited = stage.config.with_name("audited.toml")
     audited.write_text(f"{stage.config.read_text()}[server]\naudit_stderr = true\n")
     flags = ("--config", str(audited), "--state-dir", str(state))
-    ask = [*CALLGATE, "call", "shop__query", f"query=SELECT '{HOSTILE}' AS x FROM words", *flags]
+    ask = ("call", "shop__query", f"query=SELECT '{HOSTILE}' AS x FROM words", *flags)
 
     def call() -> None:
-        subprocess.run(
-            ask, env=clean_environment(state), cwd=audited.parent, capture_output=True, check=False
-        )
+        asyncio.run(run_callgate(state, *ask, cwd=audited.parent))
 
     with going_on(call):
         yield stage.run("serve", "--port", "0", *flags, until='"queryType"')
