@@ -141,7 +141,7 @@ for part in (
 
 def test_a_long_text_of_anything_takes_linear_time() -> None:
     """The deadline is there to end a hang (quadratic is minutes), not to measure."""
-    subprocess.run([sys.executable, "-c", _LONG_RUN], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", _LONG_RUN], check=True, timeout=200)
 
 
 @pytest.mark.parametrize("depth", [100, 600, 990, 5_000, 200_000])
