@@ -1,15 +1,42 @@
 """Sessions, tool calls and exchanges: what is in the record is found, page by page."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
+import pytest_asyncio
 from api.conftest import Stage
-from recorder.happenings import NOW_S, a_session, opened, settled
+from recorder.happenings import NOW_S, Record, a_session, opened, settled
 
 from callgate.model.events import ExchangeSettled, SessionClosed
 from callgate.model.exchange import Outcome
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def three_calls(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """Of two sessions; for tests that only read."""
+    record = Record(tmp_path_factory.mktemp("calls"))
+    stage, other = Stage(record), a_session("s-2")
+    stage.emit(opened(other))
+    stage.emit(settled(stage.session, NOW_S, sql="a"))
+    stage.emit(settled(stage.session, NOW_S + 1, sql="b", outcome=Outcome.REFUSED, error="the second"))
+    stage.emit(settled(other, NOW_S + 2, sql="c"))
+    yield stage
+    await record.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def two_sessions(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """One of them ended; for tests that only read."""
+    record = Record(tmp_path_factory.mktemp("sessions"))
+    stage, other = Stage(record), a_session("s-2")
+    stage.emit(opened(other))
+    other.ended_at = NOW_S
+    stage.emit(SessionClosed(other))
+    yield stage
+    await record.close()
 
 
 async def test_a_tool_call_carries_its_arguments_and_its_annotations(stage: Stage) -> None:
@@ -71,6 +98,7 @@ async def test_what_was_said_and_answered_meanwhile_is_told_in_its_own_words_as_
     assert len(long["params"]) == 2048
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -99,13 +127,8 @@ async def test_what_was_said_and_answered_meanwhile_is_told_in_its_own_words_as_
         ("not_tool=%00&not_tool=a%2Fb", ["c", "b", "a"]),
     ],
 )
-async def test_filters_narrow_the_list_down(stage: Stage, query: str, found: list[str]) -> None:
-    other = a_session("s-2")
-    stage.emit(opened(other))
-    stage.emit(settled(stage.session, NOW_S, sql="a"))
-    stage.emit(settled(stage.session, NOW_S + 1, sql="b", outcome=Outcome.REFUSED, error="the second"))
-    stage.emit(settled(other, NOW_S + 2, sql="c"))
-    page = await stage.get(f"/api/v1/tool-calls?{query}")
+async def test_filters_narrow_the_list_down(three_calls: Stage, query: str, found: list[str]) -> None:
+    page = await three_calls.get(f"/api/v1/tool-calls?{query}")
     assert [call["sql"] for call in page["tool_calls"]] == found
     assert page["total"] == len(found)
 
@@ -135,6 +158,7 @@ async def test_pages_follow_one_another_while_newer_rows_come_in(stage: Stage, k
     assert mine == ["n-5", "n-4", "n-3", "n-2", "n-1"]
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -149,12 +173,8 @@ async def test_pages_follow_one_another_while_newer_rows_come_in(stage: Stage, k
         ("until=2026-05-28T20:26:41Z", ["s-2", "s-1"]),
     ],
 )
-async def test_sessions_are_narrowed_down_too(stage: Stage, query: str, found: list[str]) -> None:
-    other = a_session("s-2")
-    stage.emit(opened(other))
-    other.ended_at = NOW_S
-    stage.emit(SessionClosed(other))
-    page = await stage.get(f"/api/v1/sessions?{query}")
+async def test_sessions_are_narrowed_down_too(two_sessions: Stage, query: str, found: list[str]) -> None:
+    page = await two_sessions.get(f"/api/v1/sessions?{query}")
     assert [session["session_id"] for session in page["sessions"]] == found
     assert page["total"] == len(found)
 
@@ -177,6 +197,7 @@ async def test_any_moment_of_rfc_3339_is_one_also_at_the_edge_of_time(stage: Sta
     assert (await stage.get(f"/api/v1/tool-calls?since={since}"))["total"] == 1
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("target", "status", "code"),
     [
@@ -201,9 +222,9 @@ async def test_any_moment_of_rfc_3339_is_one_also_at_the_edge_of_time(stage: Sta
     ],
 )
 async def test_what_is_wrong_is_a_problem_with_a_code_of_ours(
-    stage: Stage, target: str, status: int, code: str
+    two_sessions: Stage, target: str, status: int, code: str
 ) -> None:
-    answered = await stage.ask(target)
+    answered = await two_sessions.ask(target)
     assert (answered.status, answered.json["code"]) == (status, code)
     assert answered.headers["content-type"] == "application/problem+json"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import pytest_asyncio
 from recorder.happenings import NOW_S, Record, a_session, opened, settled
 
 from callgate.model.errors import CallerError
@@ -26,10 +27,18 @@ EVERYTHING = EventFilter()
 FAILED = {"outcome": Outcome.TOOL_ERROR, "error": "No such Table"}
 
 
-@pytest.fixture
-async def reader(tmp_path: Path) -> AsyncIterator[Reader]:
+on_its_loop = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("record")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def reader(folder: Path) -> AsyncIterator[Reader]:
     """Two sessions of two principals: seven calls of one, the last a failure, and three of the other."""
-    record = Record(tmp_path)
+    record = Record(folder)
     mine, theirs = a_session("mine"), a_session("theirs")
     theirs.principal = Principal("somebody else")
     for session in (mine, theirs):
@@ -49,6 +58,7 @@ def statements(rows: Any) -> list[str]:
     return [row["sql"] for row in rows]
 
 
+@on_its_loop
 async def test_pages_follow_one_another_without_gap_or_overlap(reader: Reader) -> None:
     seen: list[str] = []
     cursor, pages = None, 0
@@ -85,17 +95,20 @@ async def test_pages_follow_one_another_without_gap_or_overlap(reader: Reader) -
         (EventFilter(only={"session_id": ["'; DROP TABLE rpc_events --"]}), 0),
     ],
 )
+@on_its_loop
 async def test_a_filter_finds_what_it_says(reader: Reader, which: EventFilter, found: int) -> None:
     page = await reader.events(which, 100)
     assert (len(page.rows), page.total, page.next_cursor) == (found, found, None)
 
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "AAAA", "MTIzIG5vdC1hLXV1aWQ"])
+@on_its_loop
 async def test_a_made_up_cursor_is_refused(reader: Reader, cursor: str) -> None:
     with pytest.raises(CallerError):
         await reader.events(EVERYTHING, 3, cursor)
 
 
+@on_its_loop
 async def test_one_call_has_its_bodies_and_its_legs(reader: Reader) -> None:
     (newest, *_) = (await reader.events(EVERYTHING, 1)).rows
     call = await reader.event(newest["id"])
@@ -112,6 +125,7 @@ async def test_one_call_has_its_bodies_and_its_legs(reader: Reader) -> None:
         assert await reader.event(unknown) is None
 
 
+@on_its_loop
 async def test_sessions_are_newest_first_with_their_sums(reader: Reader) -> None:
     page = await reader.sessions(SessionFilter(), 10, 0)
     assert [(row["session_id"], row["tool_call_count"], row["error_count"]) for row in page.rows] == [
@@ -132,6 +146,7 @@ def stretch(length: timedelta, since: datetime = MOMENT) -> EventFilter:
     return EventFilter(since=since, until=since + length)
 
 
+@on_its_loop
 async def test_stats_sum_up_a_stretch(reader: Reader) -> None:
     stats = await reader.stats(stretch(timedelta(seconds=60)))
     totals = stats.totals
@@ -145,6 +160,7 @@ async def test_stats_sum_up_a_stretch(reader: Reader) -> None:
     assert (await reader.stats(stretch(timedelta(days=1), MOMENT - timedelta(days=1)))).totals.calls == 0
 
 
+@on_its_loop
 async def test_buckets_cover_the_stretch_without_a_hole(reader: Reader) -> None:
     buckets = (await reader.stats(stretch(timedelta(minutes=2)))).buckets
     assert (buckets.width_s, buckets.first_s, len(buckets.sums)) == (1, NOW_S, 120)
@@ -171,6 +187,7 @@ def test_a_bucket_is_as_wide_as_a_chart_needs_it(length: timedelta, width_s: int
     assert read_stats.width_s(begun, begun + length) == width_s
 
 
+@on_its_loop
 async def test_all_time_is_shown_as_far_as_the_record_goes(reader: Reader) -> None:
     everything = EventFilter(since=datetime.min, until=datetime.max)  # noqa: DTZ901 - see above
     stats = await reader.stats(everything)
@@ -180,6 +197,7 @@ async def test_all_time_is_shown_as_far_as_the_record_goes(reader: Reader) -> No
     assert MOMENT - timedelta(days=3) < first <= MOMENT
 
 
+@on_its_loop
 async def test_the_oldest_come_first_when_asked_so_page_by_page(reader: Reader) -> None:
     first = await reader.events(EventFilter(only={"session_id": ["mine"]}), 4, order="oldest")
     rest = await reader.events(
@@ -203,6 +221,7 @@ async def test_the_oldest_come_first_when_asked_so_page_by_page(reader: Reader) 
         (SessionFilter(until=MOMENT), []),
     ],
 )
+@on_its_loop
 async def test_sessions_are_found_by_what_is_known_of_them(
     reader: Reader, which: SessionFilter, found: list[str]
 ) -> None:
@@ -211,6 +230,7 @@ async def test_sessions_are_found_by_what_is_known_of_them(
     assert page.total == len(found)
 
 
+@on_its_loop
 async def test_a_stream_goes_on_after_the_row_it_knows(reader: Reader) -> None:
     everything = await reader.events_after(0, 100)
     assert [row["seq"] for row in everything] == sorted(row["seq"] for row in everything)
@@ -225,7 +245,10 @@ async def exported(reader: Reader, kind: Any, which: EventFilter = EVERYTHING) -
     return b"".join([chunk async for chunk in reader.export(kind, which)])
 
 
-async def test_export_holds_the_rows_asked_for_oldest_first(reader: Reader, tmp_path: Path) -> None:
+@on_its_loop
+async def test_export_holds_the_rows_asked_for_oldest_first(
+    reader: Reader, folder: Path, tmp_path: Path
+) -> None:
     lines = [json.loads(line) for line in (await exported(reader, "jsonl", TOOL_CALLS)).splitlines()]
     assert statements(lines) == [*(f"SELECT {number}" for number in range(7)), *["SELECT 'Needle'"] * 3]
     text = (await exported(reader, "csv", EventFilter(only={"session_id": ["mine"]}))).decode()
@@ -234,9 +257,10 @@ async def test_export_holds_the_rows_asked_for_oldest_first(reader: Reader, tmp_
     found = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}'")
     assert found is not None
     assert found.fetchall() == [(3,)]
-    assert not list((tmp_path / "days").glob("export-*"))
+    assert not list((folder / "days").glob("export-*"))
 
 
+@on_its_loop
 async def test_a_read_that_nobody_waits_for_any_more_is_stopped(reader: Reader) -> None:
     began, ended = threading.Event(), threading.Event()
 
@@ -256,6 +280,7 @@ async def test_a_read_that_nobody_waits_for_any_more_is_stopped(reader: Reader) 
     await asyncio.to_thread(ended.wait)
 
 
+@on_its_loop
 async def test_of_many_names_only_those_with_the_most_calls_are_read(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
