@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ class Upstream:
         return {"PYTHONPATH": str(packages)} if self.kind == "legacy" else {}
 
 
+# What takes long to import; the rest of a server comes with its script.
+_MODULES = {
+    "reference_server.py": ("mcp.server.lowlevel", "mcp.server.streamable_http", "mcp.server.subscriptions"),
+    "legacy_server.py": ("mcp.server.lowlevel", "mcp.server.session"),
+}
 _ERAS = {"reference": ("legacy", "modern"), "legacy": ("legacy",), "modern": ("modern",)}
 UPSTREAMS = {
     upstream.name: upstream
@@ -68,6 +74,29 @@ async def listening(upstream: Upstream, marks: Path, packages: Path) -> AsyncIte
 
 
 @asynccontextmanager
+async def forking(upstream: Upstream, marks: Path, packages: Path) -> AsyncIterator[list[str]]:
+    """The command that starts a copy of it."""
+    python, *words = upstream.command(marks)
+    at = next(place for place, word in enumerate(words) if word.endswith(".py"))
+    modules = (*_MODULES[Path(words[at]).name], "mcp.server.stdio", "anyio._backends._asyncio")
+    with tempfile.TemporaryDirectory() as folder:  # the path of a socket has at most 107 bytes
+        socket = f"{folder}/socket"
+        process = await asyncio.create_subprocess_exec(
+            python, *words[:at], str(SERVERS / "fork_children.py"), socket, ",".join(modules), *words[at:],
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **upstream.environment(packages)},
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            assert await process.stdout.readline(), f"{upstream.name} ended with {await process.wait()}"
+            yield [sys.executable, "-E", "-S", str(SERVERS / "forked_child.py"), socket]
+        finally:
+            process.stdin.close()
+            await process.wait()
+
+
+@asynccontextmanager
 async def configured(
     upstreams: list[Upstream], marks: Path, packages: Path, *settings: str
 ) -> AsyncIterator[str]:
@@ -85,8 +114,6 @@ async def configured(
             if upstream in urls:
                 lines.append(f"url = {json.dumps(urls[upstream])}")
             else:
-                command, *args = upstream.command(marks)
+                command, *args = await stack.enter_async_context(forking(upstream, marks, packages))
                 lines += [f"command = {json.dumps(command)}", f"args = {json.dumps(args)}"]
-                for name, value in upstream.environment(packages).items():
-                    lines.append(f"env.{name} = {json.dumps(value)}")
         yield "\n".join(lines) + "\n"
