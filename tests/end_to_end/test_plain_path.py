@@ -6,13 +6,15 @@ rows must be the same but for times and ids. CALLGATE_CONVERSATIONS sets how man
 """
 
 import asyncio
+import gc
 import json
 import os
 import random
+import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pytest
@@ -23,6 +25,9 @@ from waiting import until
 from callgate.app.build import build_gateway
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
+from callgate.model.envelope import Envelope
+from callgate.upstreams.link.line import Line
+from callgate.upstreams.mcp_upstream import McpUpstream
 
 CONVERSATIONS = int(os.environ.get("CALLGATE_CONVERSATIONS", "120"))
 AT_ONCE = 8
@@ -32,6 +37,7 @@ SERVERS = ("old", "new", "pipe")
 
 Json = dict[str, Any]
 Step = Callable[["Speaker"], Awaitable[list[Any]]]
+T = TypeVar("T")
 
 
 class Speaker:
@@ -65,7 +71,8 @@ class Speaker:
             self.last_id += 1
             rpc_id = self.last_id
         if self._era == MODERN and isinstance(params, dict):
-            params = {**params, "_meta": MODERN_META | params.get("_meta", {})}
+            meta = params.get("_meta", {})
+            params = {**params, "_meta": MODERN_META | meta if isinstance(meta, dict) else meta}
         return json.dumps({"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params}).encode()
 
     def head(self, body: bytes, method: str, name: str | None = None, **headers: str) -> bytes:
@@ -162,15 +169,14 @@ def in_pieces(server: str, at: float) -> Step:
     return do
 
 
-def cancelled(server: str) -> Step:
+def cancelled(server: str, **more: Any) -> Step:
     """The client gives a call up: over a second connection in the legacy era, by hanging up in the modern."""
 
     async def do(speaker: Speaker) -> list[Any]:
         tool = speaker.tool("play", server)
         await speaker.call(tool, {"steps": [{"answer": "warm"}]})
-        body = speaker.request(
-            "tools/call", {"name": tool, "arguments": {"steps": [{"wait_cancelled": None}]}}
-        )
+        steps = [{"wait_cancelled": None}]
+        body = speaker.request("tools/call", {"name": tool, "arguments": {"steps": steps}, **more})
         await speaker.send(body, "tools/call", tool)
         await asyncio.sleep(0.05)
         if not speaker._session:
@@ -199,6 +205,49 @@ NO_OBJECT = {"say": '{"jsonrpc":"2.0","id":@ID@,"result":[1]}'}
 STRING_ID = {"say": '{"jsonrpc":"2.0","id":"@ID@","result":{"content":[]}}'}
 QUESTION = {"ask": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}}
 FINE = {"answer": "fine"}
+LEVELS = ("debug", "info", "warning", "error", "emergency", "no such level")
+TOKENS = ("t", "", "ä\ud83d\ude00", 0, 7, -1, 1.5, 10**30, True, None, [], {"a": 1}, "x" * 60_000)
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+ODD_METAS: tuple[Any, ...] = (None, [], [{"progressToken": "t"}], 5, "progressToken")
+METAS: tuple[Json, ...] = (
+    *({"progressToken": token} for token in TOKENS),
+    *({"progressToken": "t", "traceparent": trace} for trace in (TRACE, "nonsense", 5)),
+    {"traceparent": TRACE},
+    {"x": "y" * 70_000},
+    {"progressToken": "t", "x": "y" * 70_000},
+    {"\ud800": 1, "progressToken": "t"},
+    {"io.modelcontextprotocol/protocolVersion": "2025-03-26", "progressToken": "t"},
+    {"io.modelcontextprotocol/protocolVersion": 5},
+    {"io.modelcontextprotocol/logLevel": "debug"},
+    MODERN_META,
+    MODERN_META | {"progressToken": "t"},
+)
+
+
+def logged(level: str) -> Json:
+    return say("notifications/message", {"level": level, "data": "half way"})
+
+
+def leveled(server: str, level: str, *said: str) -> Step:
+    """A level is set between two calls of one tool, and there are messages above and below it."""
+
+    async def do(speaker: Speaker) -> list[Any]:
+        calls = play(server, *map(logged, said), FINE, times=2)
+        first = await calls(speaker)
+        answer = await speaker.ask("logging/setLevel", {"level": level})
+        return [*first, seen(answer), *await calls(speaker)]
+
+    return do
+
+
+def one_id(server: str, rpc_id: Any, **more: Any) -> Step:
+    """An id that is used again, once its call is over."""
+
+    async def do(speaker: Speaker) -> list[Any]:
+        calls = [play(server, *steps, FINE, rpc_id=rpc_id, **more) for steps in ([], [PROGRESS], [])]
+        return [said for call in calls for said in await call(speaker)]
+
+    return do
 
 
 def step_of(choose: random.Random, path: str) -> Step:
@@ -206,6 +255,10 @@ def step_of(choose: random.Random, path: str) -> Step:
     tool = "echo" if path != "/mcp" else f"{server}__echo"
     twice = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{},"name":"%b"}}'
     half = b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"%b","\\ud800":1}}'
+    fine = b'"name":"%b","arguments":{"steps":[{"answer":"fine"}]}' % tool.replace("echo", "play").encode()
+    two_metas = fine + b',"_meta":{"progressToken":1},"_meta":{"progressToken":2}'
+    spelled = fine + b',"\\u005fmeta":{"progress\\u0054oken":"t"}'
+    meta = {"progressToken": choose.choice(TOKENS)}
     makers: list[Callable[[], Step]] = [
         lambda: echo(server, choose.choice(TEXTS), choose.randint(2, 6)),
         lambda: echo(server, choose.choice(TEXTS), 3),
@@ -215,6 +268,18 @@ def step_of(choose: random.Random, path: str) -> Step:
         lambda: play(server, PROGRESS, PROGRESS, FINE, _meta={"progressToken": "t"}),
         lambda: play(server, QUESTION, FINE, times=2),
         lambda: echo(server, "meta", 2, _meta=choose.choice([{}, {"x": 1}])),
+        lambda: echo(server, "meta", 3, _meta=choose.choice(ODD_METAS)),
+        # Not `echo`: it tells what it got, which is a token of ours.
+        lambda: play(server, FINE, times=3, _meta=choose.choice(METAS)),
+        lambda: play(server, FINE, times=3, _meta={"progressToken": choose.choice(TOKENS)}),
+        lambda: play(server, *choose.choices([PROGRESS, logged("info")], k=3), FINE, times=2, _meta=meta),
+        lambda: play(server, PROGRESS, choose.choice([FAULT, TOOL_ERROR, NO_OBJECT]), times=2, _meta=meta),
+        lambda: play(server, PROGRESS, QUESTION, FINE, times=2, _meta=meta),
+        lambda: leveled(server, choose.choice(LEVELS), *choose.choices(LEVELS, k=2)),
+        lambda: one_id(server, choose.choice([5, "again"]), _meta=meta),
+        lambda: cancelled(server, _meta=meta),
+        lambda: raw_body(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%b}}' % two_metas),
+        lambda: raw_body(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%b}}' % spelled),
         lambda: any_request("tools/call", {"name": f"{tool}x", "arguments": {}}),
         lambda: any_request("tools/call", {"arguments": {}}),
         lambda: any_request("tools/call", {"name": 5}),
@@ -281,7 +346,7 @@ ROWS = """
     SELECT e.id, split_part(e.client, '-', 1), e.client LIKE '%-same', e.method, e.kind, e.sender, e.rpc_id,
         e.server_name, e.server_version, e.server_protocol, e.tool_name, e.ok, e.error, e.error_code,
         e.outcome, e.ended_by, e.request_json, e.response_json, e.annotations, e.response_bytes,
-        e.is_redacted, e.is_cut, e.principal, e.via,
+        e.is_redacted, e.is_cut, e.principal, e.via, e.trace_id,
         list([u.server_name, u.ok::VARCHAR, u.same_request::VARCHAR, u.same_response::VARCHAR, u.request_json,
               u.response_json] ORDER BY u.server_name)
     FROM rpc_events e LEFT JOIN rpc_event_upstreams u ON u.event_id = e.id
@@ -368,3 +433,43 @@ async def test_a_tool_for_clients_that_declare_more_stays_theirs(tmp_path: Path)
     finally:
         await gateway.close()
         await new.stop_http()
+
+
+def all_of(kind: type[T]) -> list[T]:
+    gc.collect()
+    return [found for found in gc.get_objects() if isinstance(found, kind)]
+
+
+async def test_what_is_remembered_for_a_sessions_calls_keeps_no_ended_connection_and_no_token(
+    tmp_path: Path,
+) -> None:
+    """A session may be silent for a day, its own process ends after minutes."""
+    pipe = Actor("pipe", tmp_path)
+    (tmp_path / "callgate.toml").write_text("version = 1\n" + pipe.toml())
+    environment = {"CALLGATE_STATE_DIR": str(tmp_path / "state")}
+    loaded = load_config(Flags(config=tmp_path / "callgate.toml"), environment)
+    gateway = await build_gateway(loaded.config, keeps_store=True)
+    try:
+        port = await gateway.listener.start("127.0.0.1", 0)
+        await until(lambda: "up" in [entry.state.value for entry in gateway.relay.health()])
+        shared = [line for line in all_of(Line) if line.link.is_shared]
+        speaker = Speaker(port, "one", LEGACY, "/mcp", is_same_head=True)
+        await speaker.open()
+        for number in range(4):
+            meta = {"progressToken": f"of call {number}"}
+            assert "result" in (await speaker.call("pipe__echo", {}, _meta=meta)).json()
+        own = [weakref.ref(line) for line in all_of(Line) if line not in shared]
+        assert own
+        await until(lambda: not [one for one in all_of(Envelope) if one.progress_token is not None])
+        (upstream,) = all_of(McpUpstream)
+
+        def has_left() -> bool:
+            for idle in upstream.expendable():
+                idle.end()
+            return gc.collect() >= 0 and not [line for line in own if line() is not None]
+
+        await until(has_left)
+        assert "result" in (await speaker.call("pipe__echo", {})).json(), "on the next connection"
+        await speaker.probe.hang_up()
+    finally:
+        await gateway.close()

@@ -94,7 +94,9 @@ class PlainCalls:
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
         if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
-            route = self._find(key, Asker(arrival.envelope, session, arrival.rpc_id or b"null"))
+            # What a legacy call carries beside that is its own, and may be large: it is not remembered.
+            envelope = arrival.envelope if arrival.envelope.era is Era.MODERN else session.envelope
+            route = self._find(key, Asker(envelope, session, b"null"))
             if route is None:
                 return None
         try:

@@ -180,9 +180,10 @@ class ToolOnLine:
     """Calls of one tool by one client over a line of its own era: what they have in common is decided once.
 
     Implements `ports.ToolCaller`. It is of no use any more when the line ended, or its server started again.
+    It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
-    __slots__ = ("_asker", "_introduction", "_levels", "_line", "_name", "_own", "_timeout_s")
+    __slots__ = ("_asker", "_introduction", "_levels", "_name", "_own", "_shared", "_timeout_s")
 
     def __init__(
         self,
@@ -194,7 +195,7 @@ class ToolOnLine:
         own: OwnLines | None,
     ) -> None:
         """`own`: those among which the line is one; None: it is shared."""
-        self._line = line
+        self._shared = line if own is None else None
         self._introduction = introduction
         self._levels = levels
         self._asker = asker
@@ -205,12 +206,13 @@ class ToolOnLine:
 
     def begin(self, hop: Hop, listener: CallListener) -> Call | None:
         """Under way when this returns. Raises UpstreamError when the server is down."""
-        introduction, link = self._introduction, self._line.link
-        if link.ready is not introduction:
-            return None
+        introduction, line = self._introduction, self._shared
         if self._own is not None:
-            if self._own.find(self._asker.envelope, self._asker.session) is not self._line:
-                return None
+            line = self._own.find(self._asker.envelope, self._asker.session)
+        if line is None or line.link.ready is not introduction:  # each handshake has its own
+            return None
+        link = line.link
+        if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
         hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
         call = Call(self._name, (), hop)
