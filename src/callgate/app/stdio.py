@@ -6,7 +6,6 @@ import socket
 import threading
 from contextlib import suppress
 
-from callgate.app.build import build_gateway
 from callgate.app.running import find_running
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -74,6 +73,8 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 
 
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
+    from callgate.app.build import build_gateway  # late: who joins a gateway needs none of it
+
     gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     try:
         await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink).run()

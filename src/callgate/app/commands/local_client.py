@@ -5,13 +5,14 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from callgate.app.build import Gateway, build_gateway
 from callgate.app.stdio import join
 from callgate.client import Server, connect
 from callgate.config.load import Loaded
 from callgate.edge.local_socket import SocketStream
 from callgate.edge.stream_client import StreamClient
+from callgate.ports.answerer import Answerer
 from callgate.ports.caller import CLI_PROGRAM
+from callgate.ports.event_sink import EventSink
 
 
 @asynccontextmanager
@@ -21,9 +22,11 @@ async def local_client(loaded: Loaded) -> AsyncGenerator[Server]:
         async with connect(stream, client_name=CLI_PROGRAM) as server:
             yield server
         return
+    from callgate.app.build import build_gateway  # late, as in `record_access`
+
     ours, theirs = socket.socketpair()
     gateway = await build_gateway(loaded.config, keeps_store=False)
-    serving = asyncio.create_task(_serve(gateway, theirs))
+    serving = asyncio.create_task(_serve(gateway.relay, gateway.sink, theirs))
     try:
         async with connect(ours, client_name=CLI_PROGRAM) as server:
             yield server
@@ -32,9 +35,9 @@ async def local_client(loaded: Loaded) -> AsyncGenerator[Server]:
         await gateway.close()
 
 
-async def _serve(gateway: Gateway, stream: socket.socket) -> None:
+async def _serve(answerer: Answerer, sink: EventSink, stream: socket.socket) -> None:
     reader, writer = await asyncio.open_unix_connection(sock=stream)
     try:
-        await StreamClient(gateway.relay, SocketStream(reader, writer), gateway.sink).run()
+        await StreamClient(answerer, SocketStream(reader, writer), sink).run()
     finally:
         writer.close()
