@@ -1,6 +1,7 @@
 """A server that needs long to start is left alone, and says so; one that died is waited for, once."""
 
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -85,9 +86,10 @@ async def health_with(upstream: McpUpstream, is_so: Callable[[Health], bool]) ->
 
 
 async def test_a_slow_start_is_one_process_and_shown_with_its_last_words(
-    slow: Slow, opening: Opening
+    slow: Slow, opening: Opening, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It answers nothing for longer than the probe of its era waits, and is not started again."""
+    caplog.set_level(logging.DEBUG)
     async with opening() as upstream:
         told = await health_with(upstream, lambda health: bool(health.stderr_tail))
         assert told.state is State.STARTING
@@ -101,6 +103,8 @@ async def test_a_slow_start_is_one_process_and_shown_with_its_last_words(
         assert (await asking)["pid"] == slow.pids()[0]
         assert upstream.health().state is State.UP
         assert len(slow.pids()) == 1
+    late = [record.levelname for record in caplog.records if "a reply to server/discover" in record.message]
+    assert late == ["DEBUG"]  # every healthy server that starts slowly answers the probe so
 
 
 async def test_the_time_to_start_is_its_own_and_ends_the_process(slow: Slow, opening: Opening) -> None:

@@ -71,6 +71,8 @@ _PUBLIC_NOTICES = frozenset(
 _ASKED_FOR_ALL = frozenset(
     {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
+# We ask these ourselves. A healthy server that needs some seconds to start answers the probe of its era late.
+_OUR_HANDSHAKE = frozenset({"initialize", "server/discover"})
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
 _MARGIN_S = 5.0
@@ -260,7 +262,10 @@ class Traffic:
                 case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
                     self._on_unsolicited(Undelivered("notifications/progress", params))
                 case Late(rpc_id, method, late_s):
-                    _log.info("%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s)
+                    level = logging.DEBUG if method in _OUR_HANDSHAKE else logging.INFO
+                    _log.log(
+                        level, "%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s
+                    )
                 case Orphan(rpc_id):
                     _log.info("%s: a reply to a request that we did not send (%s)", self._name, rpc_id[:40])
                 case Garbage(error):
