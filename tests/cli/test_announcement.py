@@ -92,6 +92,15 @@ def test_a_server_that_is_still_connecting_is_not_shown_as_failed(tmp_path: Path
     assert "\x1b[31m" not in line
 
 
+def test_what_is_down_has_another_mark_than_what_is_up_on_a_terminal_without_colours(tmp_path: Path) -> None:
+    (tmp_path / "shop.db").touch()
+    names = ("shop", "lost")
+    sources = "".join(f"[[sources]]\nid = '{name}'\ndsn = 'sqlite:///{name}.db'\n" for name in names)
+    (tmp_path / "callgate.toml").write_text(f"version = 1\n{sources}")
+    words = [line.split() for line in announced(tmp_path).splitlines() if line.startswith("  ")]
+    assert {told[1]: told[0] for told in words if told[1] in names} == {"shop": "●", "lost": "✗"}
+
+
 async def test_a_source_of_the_environment_is_told_where_no_file_is(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/shop.db"
     (tmp_path / "shop.db").touch()

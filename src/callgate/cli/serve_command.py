@@ -24,7 +24,7 @@ from callgate.model.terminal_text import one_safe_line
 _log = logging.getLogger(__name__)
 
 _MAX_NOTES = 20
-_MARKS = {State.UP: "[green]●[/]", State.STARTING: "[dim]○[/]", State.DOWN: "[red]●[/]"}
+_MARKS = {State.UP: "[green]●[/]", State.STARTING: "[dim]○[/]", State.DOWN: "[red]✗[/]"}
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
