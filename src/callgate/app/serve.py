@@ -3,9 +3,8 @@
 import asyncio
 import errno
 import gc
-import logging
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from callgate.app.build import Gateway, build_gateway, redact_all
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
+from callgate.app.state_log import log_states
 from callgate.app.tool_cost import ToolCost
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
@@ -20,8 +20,7 @@ from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
 from callgate.model.errors import CallgateError, SetupError
-from callgate.model.health import Health, State
-from callgate.model.terminal_text import one_safe_line
+from callgate.model.health import Health
 from callgate.upstreams.http.client import HttpClient
 
 # Nobody asked for the default port: when it is busy, one of the next will do.
@@ -30,10 +29,6 @@ _PORTS_TO_TRY = 20
 _PATIENCE_S = 2.0
 _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - asked about, not listened on
 _OTHER_PORT = "choose another port with --port (0 takes any free one)"
-_log = logging.getLogger(__name__)
-# A person who watches the log sees a change at once, and a look costs microseconds a server.
-_EVERY_S = 1.0
-_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
         _calm_collector()
-        telling.append(asyncio.create_task(StateLog(gateway.relay.health, redact_all(config)).run()))
+        telling.append(asyncio.create_task(log_states(gateway.relay.health, redact_all(config))))
         if not config.server.tool_search:
             cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
             telling.append(asyncio.create_task(cost.tell()))
@@ -151,37 +146,3 @@ async def _is_callgate(url: str) -> bool:
     finally:
         await client.close()
     return about.get("name") == "callgate"
-
-
-class StateLog:
-    """One line in the log for each change of state of a server or a database. The record has its own log.
-
-    A server that is down is started again and again: only whether it is up counts as a change.
-    """
-
-    def __init__(self, health: Callable[[], Sequence[Health]], redact: Callable[[str], str]) -> None:
-        self._health = health
-        self._redact = redact
-        self._states: dict[str, State] = {}
-
-    async def run(self) -> None:
-        """Until it is cancelled. The first look is a moment late: the databases are being tried."""
-        while True:
-            await asyncio.sleep(_EVERY_S)
-            try:
-                self.look()
-            except Exception:  # noqa: BLE001 - the next look may go well
-                _log.exception("The state of the servers could not be logged")
-
-    def look(self) -> None:
-        for entry in self._health():
-            if entry.state is State.STARTING or entry.state is self._states.get(entry.name):
-                continue
-            self._states[entry.name] = entry.state
-            last_words = f"; its last line on stderr: {entry.stderr_tail[-1]}" if entry.stderr_tail else ""
-            detail = one_safe_line(self._redact(entry.detail + last_words))
-            told = detail if len(detail) <= _MAX_CHARS else f"{detail[:_MAX_CHARS]}…"
-            if entry.state is State.UP:
-                _log.info("✓ %s is up: %s", entry.name, told)
-            else:
-                _log.warning("✗ %s is down: %s", entry.name, told)

@@ -1,5 +1,6 @@
 """`callgate stdio`: join the gateway that runs on this state folder, else be one for this client alone."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -7,6 +8,7 @@ import threading
 from contextlib import suppress
 
 from callgate.app.running import find_running
+from callgate.app.state_log import log_states
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.edge.stdio import StdioStream
@@ -73,10 +75,12 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 
 
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
-    from callgate.app.build import build_gateway  # late: who joins a gateway needs none of it
+    from callgate.app.build import build_gateway, redact_all  # late: who joins a gateway needs none of it
 
     gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
+    telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))
     try:
         await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink).run()
     finally:
+        telling.cancel()
         await gateway.close()

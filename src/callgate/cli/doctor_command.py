@@ -92,5 +92,5 @@ def _show_one(one: Diagnosis) -> None:
         print_line("  " + ", ".join(f"{name} = {value}" for name, value in one.settings))
     for finding in one.findings:
         print_line(f"  {_MARKS[finding.severity]} {finding.text}")
-        if finding.advice:
-            print_line(f"    {finding.advice}")
+        for line in finding.advice.splitlines():
+            print_line(f"    {line}")

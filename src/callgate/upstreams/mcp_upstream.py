@@ -26,6 +26,7 @@ from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Unsolicited
 from callgate.model.session import Session
+from callgate.model.stderr_text import quoted
 from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
@@ -194,12 +195,10 @@ class McpUpstream:
                 protocol=met and met.revision,
             )
         error, tail = first.error, tuple(first.stderr_tail)
-        said = f" (stderr: {tail[-1]})" if tail else ""
         if error is None or (first.starting_s or 0.0) >= _SURELY_STARTING_S:
-            detail = f"starting; it has {first.start_timeout_s:g} s to answer{said}"
+            detail = f"starting; it has {first.start_timeout_s:g} s to answer{quoted(tail)}"
             return shown(State.STARTING, detail, stderr_tail=tail)
-        detail = error.message if error.hint else error.message + said
-        return shown(State.DOWN, detail, error.code.code, stderr_tail=tail)
+        return shown(State.DOWN, first.trouble, error.code.code, stderr_tail=tail)
 
     async def close(self) -> None:
         await asyncio.gather(

@@ -164,7 +164,7 @@ class Attempts:
                 self._restless.pop(key, None)
 
     def _failed(self, key: Key, attempt: Attempt, error: CallgateError) -> None:
-        # Whether it is down is told once, in the log of states (`app.serve.StateLog`).
+        # Whether it is down is told once, in the log of states (`app.state_log`).
         _log.debug("%s is missing from %s: %s", key[0], key[1].method, error)
         attempt.error = error
         attempt.hop.error = error.message

@@ -19,6 +19,7 @@ from callgate.model.error_codes import (
     UPSTREAM_UNAVAILABLE,
 )
 from callgate.model.errors import CallerError, UpstreamError
+from callgate.model.stderr_text import telling_line
 from callgate.upstreams.child.command import ChildCommand, environment_of, start_failure
 from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
@@ -221,8 +222,10 @@ class ChildTransport(OneStream):
             self._unsent_bytes = 0
 
     def _last_words(self) -> str:
-        text = "\n".join(self.stderr_tail[-_HINT_LINES:])
-        return text if len(text) <= _HINT_CHARS else f"…{text[-_HINT_CHARS:]}"
+        tail = self.stderr_tail
+        text, telling = "\n".join(tail[-_HINT_LINES:]), telling_line(tail)
+        text = text if len(text) <= _HINT_CHARS else f"…{text[-_HINT_CHARS:]}"
+        return text if telling in text else f"{telling}\n{text}"
 
 
 def _signal_name(signum: int) -> str:

@@ -15,6 +15,7 @@ from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, U
 from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
 from callgate.model.reply import Answer, Undelivered, Unsolicited
+from callgate.model.stderr_text import quoted, telling_line
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.shake_hands import shake_hands
@@ -76,6 +77,7 @@ class Link:
         self.introduction: Introduction | None = None  # the last one
         self.ready: Introduction | None = None  # the same while it is up
         self.error: UpstreamError | None = None
+        self.trouble = ""  # the same for people, with what the process said at its end
         self.last_failure: Failure | None = None
         self._started_at: float | None = None
         self._life = asyncio.create_task(self._live())
@@ -136,9 +138,9 @@ class Link:
     def _still_starting(self, waited_s: float) -> UpstreamError:
         since = f"for {self.starting_s:.0f} s" if self.starting_s is not None else "again"
         text = f"{self._plan.name} is still starting ({since}); this request waited {waited_s:g} s for it"
-        said = self.stderr_tail[-1:]
-        last = f" Its last line on stderr: {said[0]}" if said else ""
-        hint = f"Try again in a moment: it has {self._plan.start_timeout_s:g} s (start_timeout_s).{last}"
+        said = telling_line(self.stderr_tail)
+        words = f" It says on stderr: {said}" if said else ""
+        hint = f"Try again in a moment: it has {self._plan.start_timeout_s:g} s (start_timeout_s).{words}"
         return UpstreamError(UPSTREAM_STARTING, text, hint=hint)
 
     async def close(self) -> None:
@@ -220,9 +222,14 @@ class Link:
         return answer
 
     def _lose(self, error: UpstreamError) -> None:
-        self.error = error
-        self.last_failure = Failure(time.time(), error.message, error.code.code)
+        self._note(error)
+        self.last_failure = Failure(time.time(), self.trouble, error.code.code)
         self._traffic.lost(error)
+
+    def _note(self, error: UpstreamError) -> None:
+        # Only of this process, and written down now: the next one says nothing at first.
+        said = self._transport.stderr_tail if self._transport is not None else []
+        self.error, self.trouble = error, error.message + quoted(said)
 
     # ---- Receiver
 
@@ -257,7 +264,7 @@ class Link:
             self.attempted.clear()
         if error.code is UPSTREAM_SESSION_LOST and now - self._session_lost_at >= _SESSION_PATIENCE_S:
             self._session_lost_at = now
-            self.error = error
+            self._note(error)
             self._traffic.renew(error)  # no back-off: the server is there, it only forgot us
         else:
             self._lose(error)
