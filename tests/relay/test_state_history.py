@@ -4,6 +4,7 @@ from callgate.model.health import Failure, Health, State
 from callgate.relay.state_history import StateHistory
 
 UP = Health("x", "mcp", State.UP, "fine")
+STARTING = Health("x", "mcp", State.STARTING, "starting")
 DOWN = Health("x", "mcp", State.DOWN, "it ended with 3", "upstream.exited")
 
 
@@ -16,6 +17,12 @@ def test_a_state_lasts_from_when_it_was_first_seen() -> None:
         2,
         4,
     ]
+
+
+def test_a_server_that_is_started_in_vain_is_down_since_it_went_down_first() -> None:
+    history = StateHistory()
+    states = (UP, DOWN, STARTING, DOWN, STARTING, DOWN, UP, DOWN)
+    assert [history.look(health, at).since for at, health in enumerate(states)] == [0, 1, 2, 1, 4, 1, 6, 7]
 
 
 def test_what_was_wrong_is_remembered_once_it_is_right_again() -> None:

@@ -200,7 +200,7 @@ class ServerShape(msgspec.Struct, kw_only=True):
     title: str  # what people call it: the name of its entry as it is written
     kind: Literal["sql", "mcp"]
     state: Literal["up", "starting", "down"]
-    since: datetime | None  # when it was first seen in that state
+    since: datetime | None  # when it was first seen in that state; down: not since the last attempt
     detail: str
     code: str | None
     last_failure: FailureShape | None  # why it was down last, even if it is up again

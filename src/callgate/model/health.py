@@ -32,7 +32,8 @@ class Health:
     version: str | None = None  # of the server or engine, as it says itself
     stderr_tail: tuple[str, ...] = ()  # of a child process: its last lines, oldest first
     protocol: str | None = None  # the revision that an MCP server speaks with us
-    since: float | None = None  # unix seconds at which it was first seen in this state
+    # Unix seconds at which it was first seen in this state. Down is one state, however often it was started.
+    since: float | None = None
     last_failure: Failure | None = None
     title: str | None = None  # what people call it, where that is not its name
     notes: tuple[str, ...] = ()  # what is left out or changed of what it lists, a sentence each

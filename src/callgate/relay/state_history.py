@@ -12,11 +12,16 @@ from callgate.model.health import Failure, Health, State
 class StateHistory:
     _state: State | None = None
     _since: float = 0.0
+    _down_since: float | None = None  # until it is up: one outage, however often it was started
     _failure: Failure | None = None
 
     def look(self, health: Health, now_s: float) -> Health:
         if health.state is not self._state:
             self._state, self._since = health.state, now_s
+            if health.state is State.UP:
+                self._down_since = None
+            elif health.state is State.DOWN:
+                self._since = self._down_since = now_s if self._down_since is None else self._down_since
         if health.last_failure is not None:  # it knows better than we, who only look now and then
             self._failure = health.last_failure
         elif health.state is State.DOWN:

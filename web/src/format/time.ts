@@ -37,12 +37,21 @@ export function formatWhole(iso: string | null): string {
 
 export function formatAgo(iso: string | null, nowMs: number): string {
   if (!iso) return MISSING
-  const seconds = Math.round((nowMs - Date.parse(iso)) / 1000)
-  if (seconds < 1) return 'now'
-  if (seconds < 60) return `${seconds} s ago`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
-  return `${Math.floor(seconds / 86_400)} d ago`
+  return secondsSince(iso, nowMs) < 1 ? 'now' : `${formatAge(iso, nowMs)} ago`
+}
+
+export function formatAge(iso: string | null, nowMs: number): string {
+  if (!iso) return MISSING
+  const seconds = secondsSince(iso, nowMs)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+/** None of a moment that a server's clock has and ours has not reached yet. */
+function secondsSince(iso: string, nowMs: number): number {
+  return Math.max(0, Math.round((nowMs - Date.parse(iso)) / 1000))
 }
 
 /** 0.42 ms, 8.1 ms, 120 ms, 1.24 s, 3 min 5 s */

@@ -815,8 +815,15 @@ The server's process ended.
 The process of a stdio server ended during the call, or could not be started.
 
 ## What to do
-The last lines of its stderr are in the message and in \`/healthz\`. Callgate starts it again by itself, with growing
-pauses.
+Read what the process said. The error ends with its last lines on stderr; \`/healthz\` and the log quote the line that
+looks most like the reason; the server's stderr tab on the page shows the last 50 lines. \`callgate doctor\` starts each
+server once and shows why one fails.
+
+If that does not help, run the entry's command by hand, with its \`env\`, in the same folder: \`cwd\` of the entry, else
+the folder in which Callgate was started. A server that is well waits for input. Then correct the entry (the name of
+the package, a path, an argument, a variable) and restart Callgate.
+
+A process that ended is started again by itself, with growing pauses.
 `,"../../../docs/errors/upstream.failed.md":`# \`upstream.failed\`
 
 The server answered with something that is not MCP.
