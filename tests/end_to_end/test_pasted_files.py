@@ -105,7 +105,7 @@ async def test_no_public_name_is_one_that_a_client_refuses_and_what_changed_is_t
     assert names[0] in examined.stdout
 
 
-@pytest.mark.parametrize("how", [{"leave_out": ["odd", "drop_*"]}, {"only": ["good"]}])
+@pytest.mark.parametrize("how", [{"leave_out": ["odd", "drop_*", "typo_*"]}, {"only": ["good", "typo_*"]}])
 async def test_tools_that_are_left_out_are_neither_listed_nor_called(
     tmp_path: Path, how: dict[str, Any]
 ) -> None:
@@ -122,8 +122,13 @@ async def test_tools_that_are_left_out_are_neither_listed_nor_called(
                     assert name in answer["error"]["message"]
         (health,) = (await gateway.get("/healthz"))["servers"]
         assert "drop_all" in "".join(health["notes"])
+        (key,) = how
+        unused = f'tools.{key}: "typo_*" fits no tool that shop lists'
+        assert unused in health["notes"]
         shown = await gateway.get("/api/v1/tools")
         assert [tool["name"] for tool in shown["tools"]] == ["shop__good"]
+    examined = await run_callgate(tmp_path, "doctor", "--config", str(path))
+    assert unused in " ".join(examined.stdout.split())
 
 
 async def test_a_disabled_server_is_not_started(tmp_path: Path) -> None:

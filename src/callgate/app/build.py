@@ -343,11 +343,11 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
 
 
 def tool_choices(config: Config) -> dict[str, ToolChoice]:
-    """Of the servers whose tools are not all let through."""
+    """Of the servers whose entry has rules for their tools."""
     return {
-        name: ToolChoice(spec.tools.only, spec.tools.leave_out)
+        name: ToolChoice(spec.tools.only, spec.tools.leave_out, spec.tools.timeout_s)
         for name, spec in config.mcp_servers.items()
-        if spec.tools.only or spec.tools.leave_out
+        if spec.tools.only or spec.tools.leave_out or spec.tools.timeout_s
     }
 
 

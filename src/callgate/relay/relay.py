@@ -84,7 +84,7 @@ class Relay:
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
         `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
-        `tool_choices`: of servers whose tools are not all let through; `list_patience_s`: how long a list
+        `tool_choices`: of servers with rules for their tools; `list_patience_s`: how long a list
         waits for a server that has not told its offers yet."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}

@@ -155,7 +155,7 @@ async def _list_tools(upstream: Upstream, hop: Hop, reading: ListReading) -> lis
                 return [DoctorFinding("warning", text)]
             if isinstance(item, Reply) and item.result is not None:
                 part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, item.result)])
-                return [DoctorFinding("note", note) for note in listing_notes(part, "tools")]
+                return [DoctorFinding("note", note) for note in listing_notes([part], "tools")]
     return []
 
 

@@ -153,16 +153,14 @@ class KnownLists:
         return catalog
 
     def notes(self, name: str, max_offers: int) -> list[str]:
-        """What is left out or renamed of what this upstream lists."""
+        """What is left out or renamed of what this upstream lists, and rules that fit none of it."""
         told: list[str] = []
         for kind in OfferKind:
             views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
             told += dict.fromkeys(
                 _left_out(kind, known, max_offers) for known in views if known.has_more or known.part.left_out
             )
-            told += dict.fromkeys(
-                note for known in views for note in listing_notes(known.part, words_for(kind))
-            )
+            told += listing_notes([known.part for known in views], words_for(kind))
             told += self._conflicts.get(kind, {}).get(name, ())
         return told
 

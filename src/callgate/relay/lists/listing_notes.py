@@ -1,4 +1,5 @@
-"""What the operator is to know of one list: what is left out of it, and what is called otherwise."""
+"""What the operator is to know of a server's lists: what is left out, what is called otherwise, and which
+rules of its entry fit nothing."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,8 +10,21 @@ _MAX_NAMED = 5
 _MAX_NAME_CHARS = 100
 
 
-def listing_notes(part: Part, what: str) -> Iterator[str]:
-    """`what`: "tools", "prompts"."""
+def listing_notes(parts: Sequence[Part], what: str) -> list[str]:
+    """`parts`: what one server lists of one kind, in each view. `what`: "tools", "prompts"."""
+    return [*_unused_rules(parts), *dict.fromkeys(note for part in parts for note in _notes(part, what))]
+
+
+def _unused_rules(parts: Sequence[Part]) -> Iterator[str]:
+    """A rule that fits a tool in one view is in use: some tools are listed to some clients only."""
+    first, *others = parts or [Part("")]
+    for rule in first.unused_rules:
+        if all(rule in other.unused_rules for other in others):
+            name = clip(rule.name, _MAX_NAME_CHARS)
+            yield f'{rule.key}: "{name}" fits no tool that {first.upstream} lists'
+
+
+def _notes(part: Part, what: str) -> Iterator[str]:
     if part.not_chosen:
         named = _some([clip(name, _MAX_NAME_CHARS) for name in part.not_chosen])
         yield f"{len(part.not_chosen):,} of its {what} are left out, as its entry says: {named}"

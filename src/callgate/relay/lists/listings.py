@@ -71,13 +71,14 @@ class Listings:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
-        `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams whose tools are not all
-        let through. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
+        `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams with rules for
+        their tools. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
         list is another one than before.
         """
         self._briefly_named = briefly_named
         self._max_offers = max_offers
-        self.choices = choices or {}
+        self._read_with = choices or {}
+        self.choices = {name: choice for name, choice in self._read_with.items() if not choice.takes_all}
         self._short = short_servers(upstreams)
         self._by_short_name = {short: name for name, short in self._short.items()}
         self.territory = Territory(
@@ -302,7 +303,7 @@ class Listings:
             self._max_offers,
             separator,
             short=self._short[name],
-            choice=self.choices.get(name) if kind is OfferKind.TOOL else None,
+            choice=self._read_with.get(name) if kind is OfferKind.TOOL else None,
         )
         if asker is None or not view.session_id:
             asker = _in_our_name(view)

@@ -77,6 +77,9 @@ async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
     entries = [entry for page in pages for entry in _entries(kind, reading.upstream, page)]
     taken = _within_bounds(reading, entries)
     part = Part(reading.upstream, left_out=len(entries) - len(taken))
+    has_all = not part.left_out and (not pages or pages[-1].next_cursor is None)
+    if reading.choice is not None and has_all:  # else a rule may fit what we did not read
+        part.unused_rules = reading.choice.rules
     for some in slices(taken):
         for entry in some:
             _add(part, reading, bytes(entry))
@@ -109,6 +112,8 @@ def _add(part: Part, reading: ListReading, definition: bytes) -> None:
         native = msgspec.json.decode(members[kind.key], type=str)
     except (msgspec.DecodeError, KeyError):
         return
+    if part.unused_rules:
+        part.unused_rules = [rule for rule in part.unused_rules if not rule.fits(native)]
     if reading.choice is not None and not reading.choice.takes(native):
         part.not_chosen.append(native)
         return

@@ -5,7 +5,8 @@ A tool that is left out is in no list and is not called, whichever way a client 
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from fnmatch import translate
 
 import msgspec
@@ -19,11 +20,38 @@ _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
+@dataclass(frozen=True, slots=True)
+class ToolRule:
+    """One name under `tools` of a server's entry, and which of the server's tools it means."""
+
+    key: str  # in the entry: "tools.leave_out"
+    name: str  # as written
+    pattern: re.Pattern[str] = field(compare=False)
+
+    def fits(self, native_name: str) -> bool:
+        return self.pattern.fullmatch(native_name) is not None
+
+
 class ToolChoice:
-    def __init__(self, only: Sequence[str] = (), leave_out: Sequence[str] = ()) -> None:
-        """Names as the server has them; `*` stands for anything."""
-        self._only = [_pattern(name) for name in only]
-        self._leave_out = [_pattern(name) for name in leave_out]
+    def __init__(
+        self, only: Sequence[str] = (), leave_out: Sequence[str] = (), timed: Iterable[str] = ()
+    ) -> None:
+        """Names as the server has them; `*` stands for anything, except in `timed`.
+
+        `timed`: tools with a time limit of their own. They are kept only for `rules`.
+        """
+        self._only = [ToolRule("tools.only", name, _pattern(name)) for name in only]
+        self._leave_out = [ToolRule("tools.leave_out", name, _pattern(name)) for name in leave_out]
+        self._timed = [ToolRule("tools.timeout_s", name, re.compile(re.escape(name))) for name in timed]
+
+    @property
+    def rules(self) -> list[ToolRule]:
+        """All of them, so that one that fits no tool can be reported."""
+        return [*self._only, *self._leave_out, *self._timed]
+
+    @property
+    def takes_all(self) -> bool:
+        return not self._only and not self._leave_out
 
     def takes(self, native_name: str) -> bool:
         return self._reason(native_name) is None
@@ -38,9 +66,9 @@ class ToolChoice:
             )
 
     def _reason(self, native_name: str) -> str | None:
-        if any(pattern.fullmatch(native_name) for pattern in self._leave_out):
+        if any(rule.fits(native_name) for rule in self._leave_out):
             return "leave_out names it"
-        if self._only and not any(pattern.fullmatch(native_name) for pattern in self._only):
+        if self._only and not any(rule.fits(native_name) for rule in self._only):
             return "only does not name it"
         return None
 
