@@ -82,10 +82,19 @@ async def test_one_tool_may_have_more_time_than_the_others(tmp_path: Path) -> No
         call = asyncio.create_task(ask(one, "tools/call", waiting))
         with pytest.raises(UpstreamError, match=r"tools/call within 0\.5 s") as caught:
             await ask(two, "tools/call", waiting)
-        assert "timeout_s" in caught.value.hint
+        assert caught.value.hint.startswith("Raise timeout_s for")
         assert not call.done()
         gate.touch()
         assert b"late" in ((await call).result or b"")
+
+
+async def test_a_call_that_is_over_its_tools_own_limit_names_that_key(tmp_path: Path) -> None:
+    waiting = play({"wait_file": str(tmp_path / "gate")})
+    async with server(tmp_path, call_limits=CallLimits(60.0, {"play": 0.5})) as one:
+        await ask(one, "tools/list", {})
+        with pytest.raises(UpstreamError, match=r"tools/call within 0\.5 s") as caught:
+            await ask(one, "tools/call", waiting)
+        assert caught.value.hint.startswith("Raise tools.timeout_s.play for this server")
 
 
 @pytest.mark.parametrize(("written", "call_s", "other_s"), [({}, 300.0, 30.0), ({"timeout_s": 7}, 7.0, 7.0)])

@@ -18,12 +18,16 @@ class CallLimits:
     timeout_s: float = DEFAULT_CALL_TIMEOUT_S
     by_tool: Mapping[str, float] = field(default_factory=dict[str, float])  # by the server's own names
 
-    def of(self, params: bytes) -> float:
-        """Of a call with these params, which name the tool as the server does."""
-        return self.of_tool(text_of(peek(params).name) or "") if self.by_tool else self.timeout_s
+    def tool_of(self, params: bytes) -> str:
+        """The tool of a call with these params, as the server names it; "" where it makes no difference."""
+        return text_of(peek(params).name) or "" if self.by_tool else ""
 
     def of_tool(self, name: str) -> float:
         return self.by_tool.get(name, self.timeout_s)
+
+    def key_of_tool(self, name: str) -> str | None:
+        """The key of the tool's own limit in the server's entry; None: it has none."""
+        return f"tools.timeout_s.{name}" if name in self.by_tool else None
 
 
 DEFAULT_LIMITS = CallLimits()

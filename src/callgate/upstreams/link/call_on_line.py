@@ -83,7 +83,9 @@ class CallOnLine(msgspec.Struct, frozen=True):
             call.declared = asker.envelope.capabilities if modern_client else None
         timeout_s = None
         if hop.method == "tools/call":
-            timeout_s = self.line.call_limits.of(params)
+            limits = self.line.call_limits
+            tool = limits.tool_of(params)
+            timeout_s, call.limit_key = limits.of_tool(tool), limits.key_of_tool(tool)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
         return params, call, timeout_s
@@ -183,7 +185,7 @@ class ToolOnLine:
     It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
-    __slots__ = ("_asker", "_introduction", "_levels", "_name", "_own", "_shared", "_timeout_s")
+    __slots__ = ("_asker", "_introduction", "_levels", "_limit_key", "_name", "_own", "_shared", "_timeout_s")
 
     def __init__(
         self,
@@ -203,6 +205,7 @@ class ToolOnLine:
         # Only the modern era repeats the name in a header.
         self._name = native_name if introduction.era is Era.MODERN else None
         self._timeout_s = line.call_limits.of_tool(native_name)
+        self._limit_key = line.call_limits.key_of_tool(native_name)
 
     def begin(self, hop: Hop, listener: CallListener) -> Call | None:
         """Under way when this returns. Raises UpstreamError when the server is down."""
@@ -221,6 +224,7 @@ class ToolOnLine:
             if self._levels.by_session:
                 call.log_floor = self._levels.floor_of(self._asker)
         call.listener = listener
+        call.limit_key = self._limit_key
         link.begin("tools/call", hop.params, call, self._timeout_s)
         return call
 

@@ -35,6 +35,7 @@ from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
 from callgate.upstreams.transport import Opened, Outgoing
 from callgate.wire.connection.connection import Connection, ConnectionState
+from callgate.wire.connection.errors import limited_by
 from callgate.wire.connection.events import (
     Answered,
     AskedBack,
@@ -255,7 +256,8 @@ class Traffic:
                     self._asked_back(event)
                 case Ended(pending, error, frame):
                     self._calls.pop(pending.rpc_id, None)
-                    pending.call.put(error)
+                    call: Call = pending.call
+                    call.put(error if call.limit_key is None else limited_by(error, call.limit_key))
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
                     self._send(event)
