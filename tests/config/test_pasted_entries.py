@@ -263,6 +263,13 @@ def test_a_server_that_gemini_s_own_rules_exclude_is_disabled(tmp_path: Path, ru
     assert {name: spec.disabled for name, spec in servers.items()} == {"a": False, "b": True}
 
 
+def test_the_id_of_a_disabled_server_is_not_told(tmp_path: Path) -> None:
+    text = '{"mcpServers": {"old one": {"command": "x", "disabled": true}, "new one": {"command": "x"}}}'
+    notes = told(load_file(tmp_path, "mcp.json", text).notes)
+    assert "old-one" not in notes
+    assert "new-one" in notes
+
+
 def test_a_key_is_told_in_a_note_only_as_far_as_it_is_harmless(tmp_path: Path) -> None:
     keys = {"\u202e" + "k" * 5000: 1, "mysql://u:hunter2@h": 2}
     text = json.dumps({"mcpServers": {"a": {"command": "x", **keys}}, **keys})

@@ -168,6 +168,18 @@ async def test_three_mistakes_print_three_problems_and_exit_3(tmp_path: Path) ->
         assert "3 problems" in done.stderr
 
 
+async def test_what_was_ignored_is_told_beside_the_problems(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {"one": {"command": "x", "autoApprove": [], "timeout_s": "soon"}}}')
+    for command in (["config", "check"], ["doctor"]):
+        done = await run_callgate(tmp_path, *command, "--config", str(path))
+        assert done.exit_code == 3
+        assert "timeout_s" in done.stdout + done.stderr
+        assert "autoApprove" in done.stdout
+    told = await run_callgate(tmp_path, "doctor", "--json", "--config", str(path))
+    assert "autoApprove" in json.loads(told.stdout)["config"]["notes"][0]["message"]
+
+
 async def test_a_password_is_in_no_output(tmp_path: Path) -> None:
     secret = "s3cr3t-s3cr3t"
     (tmp_path / "callgate.toml").write_text(

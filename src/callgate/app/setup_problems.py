@@ -4,8 +4,18 @@ from collections.abc import Iterator
 
 from callgate.app.sources import tool_problems
 from callgate.app.telemetry import otel_problems
-from callgate.config.problem import ConfigProblem
+from callgate.config.load import Loaded, load_config
+from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
+
+
+def load_and_check(flags: Flags) -> Loaded:
+    """Raises ConfigProblems, also for what loading alone does not find."""
+    loaded = load_config(flags)
+    if problems := list(setup_problems(loaded.config)):
+        raise ConfigProblems(problems, loaded.origin, loaded.notes)
+    return loaded
 
 
 def setup_problems(config: Config) -> Iterator[ConfigProblem]:

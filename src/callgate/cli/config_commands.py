@@ -8,7 +8,9 @@ from callgate.cli.options import ConfigOption, JsonOption
 from callgate.cli.terminal import print_json, print_line, print_text
 
 if TYPE_CHECKING:
-    from callgate.config.load import Loaded
+    from collections.abc import Sequence
+
+    from callgate.config.load import ConfigProblem, Loaded
 
 config_app = typer.Typer(help="Check, show and locate the configuration.", no_args_is_help=True)
 
@@ -23,23 +25,31 @@ def _load(config: ConfigOption) -> "Loaded":
 @config_app.command()
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Report all problems at once; exit 3 when there is one."""
-    from callgate.app.setup_problems import setup_problems
+    from callgate.app.setup_problems import load_and_check
     from callgate.config.problem import ConfigProblems
+    from callgate.config.sources.flags import Flags
 
-    loaded = _load(config)
-    if problems := list(setup_problems(loaded.config)):
-        raise ConfigProblems(problems, loaded.origin)
+    try:
+        loaded = load_and_check(Flags(config=config))
+    except ConfigProblems as found:
+        if not as_json:
+            _print_notes(found.notes)
+        raise
     warnings = [str(warning) for warning in loaded.warnings]
-    notes = [str(note) for note in loaded.notes]
     if as_json:
         file = loaded.origin and str(loaded.origin)
+        notes = [str(note) for note in loaded.notes]
         print_json({"ok": True, "file": file, "warnings": warnings, "notes": notes})
         return
     for warning in warnings:
         print_line(f"warning: {warning}")
+    _print_notes(loaded.notes)
+    print_line(f"{loaded.origin or 'No file, all defaults'}: ok")
+
+
+def _print_notes(notes: "Sequence[ConfigProblem]") -> None:
     for note in notes:
         print_line(f"note: {note}")
-    print_line(f"{loaded.origin or 'No file, all defaults'}: ok")
 
 
 @config_app.command()

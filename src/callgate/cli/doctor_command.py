@@ -5,16 +5,17 @@ warning (an account that may do more than its mode needs) is no failure.
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from callgate.app.commands.doctor import Diagnosis, examine
 from callgate.app.loop import run_loop
-from callgate.app.setup_problems import setup_problems
+from callgate.app.setup_problems import load_and_check
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text
-from callgate.config.load import Loaded, load_config
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 
@@ -24,7 +25,7 @@ _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
 def run_doctor(flags: Flags, as_json: bool) -> None:
     log_to_stderr(LogOptions(LogLevel.ERROR))  # what drivers warn of is in the report
     try:
-        loaded = _load(flags)
+        loaded = load_and_check(flags)
     except ConfigProblems as found:
         _show_problems(found, as_json)
         sys.exit(Exit.CONFIG)
@@ -36,19 +37,19 @@ def run_doctor(flags: Flags, as_json: bool) -> None:
     sys.exit(Exit.OK if all(one.reachable for one in diagnoses) else Exit.UNREACHABLE)
 
 
-def _load(flags: Flags) -> Loaded:
-    loaded = load_config(flags)
-    if problems := list(setup_problems(loaded.config)):
-        raise ConfigProblems(problems, loaded.origin)
-    return loaded
-
-
 def _show_problems(found: ConfigProblems, as_json: bool) -> None:
     if as_json:
-        print_json({"ok": False, "config": {"problems": [_problem(one) for one in found.problems]}})
+        problems, notes = ([_problem(one) for one in told] for told in (found.problems, found.notes))
+        print_json({"ok": False, "config": {"problems": problems, "notes": notes}})
         return
     print_text(f"✗ configuration: {indented(found.message)}")
     print_line(f"  {found.hint}")
+    _show_notes(found.notes)
+
+
+def _show_notes(notes: Sequence[ConfigProblem]) -> None:
+    for note in notes:
+        print_line(f"  · {note}")
 
 
 def _problem(problem: ConfigProblem) -> dict[str, str]:
@@ -72,8 +73,7 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
     print_line(f"✓ configuration: {origin_in_words(loaded, 'no file, all defaults')}")
     for warning in loaded.warnings:
         print_line(f"  ! {warning}")
-    for note in loaded.notes:
-        print_line(f"  · {note}")
+    _show_notes(loaded.notes)
     if not diagnoses:
         print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:

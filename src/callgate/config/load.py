@@ -43,7 +43,7 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     # Without the file's tables, what they would have named cannot be missed; env and flags can still err.
     problems += cross_check(draft, from_environment.named_by)
     if problems:
-        raise ConfigProblems(problems, file.origin)
+        raise ConfigProblems(problems, file.origin, file.adopted.notes)
     sources, replaced = _with_environment(parsed.sources, from_environment)
     servers, renamed = _with_ids(parsed.mcp_servers, [source.id for source in sources], draft)
     config = Config(
@@ -69,10 +69,10 @@ def _with_ids(
         spec = written[name]
         if made != name:
             spec = spec.model_copy(update={"title": spec.title or title_of(name) or None})
-            place = draft.path_of(("mcpServers", name))
-            notes.append(
-                ConfigProblem(place, f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp')
-            )
+            if not spec.disabled:  # else there is nothing of that name
+                place = draft.path_of(("mcpServers", name))
+                told = f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp'
+                notes.append(ConfigProblem(place, told))
         servers[made] = spec
     return servers, notes
 

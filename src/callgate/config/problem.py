@@ -39,8 +39,15 @@ class ConfigProblems(SetupError):  # noqa: N818 - it is the report, not one erro
 
     max_message_chars = 100_000
 
-    def __init__(self, problems: Sequence[ConfigProblem], origin: Path | None = None) -> None:
+    def __init__(
+        self,
+        problems: Sequence[ConfigProblem],
+        origin: Path | None = None,
+        notes: Sequence[ConfigProblem] = (),
+    ) -> None:
+        """`notes`: what was ignored. They are no part of the message."""
         self.problems = tuple(problems)
+        self.notes = tuple(notes)
         self.origin = origin
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
         where = f" in {origin}" if origin is not None else ""
