@@ -75,3 +75,13 @@ async def test_a_line_past_the_limit_is_refused_and_ends_the_conversation(tmp_pa
     done = await run_callgate(tmp_path, "stdio", stdin=b"x" * (17 * 1024 * 1024))
     (refusal,) = frames(done.stdout)
     assert refusal["error"]["data"]["code"] == "caller.too_large"
+
+
+async def test_a_gateway_that_is_not_joined_is_told_with_what_to_do(tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text("version = 1\n[server]\naudit_stderr = true\n")
+    async with running_gateway(tmp_path):
+        done = await run_callgate(tmp_path, "stdio", "--config", str(other), stdin=b"")
+    assert "not joining it" in done.stderr
+    assert "the same --config" in done.stderr
+    assert "another --state-dir" in done.stderr

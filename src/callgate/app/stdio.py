@@ -35,7 +35,8 @@ def join(loaded: Loaded) -> socket.socket | None:
     has_own = loaded.origin is not None or not loaded.config.is_empty
     if has_own and not running.runs(loaded.config):
         _log.warning(
-            "A gateway with another configuration runs on this state folder (pid %d, %s): not joining it",
+            "A gateway with another configuration runs on this state folder (pid %d, %s): not joining it. "
+            "Give this one the same --config to join it, or another --state-dir to keep them apart",
             running.pid,
             running.url,
         )
