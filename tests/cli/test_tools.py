@@ -69,6 +69,7 @@ async def test_one_servers_tools_and_those_that_fit_words(tmp_path: Path) -> Non
     async with running_gateway(tmp_path):
         of_one = await run_callgate(tmp_path, "tools", "--server", "time")
         found = await run_callgate(tmp_path, "tools", "fork", "repository", "--json")
+        shown = await run_callgate(tmp_path, "tools", "fork", "repository")
         unknown = await run_callgate(tmp_path, "tools", "--server", "tim")
     assert {line.split("\t")[1] for line in of_one.stdout.splitlines()[1:]} == {
         "time__convert_time",
@@ -77,5 +78,7 @@ async def test_one_servers_tools_and_those_that_fit_words(tmp_path: Path) -> Non
     assert "github" not in of_one.stderr
     assert "tool_search lists none of it" in of_one.stderr
     assert json.loads(found.stdout)["tools"][0]["name"] == "github__fork_repository"
+    assert f"{json.loads(found.stdout)['total']} of 52 tools found, " in shown.stderr
+    assert "tool_search lists none of it" not in shown.stderr
     assert json.loads(found.stdout)["tool_search"] is True
     assert (unknown.exit_code, "caller.unknown_server" in unknown.stderr) == (2, True)

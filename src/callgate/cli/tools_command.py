@@ -43,7 +43,7 @@ def run_tools(flags: Flags, words: str, server: str | None, as_json: bool) -> No
         return
     rows = [(tool["tokens"], tool["name"], tool["server"], tool["description"]) for tool in answer["tools"]]
     print_table(_COLUMNS, rows)
-    _say_sums(answer)
+    _say_sums(answer, is_search=bool(words))
 
 
 async def _ask(flags: Flags, words: str, server: str | None) -> _Json:
@@ -96,7 +96,7 @@ def _short(tool: _Json) -> _Json:
     }
 
 
-def _say_sums(answer: _Json) -> None:
+def _say_sums(answer: _Json, is_search: bool) -> None:
     """To the person, not into what is piped."""
     console = stderr()
     for one in answer["servers"]:
@@ -106,11 +106,16 @@ def _say_sums(answer: _Json) -> None:
             style="dim",
             markup=False,
         )
-    about = "tool_search lists none of it" if answer["tool_search"] else "in every client's context"
-    console.print(f"{counted(answer['total'], 'tool')}, {answer['tokens']:,} tokens: {about}", markup=False)
+    if is_search:
+        of = counted(sum(one["tools"] for one in answer["servers"]), "tool")
+        sums = f"{answer['total']:,} of {of} found, {answer['tokens']:,} tokens"
+    else:
+        about = "tool_search lists none of it" if answer["tool_search"] else "in every client's context"
+        sums = f"{counted(answer['total'], 'tool')}, {answer['tokens']:,} tokens: {about}"
+    console.print(sums, markup=False)
     if len(answer["tools"]) < answer["total"]:
         console.print(
             f"Only the first {len(answer['tools']):,} are shown: --server shows those of one", style="dim"
         )
-    if answer["tokens"] > MANY_TOKENS and not answer["tool_search"]:
+    if answer["tokens"] > MANY_TOKENS and not answer["tool_search"] and not is_search:
         console.print(_HINT, markup=False)
