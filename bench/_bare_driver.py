@@ -93,6 +93,9 @@ class BareDriver:
     def has_server(self, name: str) -> bool:
         return False
 
+    def server_names(self) -> list[str]:
+        return []
+
 
 class Unrecorded:
     def emit(self, event: Event) -> None:

@@ -101,3 +101,6 @@ class ScriptedAnswerer:
 
     def has_server(self, name: str) -> bool:
         return name == "shop"
+
+    def server_names(self) -> list[str]:
+        return ["shop"]

@@ -150,3 +150,11 @@ async def test_the_parts_of_a_batch_that_cannot_be_read_are_told(door: Door) -> 
         batch = [PING, {"jsonrpc": "1.0", "id": 2, "method": "x"}]
         assert await post(http, batch, mcp_session_id=session) == 200
     assert (told(door).settlement.error_code, told(door).rpc_id) == ("caller.malformed", b"2")
+
+
+async def test_a_server_s_name_in_another_spelling_is_answered_with_the_right_one(door: Door) -> None:
+    async with door.probe() as http:
+        answer = await http.request("POST", "/servers/Shop/mcp", JSON_HEADERS, json.dumps(PING).encode())
+    assert answer.status == 404
+    assert b"There is no server 'Shop' here" in answer.body
+    assert b'Did you mean \\"shop\\"?' in answer.body

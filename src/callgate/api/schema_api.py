@@ -19,7 +19,7 @@ from callgate.model.error_codes import (
     SOURCE_UNAVAILABLE,
 )
 from callgate.model.errors import CallerError
-from callgate.model.near_miss import did_you_mean
+from callgate.model.unknown_server import unknown_server
 from callgate.ports.source_schema import (
     ColumnDetail,
     DatabaseOutline,
@@ -140,10 +140,4 @@ class SchemaApi:
                 f"{name[:100]!r} has no schema to show",
                 hint="Only SQL sources have one: those of kind sql in /api/v1/servers",
             )
-        raise unknown_server(name, self._status)
-
-
-def unknown_server(name: str, status: Status) -> CallerError:
-    known = [entry.name for entry in status.health()]
-    hint = did_you_mean(name, known) or f"There are: {', '.join(known[:20]) or 'none'}"
-    return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)
+        raise unknown_server(name, [entry.name for entry in self._status.health()])

@@ -8,11 +8,11 @@ from typing import Any, Literal, cast
 from callgate.api.operation import Asked, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
-from callgate.api.schema_api import unknown_server
 from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.health import Health
+from callgate.model.unknown_server import unknown_server
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import SourceFacts, Status
 
@@ -89,7 +89,7 @@ class ServersApi:
         name = asked.path["name"]
         found = [entry for entry in self._status.health() if entry.name == name]
         if not found:
-            raise unknown_server(name, self._status)
+            raise unknown_server(name, [entry.name for entry in self._status.health()])
         return (await self._told(found))[0]
 
     async def _told(self, health: list[Health]) -> list[ServerShape]:

@@ -13,6 +13,7 @@ from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, sa
 from callgate.client import Server, ServerFault, connect
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
+from callgate.model.clip import clip
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of
@@ -20,6 +21,16 @@ from callgate.ports.caller import CLI_PROGRAM
 from callgate.wire.revisions import META_CODE
 
 _Json = dict[str, Any]
+# The types of JSON Schema whose values are not read as text, as they are in a sentence.
+_JSON_TYPES = {
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a JSON object",
+    "array": "a JSON array",
+    "null": "null",
+}
+_MAX_SHOWN_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +116,15 @@ def read_arguments(pairs: list[str], schema: _Json) -> _Json:
         declared = properties.get(key, {}).get("type")
         if key.endswith(":"):
             key, declared = key[:-1], "json"
-        if declared in ("json", "integer", "number", "boolean", "object", "array", "null"):
+        if declared == "json" or (isinstance(declared, str) and declared in _JSON_TYPES):
             try:
                 arguments[key] = json.loads(value)
             except json.JSONDecodeError as problem:
-                wanted = "JSON" if declared == "json" else f"{declared}, as the tool's schema says"
-                raise _bad_argument(key, f"is not {wanted}: {problem.msg}", "") from problem
+                wrong = f"is not JSON: {problem.msg}"
+                if declared != "json":
+                    shown = clip(value, _MAX_SHOWN_CHARS)
+                    wrong = f"must be {_JSON_TYPES[declared]} (the tool's schema says so), not {shown!r}"
+                raise _bad_argument(key, wrong, "") from problem
         else:
             arguments[key] = value
     return arguments

@@ -34,12 +34,12 @@ from callgate.edge.turned_away import TurnedAway
 from callgate.edge.visit import Visit
 from callgate.model.error_codes import (
     CALLER_TIMEOUT,
-    CALLER_UNKNOWN_SERVER,
     REFUSED_OVERLOADED,
     REFUSED_TOO_MANY_GUESSES,
     SETUP_PORT,
 )
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
+from callgate.model.unknown_server import unknown_server
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
@@ -277,7 +277,7 @@ class Listener:
         visit = _visit(request)
         target = visit.target
         if target is not None and not self._answerer.has_server(target):
-            error = CallerError(CALLER_UNKNOWN_SERVER, f"No server is called {target[:64]!r}")
+            error = unknown_server(target, self._answerer.server_names())
             send_problem(error, responder)
             self._refusals.at_the_door(request, error, visit.principal)
             return

@@ -1,6 +1,6 @@
 """Edge asks relay."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Protocol
 
 from callgate.model.exchange import Arrival
@@ -60,4 +60,8 @@ class Answerer(Protocol):
 
     def has_server(self, name: str) -> bool:
         """Whether /servers/<name>/mcp leads anywhere."""
+        ...
+
+    def server_names(self) -> Iterable[str]:
+        """Those for which it does."""
         ...

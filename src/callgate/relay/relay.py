@@ -6,7 +6,7 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from callgate.model.envelope import Era
@@ -157,6 +157,9 @@ class Relay:
 
     def has_server(self, name: str) -> bool:
         return name in self._upstreams
+
+    def server_names(self) -> Iterable[str]:
+        return self._upstreams
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
         self._path.subscribers.attach(session, outlet, on_end, self.catalog_version)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from callgate.wire.eras.capabilities import answers_questions, lacks, missing_capability
+from callgate.wire.eras.capabilities import answers_questions, lacks, missing_capability, missing_for_tool
 
 FORM = b'{"message":"m","requestedSchema":{}}'
 URL = b'{"mode":"url","url":"u","message":"m"}'
@@ -42,3 +42,16 @@ def test_the_error_names_the_capability_as_the_specification_wants_it() -> None:
     assert error.code.rpc_code == -32021
     assert error.data == {"requiredCapabilities": {"elicitation": {"url": {}}}}
     assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("lacking", "declare"),
+    [
+        (["elicitation"], "declare elicitation: this one does not"),
+        (["elicitation", "roots"], "declare more than this one, such as elicitation and roots"),
+    ],
+)
+def test_of_several_capabilities_none_is_said_to_be_the_one_that_a_tool_needs(
+    lacking: list[str], declare: str
+) -> None:
+    assert missing_for_tool("ask", lacking).message == f"ask is offered to clients that {declare}"

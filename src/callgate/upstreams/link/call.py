@@ -43,7 +43,7 @@ class Call(msgspec.Struct, eq=False):
     rpc_id: int = 0
     method: str = ""
     params: bytes = b""
-    limit_key: str | None = None  # of its time limit in the server's entry; None: `timeout_s`
+    limit_key: str = "timeout_s"  # of its time limit in the server's entry
     may_be_asked: bool = False  # whether its asker can take a question of the server's
     log_floor: int = 0  # messages of the server's log below this rank are not for its asker
     # What a modern asker declared: a question beyond it ends the call. None: that is the server's to bear.

@@ -25,9 +25,9 @@ class CallLimits:
     def of_tool(self, name: str) -> float:
         return self.by_tool.get(name, self.timeout_s)
 
-    def key_of_tool(self, name: str) -> str | None:
-        """The key of the tool's own limit in the server's entry; None: it has none."""
-        return f"tools.timeout_s.{name}" if name in self.by_tool else None
+    def key_of_tool(self, name: str) -> str:
+        """The key of this limit in the server's entry."""
+        return f"tools.timeout_s.{name}" if name in self.by_tool else "timeout_s"
 
 
 DEFAULT_LIMITS = CallLimits()

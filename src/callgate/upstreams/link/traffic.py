@@ -35,7 +35,6 @@ from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
 from callgate.upstreams.transport import Opened, Outgoing
 from callgate.wire.connection.connection import Connection, ConnectionState
-from callgate.wire.connection.errors import limited_by
 from callgate.wire.connection.events import (
     Answered,
     AskedBack,
@@ -136,7 +135,7 @@ class Traffic:
     def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
         """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
         now = self._loop.time()
-        sent = self.connection.ask(method, params, call, timeout_s, now)
+        sent = self.connection.ask(method, params, call, timeout_s, now, call.limit_key)
         self._keep(call, sent.rpc_id, method, params)
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
@@ -256,8 +255,7 @@ class Traffic:
                     self._asked_back(event)
                 case Ended(pending, error, frame):
                     self._calls.pop(pending.rpc_id, None)
-                    call: Call = pending.call
-                    call.put(error if call.limit_key is None else limited_by(error, call.limit_key))
+                    pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
                     self._send(event)

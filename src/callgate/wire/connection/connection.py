@@ -152,8 +152,19 @@ class Connection:
 
     # --- requests
 
-    def ask(self, method: str, params: bytes, call: Any, timeout_s: float | None, now: float) -> Send | Held:
-        """Raises UpstreamError at once when the upstream is down. `timeout_s`: None for the default."""
+    def ask(
+        self,
+        method: str,
+        params: bytes,
+        call: Any,
+        timeout_s: float | None,
+        now: float,
+        limit_key: str = "timeout_s",
+    ) -> Send | Held:
+        """Raises UpstreamError at once when the upstream is down.
+
+        `timeout_s`: None for the default. `limit_key`: where the operator sets it.
+        """
         state = self._state
         if state is not _READY and state in _DOWN:
             raise self._refusal(now)
@@ -163,7 +174,7 @@ class Connection:
         rpc_id = next(table.new_ids)
         params, client_token = put_ours(params, rpc_id)
         frame = encode_request(b"%d" % rpc_id, method, params)
-        pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token)
+        pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token, limit_key)
         if state is _READY:
             pending.sends = 1
             table.add(pending, now)

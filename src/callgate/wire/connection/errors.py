@@ -18,19 +18,8 @@ def timed_out(pending: Pending, now: float) -> UpstreamError:
         message = f"{pending.method} reported progress, but no result in {now - pending.started:.0f} s"
     else:
         message = f"The server did not answer {pending.method} within {pending.timeout_s:g} s"
-    key = "start_timeout_s" if pending.handshake else "timeout_s"
-    return UpstreamError(UPSTREAM_TIMEOUT, message, hint=_raise_it(key))
-
-
-def limited_by(error: UpstreamError, key: str) -> UpstreamError:
-    """The same error; if time ran out, its hint names this key."""
-    if error.code is not UPSTREAM_TIMEOUT:
-        return error
-    return UpstreamError(UPSTREAM_TIMEOUT, error.message, hint=_raise_it(key))
-
-
-def _raise_it(key: str) -> str:
-    return f"Raise {key} for this server if it needs longer"
+    key = "start_timeout_s" if pending.handshake else pending.limit_key
+    return UpstreamError(UPSTREAM_TIMEOUT, message, hint=f"Raise {key} for this server if it needs longer")
 
 
 def not_taken(pending: Pending) -> UpstreamError:

@@ -42,6 +42,7 @@ class Pending(msgspec.Struct, eq=False):
     started: float
     timeout_s: float
     client_token: bytes | None = None  # raw JSON of the progress token that the client chose
+    limit_key: str = "timeout_s"  # where the operator sets `timeout_s`, unless it is a handshake
     handshake: bool = False
     sends: int = 0
     unsent: bytes | None = None  # the frame, while the transport has not taken it

@@ -135,10 +135,15 @@ def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
 
 
 def missing_for_tool(name: str, lacking: Sequence[str]) -> CallerError:
-    """The same error, of a tool that only clients with these capabilities are offered."""
+    """The same error, of a tool that only some clients are offered: those that declare more than this one.
+
+    `lacking`: what all of them had declared beside. Of several, one may be enough.
+    """
+    named = " and ".join(lacking)
+    declares = f"{named}: this one does not" if len(lacking) == 1 else f"more than this one, such as {named}"
     return CallerError(
         CALLER_MISSING_CAPABILITY,
-        f"{clip(name, 100)} is offered to clients that declare {' and '.join(lacking)}: this one does not",
+        f"{clip(name, 100)} is offered to clients that declare {declares}",
         hint="Use a client that declares the capability, or another tool",
         data={"requiredCapabilities": {capability: {} for capability in lacking}},
     )
