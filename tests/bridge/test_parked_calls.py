@@ -140,7 +140,7 @@ async def test_a_retry_without_the_answer_is_asked_again(port: int) -> None:
 
 async def test_a_retry_that_never_comes_is_cancelled_at_the_server(tmp_path: Path) -> None:
     async with (
-        server(tmp_path, settings="answer_timeout_s = 1") as config,
+        server(tmp_path, settings="answer_timeout_s = 3") as config,
         gateway(config) as port,
         client(port) as asking,
     ):

@@ -18,16 +18,17 @@ class CallLimits:
     timeout_s: float = DEFAULT_CALL_TIMEOUT_S
     by_tool: Mapping[str, float] = field(default_factory=dict[str, float])  # by the server's own names
 
-    def tool_of(self, params: bytes) -> str:
-        """The tool of a call with these params, as the server names it; "" where it makes no difference."""
-        return text_of(peek(params).name) or "" if self.by_tool else ""
+    def of(self, params: bytes) -> tuple[float, str]:
+        """As `of_tool`, for a call with these params, which name the tool as the server does."""
+        if not self.by_tool:
+            return self.timeout_s, "timeout_s"
+        return self.of_tool(text_of(peek(params).name) or "")
 
-    def of_tool(self, name: str) -> float:
-        return self.by_tool.get(name, self.timeout_s)
-
-    def key_of_tool(self, name: str) -> str:
-        """The key of this limit in the server's entry."""
-        return f"tools.timeout_s.{name}" if name in self.by_tool else "timeout_s"
+    def of_tool(self, name: str) -> tuple[float, str]:
+        """The limit, and its key in the server's entry."""
+        if name in self.by_tool:
+            return self.by_tool[name], f"tools.timeout_s.{name}"
+        return self.timeout_s, "timeout_s"
 
 
 DEFAULT_LIMITS = CallLimits()

@@ -83,9 +83,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
             call.declared = asker.envelope.capabilities if modern_client else None
         timeout_s = None
         if hop.method == "tools/call":
-            limits = self.line.call_limits
-            tool = limits.tool_of(params)
-            timeout_s, call.limit_key = limits.of_tool(tool), limits.key_of_tool(tool)
+            timeout_s, call.limit_key = self.line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
         return params, call, timeout_s
@@ -204,8 +202,7 @@ class ToolOnLine:
         self._own = own
         # Only the modern era repeats the name in a header.
         self._name = native_name if introduction.era is Era.MODERN else None
-        self._timeout_s = line.call_limits.of_tool(native_name)
-        self._limit_key = line.call_limits.key_of_tool(native_name)
+        self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
     def begin(self, hop: Hop, listener: CallListener) -> Call | None:
         """Under way when this returns. Raises UpstreamError when the server is down."""
