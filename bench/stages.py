@@ -25,17 +25,16 @@ from callgate.config.sources.flags import Flags
 from callgate.edge import plain_http
 from callgate.edge.http import http1, message
 from callgate.relay import plain_calls
-from callgate.upstreams import mcp_upstream
 from callgate.upstreams.child import child
 from callgate.upstreams.http import connection, streamable_http
-from callgate.upstreams.link import traffic
+from callgate.upstreams.link import call_on_line, traffic
 
 # What one stage does without the stages that it calls: in the order of a call.
 STAGES: list[tuple[str, Any, str]] = [
     ("the client's request is read", http1.ClientConnection, "data_received"),
     ("its message and head are judged", plain_http.LegacyHead, "begin"),
     ("route, session and exchange", plain_calls.PlainCalls, "begin"),
-    ("the server's line and its era", mcp_upstream.McpUpstream, "begin"),
+    ("the server's line and its era", call_on_line.ToolOnLine, "begin"),
     ("the request table, its timer, the frame", traffic.Traffic, "begin"),
     ("sent to the server (HTTP)", streamable_http.StreamableHttpTransport, "send"),
     ("sent to the server (stdio)", child.ChildTransport, "send"),
