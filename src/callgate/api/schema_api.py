@@ -18,8 +18,7 @@ from callgate.model.error_codes import (
     SOURCE_TIMEOUT,
     SOURCE_UNAVAILABLE,
 )
-from callgate.model.errors import CallerError
-from callgate.model.unknown_server import unknown_server
+from callgate.model.errors import CallerError, unknown_server
 from callgate.ports.source_schema import (
     ColumnDetail,
     DatabaseOutline,

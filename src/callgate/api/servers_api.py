@@ -11,8 +11,8 @@ from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
+from callgate.model.errors import unknown_server
 from callgate.model.health import Health
-from callgate.model.unknown_server import unknown_server
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import SourceFacts, Status
 

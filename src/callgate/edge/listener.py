@@ -38,8 +38,7 @@ from callgate.model.error_codes import (
     REFUSED_TOO_MANY_GUESSES,
     SETUP_PORT,
 )
-from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError
-from callgate.model.unknown_server import unknown_server
+from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError, unknown_server
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp

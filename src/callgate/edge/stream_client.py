@@ -16,9 +16,8 @@ from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL
-from callgate.model.presence import Presence
 from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unsolicited, Withdrawn
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.wire.connection.conversation import (

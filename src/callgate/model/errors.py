@@ -14,14 +14,16 @@ An error may quote what a client or a server wrote, so its texts are cut here: n
 answer, the record's row and the log line are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from callgate.model.clip import clip
-from callgate.model.error_codes import ErrorCode
+from callgate.model.error_codes import CALLER_UNKNOWN_SERVER, ErrorCode
+from callgate.model.near_miss import did_you_mean
 
 _MAX_HINT_CHARS = 2_000
 _MAX_DATA_CHARS = 2_000  # of each text
+_MAX_NAMED = 20
 
 
 class CallgateError(Exception):
@@ -75,3 +77,10 @@ class SourceError(CallgateError):
 
 class SetupError(CallgateError):
     family = "setup"
+
+
+def unknown_server(name: str, known: Iterable[str]) -> CallerError:
+    """The name of a server that there is not, wherever a client wrote it."""
+    known = list(known)
+    hint = did_you_mean(name, known) or f"There are: {', '.join(known[:_MAX_NAMED]) or 'none'}"
+    return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)

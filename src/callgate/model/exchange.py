@@ -14,8 +14,7 @@ import msgspec
 
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
-from callgate.model.presence import Presence
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.model.trace import Trace
 
 # Of a tool's name in an exchange: longer ones come from nobody who means it.

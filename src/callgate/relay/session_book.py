@@ -15,8 +15,7 @@ from collections.abc import Callable
 from callgate.model.events import SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.presence import Presence
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 
 # Clients that crash never send DELETE; without an end their sessions would pile up.
 LEGACY_IDLE_S = 24 * 3600.0

@@ -1,4 +1,4 @@
-"""A public class name is defined once: who searches for it finds one thing."""
+"""A public class name is defined once: who searches for it finds one thing. No folder is overfull."""
 
 import ast
 from collections import defaultdict
@@ -37,4 +37,16 @@ def test_no_two_public_classes_have_the_same_name() -> None:
             "says what it is here (OfferKind, TokenKind), or make it private (_Kind) if nothing imports it:",
             *twice,
         ]
+    )
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_look_over() -> None:
+    folders = defaultdict[PurePath, list[str]](list)
+    for file in ROOT.rglob("*.py"):
+        if file.name != "__init__.py":
+            folders[file.parent.relative_to(ROOT)].append(file.name)
+    assert len(folders) > 20, "the folders of src/callgate were not found"
+    full = [f"{folder}: {len(names)}" for folder, names in sorted(folders.items()) if len(names) > 20]
+    assert not full, (
+        "At most 20 modules; merge those that only one other reads, or make a folder: " + ", ".join(full)
     )
