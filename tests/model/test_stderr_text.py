@@ -13,7 +13,7 @@ npm error 404  '@modelcontextprotocol/server-does-not-exist@*' is not in this re
 npm error 404
 npm error 404 Note that you can also install from a
 npm error 404 tarball, folder, http url, or git url.
-npm error A complete log of this run can be found in: /root/.npm/_logs/2026-11-16T16_00_00_000Z-debug-0.log"""
+npm error A complete log of this run can be found in: ~/.npm/_logs/2026-11-16T16_00_00_000Z-debug-0.log"""
 NODE_MODULE = """\
 node:internal/modules/cjs/loader:1210
 throw err;
