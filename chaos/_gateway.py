@@ -8,16 +8,32 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from _http import read_message, request
 
 STUCK = Path(__file__).parent / "_stuck_gateway.py"
+# Short forms of the trials run as tests: a gateway that is forked there costs no imports.
+_FORK_SERVER = "CALLGATE_FORK_SERVER"
 _LIMIT_BYTES = 64 * 1024 * 1024
 
 
+class Process(Protocol):
+    """`asyncio.subprocess.Process`, or what stands for a fork."""
+
+    pid: int
+    stdout: asyncio.StreamReader | None
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+    def send_signal(self, number: signal.Signals, /) -> None: ...
+
+
 class Gateway:
-    def __init__(self, process: asyncio.subprocess.Process, url: str, token: str | None = None) -> None:
+    def __init__(self, process: Process, url: str, token: str | None = None) -> None:
         self.process = process
         self.port = int(url.rpartition(":")[2])
         self.token = token
@@ -72,11 +88,18 @@ async def running_gateway(
     home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
     arguments = ["serve", "--json", "--port", "0", "--config", str(config), "--state-dir", str(state)]
     limited = ["/bin/sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"] if descriptors else []
-    with (state / "stderr.log").open("a") as log:
-        process = await asyncio.create_subprocess_exec(
-            *limited, sys.executable, *(program or ("-m", "callgate")), *arguments,
-            stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state,
-        )  # fmt: skip
+    with (state / "stderr.log").open("ab") as log:
+        if _FORK_SERVER in os.environ and not program and not limited:
+            from end_to_end.forked import start_forked  # of the tests, which alone set that variable
+
+            process = await start_forked(
+                *arguments, stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state
+            )
+        else:
+            process = await asyncio.create_subprocess_exec(
+                *limited, sys.executable, *(program or ("-m", "callgate")), *arguments,
+                stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state,
+            )  # fmt: skip
     assert process.stdout is not None
     try:
         line = await process.stdout.readline()

@@ -5,8 +5,8 @@ import sys
 import threading
 
 from callgate.cli.main import main
-from callgate.recorder.store.store import Store
-from callgate.recorder.store.write_batch import Batch
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.stores.duckdb.store import Store
 
 _goes_on = threading.Event()
 _goes_on.set()

@@ -5,12 +5,10 @@ Every trial drives whole gateways (`callgate serve`) with clients over HTTP.
 
 import argparse
 import asyncio
-import os
 import random
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -21,7 +19,7 @@ from pathlib import Path
 from _calls import a_call, a_session, open_recorder
 from _gateway import STUCK, Gateway, running_gateway
 from _load import Load
-from _trial import TrialError, expect
+from _trial import TrialError, expect, run_trials
 from _upstream import echo_upstream
 
 # Ids of one round's calls, apart from any other's.
@@ -229,7 +227,6 @@ TRIALS = {"kill": kill, "recover": recover, "three": three, "disk": disk, "block
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/chaos record", description=__doc__)
-    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"{', '.join(TRIALS)}; all if none")
     parser.add_argument("--rounds", type=int, default=100, help="of kill -9; of three a tenth")
     parser.add_argument("--rate", type=float, default=1000.0, help="calls a second")
     parser.add_argument("--longest", type=float, default=1.0, help="seconds until a kill at most")
@@ -238,15 +235,7 @@ def main() -> None:
     parser.add_argument("--blocked-s", type=float, default=5.0, help="how long the store is blocked")
     parser.add_argument("--turns", type=int, default=3, help="blocked and not")
     parser.add_argument("--seed", type=int, default=6)
-    options = parser.parse_args()
-    if unknown := set(options.trials) - TRIALS.keys():
-        parser.error(f"no such trial: {', '.join(sorted(unknown))}")
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    for name in options.trials or TRIALS:
-        try:
-            asyncio.run(TRIALS[name](options))
-        except TrialError:
-            sys.exit(1)
+    run_trials(parser, TRIALS)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The short form of `scripts/chaos clients`."""
 
-from chaos.test_hostile import run
+from chaos.trials import run
 
 
 def test_clients_that_come_and_go_leave_neither_processes_nor_memory_behind() -> None:

@@ -1,6 +1,6 @@
 """The short form of `scripts/chaos lists`."""
 
-from chaos.test_hostile import run
+from chaos.trials import run
 
 
 def test_a_list_comes_before_slow_servers_and_each_of_them_is_told_once() -> None:

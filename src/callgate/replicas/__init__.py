@@ -1,0 +1,11 @@
+"""Several gateways that are one to their clients (docs/replicas.md). Loaded only with `[replicas]`.
+
+sealed_ids          pure: ids of sessions that name their home
+hop_seal            pure: what a request between replicas is signed with
+directory           who is there and who has which session, as a Protocol
+postgres_directory  the same in PostgreSQL
+members             the heartbeat, addresses, and who is gone
+homes               which replica a session belongs to (`ports.Homes`)
+hop_client          passes a request on (`ports.Peers`)
+hop_gate            checks a request that was passed on (`ports.HopGate`)
+"""

@@ -1,0 +1,235 @@
+"""The directory in PostgreSQL: three small tables, plain short transactions, any pooler.
+
+Two connections: one beats, one does the rest. A connection that fails or hangs is thrown away, and the next
+use opens another. No LISTEN, no session lock, no prepared statement is kept.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+from callgate.postgres_connection import FAILURES, Connection, begin, connect_to, said
+from callgate.replicas.directory import Announcement, DirectoryAwayError, HomeRow, Member
+
+SCHEMA = "callgate_replicas"
+# Any number will do, as long as nobody else takes it: tables are made by one at a time.
+_MAKING = 7_420_171_701
+_BEAT_LIMIT_S = 3.0
+_LIMIT_S = 2.0
+_TABLES = f"""
+CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+CREATE TABLE IF NOT EXISTS {SCHEMA}.replicas (
+    gateway text PRIMARY KEY, address text NOT NULL, seal text NOT NULL, state text NOT NULL,
+    version text NOT NULL, fingerprint text NOT NULL, health text, clock_offset_ms integer,
+    started_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE IF NOT EXISTS {SCHEMA}.homes (
+    key text PRIMARY KEY, session_id text NOT NULL, home text NOT NULL, principal text NOT NULL,
+    envelope text NOT NULL DEFAULT '', is_plain boolean NOT NULL DEFAULT true,
+    seen_at timestamptz NOT NULL DEFAULT now(), ended_at timestamptz);
+CREATE INDEX IF NOT EXISTS homes_seen_at ON {SCHEMA}.homes (seen_at);
+CREATE TABLE IF NOT EXISTS {SCHEMA}.leases (
+    name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
+"""
+_BEAT = f"""
+INSERT INTO {SCHEMA}.replicas (gateway, address, seal, state, version, fingerprint)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (gateway) DO UPDATE SET address = excluded.address, seal = excluded.seal,
+    state = excluded.state, seen_at = now()
+"""  # noqa: S608
+_MEMBERS = f"""
+SELECT gateway, address, seal, state, version, fingerprint,
+    extract(epoch FROM started_at)::float8, extract(epoch FROM now() - seen_at)::float8
+FROM {SCHEMA}.replicas
+"""  # noqa: S608
+_PUT = f"""
+INSERT INTO {SCHEMA}.homes AS h (key, session_id, home, principal, envelope, is_plain, ended_at)
+SELECT key, session_id, home, principal, envelope, is_plain, CASE WHEN is_ended THEN now() END
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::bool[])
+    AS given (key, session_id, home, principal, envelope, is_plain, is_ended)
+ON CONFLICT (key) DO UPDATE SET is_plain = h.is_plain AND excluded.is_plain, seen_at = now(),
+    ended_at = coalesce(h.ended_at, excluded.ended_at)
+WHERE h.home = excluded.home
+"""  # noqa: S608
+_SAW = f"""
+UPDATE {SCHEMA}.homes SET seen_at = now() WHERE key = ANY ($1::text[]) RETURNING key, home
+"""  # noqa: S608
+_CLAIM = f"""
+INSERT INTO {SCHEMA}.homes AS h (key, session_id, home, principal) VALUES ($1, $2, $3, $4)
+ON CONFLICT (key) DO UPDATE SET seen_at = now(),
+    session_id = CASE WHEN h.seen_at > now() - $5::float8 * interval '1 second'
+        THEN h.session_id ELSE excluded.session_id END,
+    home = CASE WHEN h.seen_at > now() - $5::float8 * interval '1 second' THEN h.home ELSE excluded.home END
+RETURNING session_id, home
+"""  # noqa: S608
+_COLUMNS = "key, session_id, home, principal, envelope, is_plain, ended_at IS NOT NULL"
+_MOVE = f"""
+UPDATE {SCHEMA}.homes SET home = $3, seen_at = now()
+WHERE key = $1 AND home = $2 AND is_plain AND ended_at IS NULL
+"""  # noqa: S608
+_HOME = f"SELECT {_COLUMNS} FROM {SCHEMA}.homes WHERE key = $1"  # noqa: S608
+_LEASE = f"""
+INSERT INTO {SCHEMA}.leases AS l (name, holder, until)
+VALUES ($1, $2, now() + $3::float8 * interval '1 second')
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE l.holder = excluded.holder OR l.until < now()
+RETURNING holder
+"""  # noqa: S608
+_OLD = "seen_at < now() - $1::float8 * interval '1 second'"
+_FORGET = (
+    f"DELETE FROM {SCHEMA}.homes WHERE {_OLD}",  # noqa: S608
+    f"DELETE FROM {SCHEMA}.replicas WHERE {_OLD}",  # noqa: S608
+)
+_Found = TypeVar("_Found")
+_Work = Callable[[Connection], Awaitable[_Found]]
+
+
+class PostgresDirectory:
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn  # with its password: never shown
+        self._beating = _Lane(self._open)
+        self._asking = _Lane(self._open)
+        self._has_tables = False
+        self.own_host = ""  # from which address we reach the database
+
+    async def beat(self, me: Announcement) -> Sequence[Member]:
+        async def work(connection: Connection) -> Sequence[Member]:
+            await connection.execute(
+                _BEAT, me.gateway, me.address, me.seal, me.state, me.version, me.fingerprint
+            )
+            return _members(await connection.fetch(_MEMBERS))
+
+        return await self._beating.run(work, _BEAT_LIMIT_S)
+
+    async def members(self) -> Sequence[Member]:
+        async def work(connection: Connection) -> Sequence[Member]:
+            return _members(await connection.fetch(_MEMBERS))
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def put(self, rows: Sequence[HomeRow]) -> None:
+        columns = [
+            [row.key for row in rows],
+            [row.session_id for row in rows],
+            [row.home for row in rows],
+            [row.principal for row in rows],
+            [row.envelope for row in rows],
+            [row.is_plain for row in rows],
+            [row.is_ended for row in rows],
+        ]
+
+        async def work(connection: Connection) -> None:
+            await connection.execute(_PUT, *columns)
+
+        await self._asking.run(work, _LIMIT_S)
+
+    async def saw(self, keys: Collection[str]) -> Sequence[tuple[str, str]]:
+        async def work(connection: Connection) -> Sequence[tuple[str, str]]:
+            # In one order for all: two that lock the same rows the other way round would wait for each other.
+            return [tuple(row) for row in await connection.fetch(_SAW, sorted(keys))]
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def claim(self, row: HomeRow, gap_s: float, limit_s: float) -> tuple[str, str]:
+        async def work(connection: Connection) -> tuple[str, str]:
+            found = await connection.fetchrow(_CLAIM, row.key, row.session_id, row.home, row.principal, gap_s)
+            return found[0], found[1]
+
+        return await self._asking.run(work, limit_s, opens=limit_s >= _LIMIT_S)
+
+    async def home_of(self, key: str) -> HomeRow | None:
+        async def work(connection: Connection) -> HomeRow | None:
+            return _home(await connection.fetchrow(_HOME, key))
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def move(self, key: str, gone: str, to: str) -> HomeRow | None:
+        async def work(connection: Connection) -> HomeRow | None:
+            await connection.execute(_MOVE, key, gone, to)
+            return _home(await connection.fetchrow(_HOME, key))
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def lease(self, name: str, holder: str, seconds: float) -> bool:
+        async def work(connection: Connection) -> bool:
+            return await connection.fetchval(_LEASE, name, holder, seconds) == holder
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def forget(self, older_than_s: float) -> None:
+        async def work(connection: Connection) -> None:
+            for statement in _FORGET:
+                await connection.execute(statement, older_than_s)
+
+        await self._asking.run(work, _LIMIT_S)
+
+    async def close(self) -> None:
+        self._beating.drop()
+        self._asking.drop()
+
+    async def _open(self) -> Connection:
+        connection = await connect_to(self._dsn)
+        try:
+            name: Any = connection._transport.get_extra_info("sockname")  # noqa: SLF001 - asyncpg does not tell
+            self.own_host = str(name[0]) if not isinstance(name, (str, bytes)) else "127.0.0.1"
+            if not self._has_tables:
+                await _make_tables(connection)
+                self._has_tables = True
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+
+class _Lane:
+    """One connection, and one after the other on it."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._turn = asyncio.Lock()
+
+    async def run(self, work: _Work[_Found], limit_s: float, *, opens: bool = True) -> _Found:
+        """`opens`: there is time to open a connection. Who has less would only break the attempt off."""
+        if not opens and self._connection is None:
+            raise DirectoryAwayError("there is no connection to it")
+        try:
+            async with asyncio.timeout(limit_s), self._turn:
+                return await self._on_connection(work, limit_s)
+        except FAILURES as problem:
+            raise DirectoryAwayError(said(problem)) from problem
+
+    async def _on_connection(self, work: _Work[_Found], limit_s: float) -> _Found:
+        try:
+            connection = self._connection
+            if connection is None or connection.is_closed():
+                connection = self._connection = await self._connect()
+            await begin(connection, limit_s=limit_s, lock_s=limit_s)
+            found = await work(connection)
+            await connection.execute("COMMIT")
+        except BaseException:
+            # Whatever it was: what is on its way on this connection cannot be told from the next answer.
+            self.drop()
+            raise
+        return found
+
+    def drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()
+
+
+async def _make_tables(connection: Connection) -> None:
+    """By one at a time; a role that may not create finds them made."""
+    await begin(connection, limit_s=_BEAT_LIMIT_S, lock_s=_BEAT_LIMIT_S)
+    if await connection.fetchval("SELECT to_regclass($1)::text", f"{SCHEMA}.leases") is None:
+        await connection.execute(f"SELECT pg_advisory_xact_lock({_MAKING})")
+        await connection.execute(_TABLES)
+    await connection.execute("COMMIT")
+
+
+def _members(rows: Sequence[Sequence[object]]) -> list[Member]:
+    return [Member(Announcement(*row[:6]), row[6], row[7]) for row in rows]  # pyright: ignore[reportArgumentType]
+
+
+def _home(row: Sequence[object] | None) -> HomeRow | None:
+    return None if row is None else HomeRow(*row)  # pyright: ignore[reportArgumentType]

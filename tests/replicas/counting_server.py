@@ -1,0 +1,109 @@
+"""A handshake server over stdio with a memory: it counts its calls, asks its client, and tells of changes.
+
+counting_server.py LOG      every question that was answered, and every cancellation, is a line of the log
+"""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+LOG = Path(sys.argv[1])
+TOOLS = ("count", "ask", "touch", "wait")
+answers: dict[str, "Answer"] = {}
+cancelled = threading.Condition()
+cancelled_ids: set[Any] = set()
+turn = threading.Lock()
+state = {"count": 0, "questions": 0}
+
+
+class Answer:
+    def __init__(self) -> None:
+        self.ready = threading.Event()
+        self.result: Any = None
+
+
+def say(frame: dict[str, Any]) -> None:
+    with turn:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **frame}) + "\n")
+        sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    with LOG.open("a") as log:
+        log.write(f"{text}\n")
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}]}
+
+
+def ask(question: str) -> str:
+    state["questions"] += 1
+    rpc_id = f"q{state['questions']}"
+    answer = answers[rpc_id] = Answer()
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    params = {"message": question, "requestedSchema": schema}
+    say({"id": rpc_id, "method": "elicitation/create", "params": params})
+    answer.ready.wait()
+    note(f"answered {question}")
+    return (answer.result or {}).get("content", {}).get("name", "nobody")
+
+
+def call(rpc_id: Any, params: dict[str, Any]) -> None:
+    arguments = params.get("arguments") or {}
+    match params["name"]:
+        case "count":
+            state["count"] += 1
+            result = text(f"{state['count']} {os.getpid()}")
+        case "ask":
+            question = arguments.get("question", "who?")
+            result = text(f"{question} {ask(question)}")
+        case "touch":
+            say({"method": "notifications/resources/updated", "params": {"uri": "memo://one"}})
+            say({"method": "notifications/tools/list_changed"})
+            result = text("touched")
+        case _:  # wait
+            note("waiting")
+            with cancelled:
+                cancelled.wait_for(lambda: rpc_id in cancelled_ids)
+            note("cancelled")
+            return
+    say({"id": rpc_id, "result": result})
+
+
+def take(frame: dict[str, Any]) -> None:
+    method, rpc_id = frame.get("method"), frame.get("id")
+    params: dict[str, Any] = frame.get("params") or {}
+    if method is None:
+        answer = answers.pop(str(rpc_id))
+        answer.result = frame.get("result")
+        answer.ready.set()
+    elif method == "notifications/cancelled":
+        with cancelled:
+            cancelled_ids.add(params["requestId"])
+            cancelled.notify_all()
+    elif method == "tools/call":
+        threading.Thread(target=call, args=(rpc_id, params), daemon=True).start()
+    elif rpc_id is not None:
+        say({"id": rpc_id, "result": answer_to(method, params)})
+
+
+def answer_to(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    if method == "initialize":
+        abilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
+        info = {"name": "counting", "version": "1"}
+        return {"protocolVersion": params["protocolVersion"], "capabilities": abilities, "serverInfo": info}
+    if method == "tools/list":
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+    if method == "resources/list":
+        return {"resources": [{"uri": "memo://one", "name": "one"}]}
+    if method == "resources/templates/list":
+        return {"resourceTemplates": []}
+    return {"prompts": []} if method == "prompts/list" else {}
+
+
+for line in sys.stdin:
+    take(json.loads(line))
