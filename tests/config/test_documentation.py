@@ -14,6 +14,7 @@ from callgate.config.specs.config import (
     OtelSpec,
     PolicySpec,
     RecordSpec,
+    ReplicasSpec,
     ServerSpec,
     SourceSpec,
     TokenSpec,
@@ -46,6 +47,7 @@ def section(heading: str) -> str:
         ("[record]", RecordSpec),
         ("[policy]", PolicySpec),
         ("[otel]", OtelSpec),
+        ("[replicas]", ReplicasSpec),
     ],
 )
 def test_every_key_is_in_its_section_of_the_page(heading: str, spec: type) -> None:
@@ -78,7 +80,13 @@ def test_the_page_s_example_is_a_valid_file(tmp_path: Path) -> None:
 
 
 def test_the_defaults_on_the_page_are_the_defaults() -> None:
-    sections = {"[server]": ServerSpec, "[record]": RecordSpec, "[policy]": PolicySpec, "[otel]": OtelSpec}
+    sections = {
+        "[server]": ServerSpec,
+        "[record]": RecordSpec,
+        "[policy]": PolicySpec,
+        "[otel]": OtelSpec,
+        "[replicas]": ReplicasSpec,
+    }
     for heading, spec in sections.items():
         text = section(heading)
         for key, value in spec().model_dump(mode="json", by_alias=True, exclude_none=True).items():

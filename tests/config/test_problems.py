@@ -290,3 +290,12 @@ def test_the_report_carries_the_code_the_file_and_every_problem(
     assert error.message.startswith(
         f"2 problems in {tmp_path / 'callgate.toml'}:\n  a: there is no such key."
     )
+
+
+@pytest.mark.parametrize(
+    ("dsn", "told"),
+    [("mysql://me:pw@db/shop", "Keep one of the two"), ("sqlite:///shop.db", "for database servers")],
+)
+def test_a_password_command_has_no_rival(dsn: str, told: str, problems_of: ProblemsOf) -> None:
+    (problem,) = problems_of(f'[[sources]]\nid = "shop"\ndsn = "{dsn}"\npassword_command = ["print-it"]')
+    assert told in str(problem)

@@ -28,6 +28,7 @@ def test_the_schema_speaks_of_the_file_as_it_is_written() -> None:
         "record",
         "policy",
         "otel",
+        "replicas",
     }
     keep = schema["$defs"]["RecordSpec"]["properties"]["keep"]
     assert (keep["type"], keep["default"]) == ("string", "30d")

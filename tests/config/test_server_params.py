@@ -85,12 +85,13 @@ def test_relative_files_are_anchored_like_the_path_of_a_file_database() -> None:
     [
         ("sslmod=require", 'Did you mean "ssl'),
         ("ssl=maybe", "off, unverified, verify-ca, verify"),
-        ("ssl=off&sslmode=require", "given twice"),
+        ("ssl=off&sslmode=require", "turns it off"),
+        ("socket=/a&unix_socket=/b", "given twice"),
         ("ssl=unverified&ssl_ca=/ca.pem", "ssl=verify"),
         ("ssl_key=/k.pem", "ssl_cert"),
-        ("charset=latin1", "utf8mb4"),
         ("connect_timeout=soon", "seconds"),
-        ("connect_timeout=0", "seconds"),
+        ("hostaddr=10.0.0.1", "hostaddr"),
+        ("init_command=SET+x", "init_command"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_advice(written: str, words: str) -> None:

@@ -1,11 +1,12 @@
 """The same statement with other values in it, plain ones and those that mean more than they seem to."""
 
+from dataclasses import replace
 from random import Random
 from unittest.mock import patch
 
 from callgate.sql.guard import judge_statement
 from callgate.sql.guard.dialect import Dialect, Tokens
-from callgate.sql.guard.judge import judge
+from callgate.sql.guard.judge import judge_in_full
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import TokenKind
@@ -195,4 +196,12 @@ def judged_with_values(sql: str, policy: Policy) -> Judgement:
         return tokens
 
     with patch.object(judge_statement, "without_values", as_it_is):
-        return judge(sql, policy)
+        return judge_in_full(sql, policy)
+
+
+def seen(judgement: Judgement) -> tuple[object, ...]:
+    """All that it says. The words of a refusal may quote what the parser was shown, and the order and
+    case of tables depend on how they were found (`guard.plain_reads`)."""
+    statements = [replace(one, tables=()) for one in judgement.statements]
+    tables = [{table.lower() for table in one.tables} for one in judgement.statements]
+    return judgement.allowed, judgement.rule, statements, tables

@@ -6,19 +6,22 @@ environment's sources. Nothing is raised before all of it has spoken.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
+from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
-from callgate.config.sources.environment_sources import EnvironmentSources, sources_of
+from callgate.config.sources.environment_sources import URL_VARIABLES, EnvironmentSources, sources_of
 from callgate.config.sources.file import find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
+from callgate.config.specs.dsn import DsnError
+from callgate.config.specs.server_params import read_server_params
 
 __all__ = ["ConfigProblem", "ConfigProblems", "Flags", "Loaded", "load_config"]
 
@@ -39,12 +42,17 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     draft = make_draft(file, environ, flags)
     from_environment = sources_of(environ)
     parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
-    problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft), *from_environment.problems]
+    problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft)]
+    foreign = _foreign_urls(draft, from_environment)
+    problems += [problem for problem in from_environment.problems if problem not in foreign]
     # Without the file's tables, what they would have named cannot be missed; env and flags can still err.
     problems += cross_check(draft, from_environment.named_by)
-    if problems:
-        raise ConfigProblems(problems, file.origin, file.adopted.notes)
     sources, replaced = _with_environment(parsed.sources, from_environment)
+    completion = _complete(sources, from_environment, environ)
+    problems += completion.problems
+    if problems:
+        raise ConfigProblems(problems, file.origin, (*file.adopted.notes, *completion.notes))
+    sources = completion.sources
     servers, renamed = _with_ids(parsed.mcp_servers, [source.id for source in sources], draft)
     config = Config(
         server=parsed.server,
@@ -54,9 +62,60 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         record=parsed.record,
         policy=parsed.policy,
         otel=parsed.otel,
+        replicas=parsed.replicas,
     )
-    warnings = (*unknown_variables(environ), *from_environment.warnings, *replaced)
-    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *renamed))
+    ignored = [
+        ConfigProblem(problem.key_path, f"this address is ignored: {problem.message}", problem.hint)
+        for problem in foreign
+    ]
+    warnings = (*unknown_variables(environ), *from_environment.warnings, *ignored, *replaced)
+    warnings += tuple(_without_peers(config))
+    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed))
+
+
+def _foreign_urls(draft: Draft, found: EnvironmentSources) -> list[ConfigProblem]:
+    """Where the file has sources of its own, DATABASE_URL often belongs to another program."""
+    if not draft.tables("sources"):
+        return []
+    return [problem for problem in found.problems if problem.key_path in URL_VARIABLES]
+
+
+@dataclass(slots=True)
+class _Completion:
+    sources: list[SourceSpec] = field(default_factory=list[SourceSpec])
+    notes: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
+    problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
+
+
+def _complete(
+    sources: list[SourceSpec], found: EnvironmentSources, environ: Mapping[str, str]
+) -> _Completion:
+    """What addresses leave out is filled in; what of them is ignored or was filled in is told."""
+    done = _Completion()
+    for source in sources:
+        place = found.named_by.get(source.id, "") if source.from_environment else f"sources.{source.id}.dsn"
+        try:
+            completed = complete(source.dsn, environ)
+            dsn = completed.dsn
+            ignored = read_server_params(dsn).ignored if dsn.path is None else ()
+        except DsnError as error:
+            done.problems.append(ConfigProblem(place, error.message, error.hint))
+            continue
+        done.notes += [
+            ConfigProblem(place, f"what the address leaves out: {note}") for note in completed.notes
+        ]
+        done.notes += [
+            ConfigProblem(place, f"the parameter {name} is ignored: {why}") for name, why in ignored
+        ]
+        done.sources.append(source.model_copy(update={"dsn": dsn}))
+    return done
+
+
+def _without_peers(config: Config) -> list[ConfigProblem]:
+    if not config.replicas.is_on or config.replicas.peers == "on":
+        return []
+    text = "handshake clients get no session, and a parked call is resumed only where it waits"
+    return [ConfigProblem("replicas.peers", text, 'Write peers = "on" if replicas can reach one another.')]
 
 
 def _with_ids(

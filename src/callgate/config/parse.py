@@ -14,6 +14,7 @@ from callgate.config.specs.config import (
     OtelSpec,
     PolicySpec,
     RecordSpec,
+    ReplicasSpec,
     ServerSpec,
     SourceSpec,
     Spec,
@@ -36,6 +37,7 @@ class ParsedConfig:
     record: RecordSpec = field(default_factory=RecordSpec)
     policy: PolicySpec = field(default_factory=PolicySpec)
     otel: OtelSpec = field(default_factory=OtelSpec)
+    replicas: ReplicasSpec = field(default_factory=ReplicasSpec)
     problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
 
 
@@ -48,6 +50,7 @@ def parse_draft(draft: Draft, *, needs_version: bool) -> ParsedConfig:
     parsed.record = _one(RecordSpec, draft, ("record",), parsed) or parsed.record
     parsed.policy = _one(PolicySpec, draft, ("policy",), parsed) or parsed.policy
     parsed.otel = _one(OtelSpec, draft, ("otel",), parsed) or parsed.otel
+    parsed.replicas = _one(ReplicasSpec, draft, ("replicas",), parsed) or parsed.replicas
     for source in _each(SourceSpec, draft, "sources", parsed):
         parsed.sources.append(source.model_copy(update={"dsn": source.dsn.anchored_at(draft.folder)}))
     parsed.tools += _each(ToolSpec, draft, "tools", parsed)

@@ -11,12 +11,13 @@ from typing import Any
 from callgate.config.specs.config import Config
 from callgate.config.specs.spec import EFFECTIVE
 
-_WHEREABOUTS = {"server": {"listen", "state_dir"}}
+_WHEREABOUTS = {"server": {"listen", "state_dir"}, "replicas": {"listen", "advertise"}}
 
 
 def masked(config: Config) -> dict[str, Any]:
     """As the file would say it: its keys, durations and sizes as text; what is unset is left out."""
-    return config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    without = None if config.replicas.is_on else {"replicas"}  # a table that is there needs a database
+    return config.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=without)
 
 
 def fingerprint(config: Config) -> str:

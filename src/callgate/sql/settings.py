@@ -3,7 +3,8 @@
 Pure. `app` fills it in; `open_source` turns it into a policy and a running source.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Mode(StrEnum):
 class TlsMode(StrEnum):
     OFF = "off"
     PREFER = "prefer"  # when the server offers it, unverified: for loopback, where nobody listens in
-    UNVERIFIED = "unverified"  # always encrypted, with whoever answers
+    UNVERIFIED = "unverified"  # always encrypted; the server's identity is not checked
     VERIFY_CA = "verify-ca"  # a certificate of a trusted authority, for whichever name
     VERIFY = "verify"  # and for the host that was asked
 
@@ -58,6 +59,20 @@ class ServerAddress:
     connect_timeout_s: float = 5.0
     # Shown in the server's own list of sessions, so that its operator knows whose they are.
     application_name: str = "callgate"
+    others: tuple[tuple[str, int], ...] = ()  # hosts and ports to try after the first
+    # PostgreSQL's words: which of them will do, whether the login is bound to TLS, settings of the session.
+    session_attrs: str = "any"
+    channel_binding: str = "prefer"
+    options: str | None = None
+    # A program that prints the password, and how long it is good.
+    password_command: tuple[str, ...] = field(default=(), repr=False)
+    password_ttl_s: float = 900.0
+
+    def each(self) -> Iterator["ServerAddress"]:
+        """Every server that it names, in order."""
+        yield replace(self, others=())
+        for host, port in self.others:
+            yield replace(self, host=host, port=port, others=())
 
     def is_private(self, *, is_encrypted: bool) -> bool:
         """Whether the password itself may be told on a line to there."""

@@ -15,7 +15,7 @@ from sql.corpus_files import FOLDER, load
 from sql.fuzz.compose import Composer
 from sql.fuzz.engines.engine import Engine, differences
 from sql.fuzz.mutate import Mutator
-from sql.other_values import judged_with_values, with_other_values
+from sql.other_values import judged_with_values, seen, with_other_values
 
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Judgement
@@ -135,14 +135,13 @@ class Campaign:
         return judgement
 
     def _compare(self, sql: str, judgement: Judgement, summary: Summary) -> None:
-        """What is remembered of its shape, and what the rules would say could they see all values."""
+        """What is remembered of its shape; what the guard in full says, and its rules see all values."""
         if (known := self._verdicts.remembered(sql)) is None:
             known = self._verdicts.judge(sql)
         else:
             summary.known_shapes += 1
         with_values = judged_with_values(sql, self.policy)
-        is_alike = (known.rule, known.statements) == (with_values.rule, with_values.statements)
-        if known != judgement or not is_alike:
+        if known != judgement or seen(known) != seen(with_values):
             summary.shapes.append(f"{known.verdict}, {with_values.verdict} <- {sql!r}")
 
     def _run_batch(self, batch: list[Judgement], summary: Summary, mutator: Mutator) -> None:

@@ -8,7 +8,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql.corpus_files import DIALECTS, load_all, policy_for
-from sql.other_values import judged_with_values, plain_text, with_other_values
+from sql.other_values import judged_with_values, plain_text, seen, with_other_values
 
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
@@ -16,7 +16,6 @@ from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
 from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judge import judge
-from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import MAX_QUERY_CHARS, Policy
 from callgate.sql.guard.shapes import MARK, shape_of
 from callgate.sql.server.verdicts import Verdicts
@@ -26,11 +25,6 @@ CORPORA = load_all("honest") + load_all("attacks")
 SHAPED = [
     (dialect, entry) for dialect, entry in CORPORA if MARK in (shape_of(entry["sql"], dialect.quotes) or "")
 ]
-
-
-def seen(judgement: Judgement) -> tuple[object, ...]:
-    """All that it says; the words of a refusal may quote what the parser was shown."""
-    return judgement.allowed, judgement.rule, judgement.statements
 
 
 ENTRIES = st.sampled_from(CORPORA)

@@ -17,7 +17,7 @@ from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
 
 ATTACKS = load("sqlite_attacks")
-HONEST = load("sqlite_honest")
+HONEST = [entry for entry in load("sqlite_honest") if "only" not in entry]
 
 
 def dump(path: Path) -> str:

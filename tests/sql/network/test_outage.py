@@ -10,10 +10,11 @@ from sql.network.conftest import Opener, Source
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
-from callgate.model.errors import SourceError
+from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.network.server import DatabaseFault
 from callgate.sql.engines.mysql.failures import explain_login
-from callgate.sql.settings import ServerAddress
+from callgate.sql.guard.judgement import Statement
+from callgate.sql.settings import Mode, ServerAddress
 
 HERE = "127.0.0.1"
 
@@ -156,3 +157,87 @@ async def test_something_else_at_that_port_is_told(either: Opener) -> None:
         strange = replace(address, port=port, connect_timeout_s=0.5)
         async with either(address=strange) as source:
             assert (await failure_of(source)).code.code == "source.unavailable"
+
+
+async def test_another_server_of_the_address_is_used_when_the_first_is_away(either: Opener) -> None:
+    async with either() as source:
+        near = source.address
+    async with either(address=replace(near, port=1, others=((near.host, near.port),))) as source:
+        assert await source.cell("SELECT 7") == 7
+
+
+async def test_a_read_on_a_connection_that_was_closed_while_idle_is_run_on_a_fresh_one(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
+    proxy, address = cable
+    async with either(address=address, pool_size=1) as source:
+        assert await source.cell("SELECT 7") == 7
+        await proxy.cut()
+        await proxy.mend()
+        assert await source.cell("SELECT 8") == 8
+
+
+async def test_a_write_is_never_run_twice(either: Opener) -> None:
+    async with either(pool_size=1, mode=Mode.WRITE) as source:
+        assert await source.cell("SELECT 7") == 7
+        sent: list[bytes] = []
+        connection = source.driver._pool._idle[0][0]
+        write = connection._wire.stream.write
+
+        def cut_off(data: bytes) -> None:
+            sent.append(data)
+            write(data)
+            connection._wire.stream._transport.abort()
+
+        connection._wire.stream.write = cut_off
+        with pytest.raises(SourceError, match="lost while the statement ran"):
+            await source.run("SELECT 8")
+        assert len(sent) == 1
+
+
+async def test_a_full_server_makes_callers_wait_for_a_connection_that_is_there(
+    post: Opener, postgres: Database
+) -> None:
+    postgres.run("DROP ROLE IF EXISTS pair; CREATE ROLE pair LOGIN PASSWORD 'pair' CONNECTION LIMIT 2")
+    async with post(user=("pair", "pair"), pool_size=8) as source:
+        answers = await asyncio.gather(*(source.cell(f"SELECT {n} FROM pg_sleep(0.02)") for n in range(32)))
+        assert answers == list(range(32))
+        assert source.driver.trouble() is None
+
+
+async def test_a_primary_that_became_a_standby_is_left(post: Opener) -> None:
+    """Its connections are closed, so that the next one is made to whoever is the primary then."""
+    async with post(mode=Mode.WRITE, pool_size=4) as source:
+        await asyncio.gather(*(source.cell("SELECT 1 FROM pg_sleep(0.05)") for _ in range(4)))
+        assert source.driver._pool._places == 4
+        with pytest.raises(CallgateError):
+            await source.driver.run(
+                (
+                    Statement("BEGIN READ ONLY", "BEGIN", is_transaction=True),
+                    Statement("CREATE TABLE never ()", "CREATE", is_write=True),
+                )
+            )
+        assert source.driver._pool._places == 0
+
+
+async def test_connections_do_not_grow_old(either: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with either(pool_size=1) as source:
+        session = "SELECT CONNECTION_ID()" if source.is_mysql else "SELECT pg_backend_pid()"
+        first = await source.cell(session)
+        assert await source.cell(session) == first
+        monkeypatch.setattr("callgate.sql.drivers.network.pool._MAX_AGE_S", 0.0)
+        await source.cell(session)
+        assert await source.cell(session) != first
+
+
+async def test_a_server_that_is_back_is_found_at_once_by_who_asks(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
+    """The back-off of a server that was away for long would be 15 s."""
+    proxy, address = cable
+    async with either(address=address) as source:
+        await proxy.cut()
+        source.driver._pool._back_off_s = 15.0
+        await failure_of(source)
+        assert source.driver._pool.retry_in_s <= 0.5
+        await proxy.mend()

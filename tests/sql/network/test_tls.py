@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
@@ -16,6 +17,7 @@ from sql.network.certificates import Certificates, make_certificates
 from sql.network.conftest import Opener, Source, address_of, open_driver
 
 from callgate.model.errors import SourceError
+from callgate.sql.engines.postgres.driver import scram
 from callgate.sql.settings import Tls, TlsMode
 
 
@@ -124,3 +126,24 @@ async def test_a_file_that_is_not_there_is_told(either: Opener, tmp_path: Path) 
         with pytest.raises(SourceError):
             await source.run("SELECT 1")
         assert source.driver.trouble() is not None
+
+
+async def test_a_login_is_bound_to_the_line_where_that_is_asked_for(server: Database) -> None:
+    address = replace(address_of(server), channel_binding="require")
+    async with open_driver(server, address=replace(address, tls=Tls(TlsMode.UNVERIFIED))) as source:
+        assert await source.cell("SELECT 7") == 7
+    if server.scheme == "mysql":  # it has no such thing, and the configuration refuses to ask for it
+        return
+    async with open_driver(server, address=replace(address, tls=Tls(TlsMode.OFF))) as source:
+        with pytest.raises(SourceError):
+            await source.cell("SELECT 7")
+        assert "channel_binding" in str(source.driver.trouble())
+
+
+def test_a_login_is_bound_to_the_certificate_that_was_seen(certificates: Certificates) -> None:
+    binding = scram.certificate_binding
+    real = binding(ssl.PEM_cert_to_DER_cert(certificates.certificate.read_text()))
+    assert real is not None
+    assert len(real.data) == 32
+    others = binding(ssl.PEM_cert_to_DER_cert(certificates.authority.read_text()))
+    assert others != real

@@ -11,6 +11,7 @@ from callgate.config.draft import Draft
 from callgate.config.problem import ConfigProblem, Loc, key_path, shown
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.specs.mcp_server import McpServerSpec
+from callgate.config.specs.record_store import DUCKDB, POSTGRES
 from callgate.config.specs.spec import known_keys
 from callgate.model.near_miss import did_you_mean, nearest
 
@@ -27,6 +28,7 @@ def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Config
         *_check_server_names(draft, environment_ids),
         *_check_tools(draft, environment_ids),
         *_check_offered_record(draft, environment_ids),
+        *_check_replicas(draft),
     ]
 
 
@@ -159,6 +161,28 @@ def _check_offered_record(draft: Draft, environment_ids: Collection[str]) -> Ite
     for place in taken:
         hint = "Rename it, or set [record] offer = false."
         yield ConfigProblem(place, f'the record is offered under the name "{OFFERED_RECORD}"', hint)
+
+
+def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
+    """What several gateways need in common."""
+    record, replicas = draft.table("record"), draft.table("replicas")
+    store = record.get("store", DUCKDB)
+    if not replicas:
+        if store == POSTGRES:
+            text = "this means the database of [replicas], and there is none"
+            hint = 'Write store = "postgres://user:${PASSWORD}@host/database".'
+            yield ConfigProblem(draft.path_of(("record", "store")), text, hint)
+        return
+    if "database" not in replicas:
+        hint = 'Write database = "postgres://user:${PASSWORD}@host/database", or leave [replicas] out.'
+        yield ConfigProblem("replicas.database", "this key is missing", hint)
+    if "state_key" not in draft.table("server"):
+        text = "replicas need a key that all of them have"
+        yield ConfigProblem("server.state_key", text, 'Write state_key = "${CALLGATE_STATE_KEY}".')
+    if store == DUCKDB and _is_on(record.get("enabled", True)):
+        text = "files belong to one gateway; replicas keep their record in a database"
+        hint = 'Write store = "postgres" under [record].'
+        yield ConfigProblem(draft.path_of(("record", "store")), text, hint)
 
 
 def _is_on(value: object) -> bool:

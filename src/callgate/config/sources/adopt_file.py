@@ -1,4 +1,4 @@
-"""A file's tables as `callgate.toml` has them, whoever wrote the file.
+"""A file's tables as `callgate.toml` has them, whichever program's file it is.
 
 Rules
 1. A file with `version` as a whole number is ours, TOML or JSON: every key in it must be known.

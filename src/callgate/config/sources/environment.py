@@ -1,4 +1,4 @@
-"""CALLGATE_<SECTION>_<KEY>: every scalar key of [server], [record], [policy] and [otel] as a variable.
+"""CALLGATE_<SECTION>_<KEY>: each scalar key of [server], [record], [policy], [otel] and [replicas].
 
 The list is generated from the specs, so that a new key has its variable from the start. An empty variable
 counts as unset (compose files write `X=${X}`). Sources from the environment: `environment_sources`.
@@ -10,6 +10,7 @@ from typing import get_origin
 from callgate.config.problem import ConfigProblem, Loc
 from callgate.config.specs.otel import OtelSpec
 from callgate.config.specs.record import PolicySpec, RecordSpec
+from callgate.config.specs.replicas import ReplicasSpec
 from callgate.config.specs.server import ServerSpec
 from callgate.config.specs.spec import Spec
 from callgate.model.near_miss import did_you_mean
@@ -19,6 +20,7 @@ SECTIONS: Mapping[str, type[Spec]] = {
     "record": RecordSpec,
     "policy": PolicySpec,
     "otel": OtelSpec,
+    "replicas": ReplicasSpec,
 }
 CONFIG_VARIABLE = "CALLGATE_CONFIG"
 STATE_DIR_VARIABLE = "CALLGATE_STATE_DIR"

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from callgate.config.problem import ConfigProblem
 from callgate.config.specs.dsn import Dsn, DsnError, EngineName, is_host, parse_dsn
+from callgate.config.specs.server_params import read_server_params
 from callgate.config.specs.source import SourceFromEnvironment
 
 MYSQL_VARIABLES = (
@@ -64,6 +65,8 @@ def sources_of(environ: Mapping[str, str]) -> EnvironmentSources:
 def _add_url(found: EnvironmentSources, name: str, variables: "_Variables") -> None:
     try:
         dsn = parse_dsn(variables.text(name) or "").anchored_at(Path.cwd())
+        if dsn.path is None:
+            read_server_params(dsn)
     except DsnError as error:
         found.problems.append(ConfigProblem(name, error.message, error.hint))
         return

@@ -1,4 +1,4 @@
-"""Which file speaks, and its tables, as `callgate.toml` would have them whoever wrote the file.
+"""Which file speaks, and its tables, as `callgate.toml` would have them, whichever program's it is.
 
 Search order: --config, CALLGATE_CONFIG, ./callgate.toml, the user's config folder, none. A file that was
 named must exist; one that was only looked for need not.

@@ -204,7 +204,7 @@ def _predefined(name: str, folder: Path) -> str | None:
 
 def _is_dsn(loc: Loc) -> bool:
     match loc:
-        case ("sources", int(), "dsn"):
+        case ("sources", int(), "dsn") | ("record", "store") | ("replicas", "database"):
             return True
         case _:
             return False

@@ -12,6 +12,8 @@ from callgate.config.specs.field_types import EntryName
 from callgate.config.specs.mcp_server import McpServerSpec, TransportKind
 from callgate.config.specs.otel import OtelSpec
 from callgate.config.specs.record import PolicySpec, RecordSpec
+from callgate.config.specs.record_store import StoreAddressSpec
+from callgate.config.specs.replicas import ReplicasSpec
 from callgate.config.specs.server import ServerSpec, TokenSpec
 from callgate.config.specs.source import SourceFromEnvironment, SourceSpec
 from callgate.config.specs.spec import Spec
@@ -24,6 +26,7 @@ __all__ = [
     "ParamType",
     "PolicySpec",
     "RecordSpec",
+    "ReplicasSpec",
     "ServerSpec",
     "SourceFromEnvironment",
     "SourceSpec",
@@ -33,6 +36,10 @@ __all__ = [
     "ToolSpec",
     "TransportKind",
 ]
+
+
+# Longer than two checks of a usual balancer.
+_DRAIN_OF_REPLICAS_S = 15.0
 
 
 class Config(Spec):
@@ -48,6 +55,22 @@ class Config(Spec):
     record: RecordSpec = Field(default_factory=RecordSpec, description="What is kept of the calls.")
     policy: PolicySpec = Field(default_factory=PolicySpec, description="Which calls are let through.")
     otel: OtelSpec = Field(default_factory=OtelSpec, description="Traces and metrics for a collector.")
+    replicas: ReplicasSpec = Field(
+        default_factory=ReplicasSpec, description="Several gateways that are one to their clients."
+    )
+
+    @property
+    def store(self) -> StoreAddressSpec:
+        """Where the record is kept: `postgres` alone is the database of the replicas."""
+        store = self.record.store
+        return self.replicas.database or store if store.is_of_replicas else store
+
+    @property
+    def drain_s(self) -> float:
+        """How long we serve on after SIGTERM. In front of replicas is a balancer, which needs time."""
+        if self.server.drain_s is not None:
+            return self.server.drain_s
+        return _DRAIN_OF_REPLICAS_S if self.replicas.is_on else 0.0
 
     @property
     def is_empty(self) -> bool:

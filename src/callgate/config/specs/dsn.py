@@ -16,7 +16,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from pydantic import SecretStr
+from pydantic_core import PydanticCustomError
 
+from callgate.config.refusal import refusal
 from callgate.config.secret import MASK, mask_named, mask_url
 from callgate.model.near_miss import did_you_mean
 
@@ -36,15 +38,24 @@ ENGINE_BY_SCHEME = {
     "sqlite": EngineName.SQLITE,
     "duckdb": EngineName.DUCKDB,
 }
+# As other programs write them: Rails, Django, Doctrine, Laravel.
+_OTHER_SCHEMES = {
+    "mysql2": "mysql",
+    "pgsql": "postgres",
+    "postgis": "postgres",
+    "sqlite3": "sqlite",
+}
 MEMORY_PATH = ":memory:"
 # SQLite's own names for what is always there: no file can be attached under them.
 _TAKEN_SCHEMAS = ("main", "temp")
 _SQLITE_PARAMS = ("schema",)
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+._-]{0,40}")
+# Java's form. Its file databases have no slashes: jdbc:sqlite:shop.db
+_JDBC = re.compile(r"jdbc:(?P<file>(?:sqlite|duckdb):(?!//))?", re.IGNORECASE)
 _PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # Of servers: certificates and their like (`server_params`).
-_FILE_PARAM = re.compile(r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket", re.IGNORECASE)
+_FILE_PARAM = re.compile(r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile", re.IGNORECASE)
 _MARK = re.compile(r"\$\{[^}]*\}")
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
 _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'
@@ -53,11 +64,12 @@ _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a us
 @dataclass(frozen=True, slots=True, repr=False)
 class Dsn:
     engine: EngineName
-    scheme: str  # as written: `mariadb` is spoken to as mysql, but may be shown as itself
+    scheme: str  # a key of ENGINE_BY_SCHEME: `mariadb` is spoken to as mysql, but may be shown as itself
     user: str | None = None
     password: SecretStr | None = None
     host: str | None = None
     port: int | None = None  # None: the engine's own default
+    others: tuple[tuple[str, int | None], ...] = ()  # hosts and ports to try after the first
     database: str | None = None  # servers: the database named after the host
     path: str | None = None  # files: where the database lies, or ":memory:"
     params: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
@@ -69,10 +81,9 @@ class Dsn:
             user = quote(self.user, safe="") if self.user is not None else ""
             secret = f":{MASK}" if self.password is not None else ""
             at = "@" if user or secret else ""
-            host = f"[{self.host}]" if self.host is not None and ":" in self.host else self.host or ""
-            port = f":{self.port}" if self.port is not None else ""
+            hosts = ",".join(_shown(*one) for one in ((self.host, self.port), *self.others))
             database = f"/{quote(self.database, safe='')}" if self.database is not None else ""
-            address = f"{self.scheme}://{user}{secret}{at}{host}{port}{database}"
+            address = f"{self.scheme}://{user}{secret}{at}{hosts}{database}"
         params = "&".join(
             f"{name}={quote(mask_named(name, value), safe='/:*')}" for name, value in self.params.items()
         )
@@ -90,10 +101,20 @@ class Dsn:
         return replace(
             self,
             params={
-                name: str(folder / value) if _FILE_PARAM.fullmatch(name) and value else value
+                name: str(folder / value) if _names_file(name, value) else value
                 for name, value in self.params.items()
             },
         )
+
+
+def _names_file(name: str, value: str) -> bool:
+    # sslrootcert=system: the authorities that the system trusts, in libpq's words.
+    return bool(_FILE_PARAM.fullmatch(name) and value) and value != "system"
+
+
+def _shown(host: str | None, port: int | None) -> str:
+    name = f"[{host}]" if host is not None and ":" in host else host or ""
+    return name if port is None else f"{name}:{port}"
 
 
 def is_host(text: str) -> bool:
@@ -110,23 +131,39 @@ class DsnError(ValueError):
         self.hint = hint
 
 
+def refused_dsn(error: DsnError) -> PydanticCustomError:
+    """To be raised outside of the handler: nothing of the text travels with it."""
+    return refusal(error.message, error.hint)
+
+
 def parse_dsn(text: str) -> Dsn:
-    scheme, separator, rest = text.strip().partition("://")
+    written, separator, rest = _without_jdbc(text.strip()).partition("://")
     known = ", ".join(f"{name}://" for name in ENGINE_BY_SCHEME)
-    if not separator or not _SCHEME.fullmatch(scheme):
+    if not separator or not _SCHEME.fullmatch(written):
         raise DsnError("this is not a database address", f"Begin with one of {known}.")
-    engine = ENGINE_BY_SCHEME.get(scheme.lower())
+    # postgresql+psycopg2, mysql+pymysql: which driver another program uses is nothing to us.
+    scheme = written.lower().partition("+")[0]
+    scheme = _OTHER_SCHEMES.get(scheme, scheme)
+    engine = ENGINE_BY_SCHEME.get(scheme)
     if engine is None:
         hint = did_you_mean(scheme, ENGINE_BY_SCHEME)
-        raise DsnError(f'"{scheme}" is not one of the known schemes {known}', hint)
+        raise DsnError(f'"{written}" is not one of the known schemes {known}', hint)
     address, _, query = rest.partition("?")
     if engine in (EngineName.SQLITE, EngineName.DUCKDB):
-        return _parse_file(engine, scheme.lower(), address, _parse_params(query))
+        return _parse_file(engine, scheme, address, _parse_params(query))
     if "#" in rest:
         raise DsnError('there is a "#" in the address', _ESCAPE_HINT)
     if "@" in query:
         raise DsnError('there is an "@" after the "?"', _ESCAPE_HINT)
-    return _parse_server(engine, scheme.lower(), address, _parse_params(query))
+    return _parse_server(engine, scheme, address, _parse_params(query))
+
+
+def _without_jdbc(text: str) -> str:
+    found = _JDBC.match(text)
+    if found is None:
+        return text
+    rest = text[found.end() :]
+    return f"{found['file']}///{rest}" if found["file"] else rest
 
 
 def _parse_file(engine: EngineName, scheme: str, address: str, params: dict[str, str]) -> Dsn:
@@ -168,18 +205,35 @@ def _parse_server(engine: EngineName, scheme: str, address: str, params: dict[st
     user, colon, password = credentials.partition(":")
     if "@" in database or "/" in database:
         raise DsnError('there is an "@" or a second "/" after the host', _ESCAPE_HINT)
-    host, port = _parse_host_port(host_port, _ESCAPE_HINT if not at else "")
+    hosts = [_parse_host_port(one, _ESCAPE_HINT if not at else "") for one in _hosts(host_port, params)]
     secret = unquote(password) if colon else params.pop("password", None)
     return Dsn(
         engine,
         scheme,
         user=unquote(user) or params.pop("user", None),
         password=SecretStr(secret) if secret is not None else None,
-        host=host,
-        port=port,
-        database=unquote(database) or None,
+        host=hosts[0][0],
+        port=hosts[0][1],
+        others=tuple((host or "localhost", port) for host, port in hosts[1:]),
+        database=unquote(database) or params.pop("dbname", None),
         params=params,
     )
+
+
+def _hosts(written: str, params: dict[str, str]) -> list[str]:
+    """The hosts before the path, or those that libpq takes as parameters. A folder in the place of a host
+    holds a Unix socket."""
+    if "/" in (folder := unquote(written.partition(":")[0])) and "," not in written:
+        params.setdefault("socket", folder)
+        return [written[written.find(":") :] if ":" in written else ""]
+    if written.strip(":"):
+        return written.split(",")
+    ports = params.pop("port", "").split(",")
+    hosts = [""] if "/" in params.get("host", "") else params.pop("host", "").split(",")
+    if len(ports) not in (1, len(hosts)):
+        raise DsnError("there are not as many ports as hosts", "Give one port for all, or one for each.")
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    return [f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=True)]
 
 
 def _parse_host_port(text: str, hint: str) -> tuple[str | None, int | None]:

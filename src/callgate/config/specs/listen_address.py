@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, ip_address
 
+from callgate.config.refusal import refusal
+
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7420
 
@@ -74,3 +76,16 @@ def parse_port(port: int) -> int:
     if not 0 <= port <= 65535:
         raise ListenError("the port is not from 0 to 65535", "0 takes any free port.")
     return port
+
+
+def read_listen(value: object, hint: str) -> ListenAddress:
+    """For a key of the file; `hint`: what to write where nothing like it was written."""
+    if isinstance(value, ListenAddress):
+        return value
+    if not isinstance(value, str):
+        raise refusal("host and port are expected", hint)
+    try:
+        return parse_listen(value)
+    except ListenError as error:
+        message, hint = error.message, error.hint
+    raise refusal(message, hint)

@@ -85,6 +85,10 @@ class McpServerSpec(Spec):
     isolation: Literal["auto", "shared", "session"] = Field(
         default="auto", description="One connection for all sessions, one for each, or what suits the server."
     )
+    affinity: Literal["session", "none"] = Field(
+        default="session",
+        description="With replicas: one serves all calls of a session to it; none: any of them will do.",
+    )
     redact_keys: tuple[str, ...] = Field(
         default=(), description="Keys whose values are not recorded of this server, beside [record]'s."
     )

@@ -39,6 +39,8 @@ def parse_duration_s(text: str) -> float | None:
 
 def format_duration(seconds: float) -> str:
     """The largest unit that keeps a whole number: 2592000 is "30d", 5400 is "90m"."""
+    if not seconds:
+        return "0s"
     for unit in ("d", "h", "m", "s"):
         count = seconds / _SECONDS[unit]
         if count >= 1 and count == int(count):

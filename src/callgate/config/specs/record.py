@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SerializationInfo, field_serializer
 
 from callgate.config.refusal import refusal
+from callgate.config.specs.archive_address import ArchiveField
 from callgate.config.specs.field_types import FilePath, Pattern
 from callgate.config.specs.quantity import DurationS, SizeBytes
+from callgate.config.specs.record_store import StoreAddressSpec, StoreField, mask_store
 from callgate.config.specs.spec import Spec
 
 
@@ -14,6 +16,26 @@ class RecordSpec(Spec):
     enabled: bool = Field(default=True, description="Whether calls are recorded at all.")
     path: FilePath | None = Field(
         default=None, description="Folder of the record; record in the state folder if unset."
+    )
+    store: StoreField = Field(
+        default_factory=StoreAddressSpec,
+        repr=False,
+        description="duckdb: files in that folder; postgres: the database of [replicas]; or an address.",
+    )
+    journal_max_bytes: SizeBytes | None = Field(
+        default=None,
+        alias="journal_max",
+        ge=1024**2,
+        description="How much waits in that folder while the database is away; 4GiB if unset.",
+    )
+    keep_bodies_s: DurationS | None = Field(
+        default=None,
+        alias="keep_bodies",
+        gt=0,
+        description="How long requests and replies are kept; as long as their calls if unset.",
+    )
+    migrate: bool = Field(
+        default=True, description="Whether a gateway makes and changes the tables of that database itself."
     )
     keep_s: DurationS = Field(
         default=30 * 86400.0, alias="keep", gt=0, description="How long calls are kept."
@@ -33,13 +55,22 @@ class RecordSpec(Spec):
     on_failure: Literal["continue", "refuse"] = Field(
         default="continue", description="What becomes of calls while the record cannot be written."
     )
-    sync: Literal["reply", "interval"] = Field(
+    sync: Literal["reply", "interval", "store"] = Field(
         default="reply", description="Whether a reply waits until its call is written."
     )
     session_gap_s: DurationS = Field(
         default=30 * 60.0, alias="session_gap", gt=0, description="Silence after which a session ends."
     )
+    archive: ArchiveField | None = Field(
+        default=None,
+        description="Where closed days are archived as Parquet before they are deleted; s3://… or a folder.",
+    )
     offer: bool = Field(default=False, description="Offer each client its own calls, as the source record.")
+
+    @field_serializer("store")
+    def _show_store(self, store: StoreAddressSpec, info: SerializationInfo) -> str:
+        written = self.as_written(info, "store")
+        return str(store) if written is None else mask_store(written)
 
 
 def _read_destructive(value: Any) -> Any:

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Pl
 from callgate.config.refusal import refusal
 from callgate.config.secret import Secret
 from callgate.config.specs.field_types import Count, FilePath, Seconds
-from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
-from callgate.config.specs.quantity import SizeBytes
+from callgate.config.specs.listen_address import ListenAddress, read_listen
+from callgate.config.specs.quantity import DurationS, SizeBytes
 from callgate.config.specs.spec import Spec
 
 # Below 16 characters a token can be guessed by trying.
@@ -23,15 +23,7 @@ _MAX_RUNS = 0.6
 
 
 def _read_listen(value: Any) -> ListenAddress:
-    if isinstance(value, ListenAddress):
-        return value
-    if not isinstance(value, str):
-        raise refusal("host and port are expected", 'Write "127.0.0.1:7420".')
-    try:
-        return parse_listen(value)
-    except ListenError as error:
-        message, hint = error.message, error.hint
-    raise refusal(message, hint)
+    return read_listen(value, 'Write "127.0.0.1:7420".')
 
 
 def _check_token(token: Secret) -> Secret:
@@ -133,6 +125,12 @@ class ServerSpec(Spec):
         default=300.0,
         description="The same for a client that keeps no stream open: after its last request.",
     )
+    drain_s: DurationS | None = Field(
+        default=None,
+        alias="drain",
+        ge=0,
+        description="How long it serves on after SIGTERM, not ready; unset: 0s, with [replicas] 15s.",
+    )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
     tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
     max_offers: Count = Field(
@@ -144,7 +142,7 @@ class ServerSpec(Spec):
     )
     state_key: Annotated[Secret, AfterValidator(_check_token)] | None = Field(
         default=None,
-        description="Seals the requestState of parked calls; made and kept in the state folder if unset.",
+        description="Seals what travels through clients; made and kept in the state folder if unset.",
     )
     state_dir: FilePath | None = Field(
         default=None,

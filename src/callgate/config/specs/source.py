@@ -1,11 +1,18 @@
 """`[[sources]]`: databases. Parses only; whether an engine can be spoken to is `sql`'s business."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PlainValidator, SerializationInfo, WithJsonSchema, field_serializer
+from pydantic import (
+    Field,
+    PlainValidator,
+    SerializationInfo,
+    WithJsonSchema,
+    field_serializer,
+    model_validator,
+)
 
 from callgate.config.refusal import refusal
-from callgate.config.specs.dsn import Dsn, DsnError, mask_dsn, parse_dsn
+from callgate.config.specs.dsn import Dsn, DsnError, mask_dsn, parse_dsn, refused_dsn
 from callgate.config.specs.field_types import Count, EntryName, Pattern, Seconds
 from callgate.config.specs.server_params import read_server_params
 from callgate.config.specs.spec import Spec
@@ -20,8 +27,8 @@ def _read_dsn(value: Any) -> Dsn:
             read_server_params(dsn)
         return dsn  # noqa: TRY300 - what follows is reached by the error alone
     except DsnError as error:
-        message, hint = error.message, error.hint
-    raise refusal(message, hint)
+        refused = refused_dsn(error)
+    raise refused
 
 
 class SourceSpec(Spec):
@@ -53,6 +60,14 @@ class SourceSpec(Spec):
     )
     # 8: enough for parallel agents, far below any server's default limit on connections.
     pool_size: Count = Field(default=8, description="Most connections held open.")
+    password_command: tuple[str, ...] = Field(
+        default=(),
+        description="Program and arguments that print the password: for tokens of a cloud or a vault.",
+    )
+    # AWS's tokens are good for a quarter of an hour, which is the shortest of those in use.
+    password_ttl_s: Seconds = Field(
+        default=900.0, description="Seconds for which such a password is good; it is renewed before."
+    )
     redact_keys: tuple[str, ...] = Field(
         default=(),
         description="Columns and keys whose values are not recorded of this source, beside [record]'s.",
@@ -60,6 +75,14 @@ class SourceSpec(Spec):
     redact_patterns: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; what they match is never recorded of this source."
     )
+
+    @model_validator(mode="after")
+    def _check_password(self) -> Self:
+        if self.password_command and self.dsn.path is not None:
+            raise refusal("password_command is for database servers", "Remove it: a file has no password.")
+        if self.password_command and self.dsn.password is not None:
+            raise refusal("the dsn has a password, and password_command too", "Keep one of the two.")
+        return self
 
     @field_serializer("dsn")
     def _show_dsn(self, dsn: Dsn, info: SerializationInfo) -> str:

@@ -14,7 +14,7 @@ from callgate.sql.guard.policy import Policy
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.settings import SourceSettings
 
-# The name in a DSN, and the module with the value. Imported one by one: who has one engine pays for no other.
+# The name in a DSN, and the module with the value. Imported one by one: with one engine, no other is loaded.
 ENGINES = {name: f"callgate.sql.engines.{name}.engine" for name in ("mysql", "postgres", "sqlite", "duckdb")}
 ALIASES = {"mariadb": "mysql", "postgresql": "postgres", "pg": "postgres", "sqlite3": "sqlite"}
 

@@ -12,7 +12,7 @@ from callgate.sql.guard.dialect import Tokens
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.sizes import check_sizes
 from callgate.sql.guard.tokens import Token, TokenKind
-from callgate.sql.guard.verbs import skip_group
+from callgate.sql.guard.verbs import skip_group, skip_key
 
 _NAMES = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 # A name behind these is a table that gets a column list, not a function. Per verb, and ON for an index alone:
@@ -85,7 +85,7 @@ def _is_cte(tokens: Tokens, at: int) -> bool:
     before = tokens[at - 1] if at else None
     if before is None or not (before.word in _BEFORE_CTE or before.is_operator(",")):
         return False
-    behind = skip_group(tokens, at + 1)
+    behind = skip_key(tokens, skip_group(tokens, at + 1))
     words = [token.word or token.text for token in tokens[behind : behind + 4]]
     # The last ( matters: in `SELECT a, f(x) AS materialized` the word is an alias, and f is called.
     return any(words[: len(form)] == form for form in _AFTER_CTE)

@@ -118,6 +118,7 @@ class Vocabulary:
     format_functions: Mapping[str, FormatStyle] = field(default_factory=dict[str, FormatStyle])
     series_functions: frozenset[str] = frozenset()
     calls_methods: bool = False  # `x.f(y)` calls f(x, y)
+    telling_names: frozenset[str] = frozenset()  # further ones at which a check looks: of no plain read
 
 
 def _no_fault(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
@@ -128,7 +129,7 @@ def _no_tree_fault(nodes: Iterable[Any]) -> Fault | None:
     return None
 
 
-def _no_name_fault(tokens: Tokens, functions: frozenset[str]) -> Fault | None:
+def _no_name_fault(tokens: Tokens, functions: frozenset[str], types: frozenset[str]) -> Fault | None:
     return None
 
 
@@ -159,8 +160,9 @@ class Grammar:
     definition: Callable[[Tokens], Fault | None]  # CREATE and ALTER, once the operator allowed them
     # Reads and writes: what the tokens alone give away (INTO, locks), whatever the parser makes of it.
     check_tokens: Callable[..., Fault | None] = _no_fault
-    # What runs code without a parenthesis (casts, attributes); given what may be called by name.
-    check_names: Callable[[Tokens, frozenset[str]], Fault | None] = _no_name_fault
+    # What runs code without a parenthesis (casts, attributes); given what may be called by name, and the
+    # types of the database that are known to run none.
+    check_names: Callable[[Tokens, frozenset[str], frozenset[str]], Fault | None] = _no_name_fault
     # The same on the nodes of sqlglot's tree; import sqlglot inside the function, it costs 95 ms.
     check_tree: Callable[[Iterable[Any]], Fault | None] = _no_tree_fault
     called: Callable[[Tokens, int], str] = called_as_written  # what a name before ( calls

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from callgate.model.verdict import Allow, Deny
 from callgate.sql.guard import refusals
-from callgate.sql.guard.dialect import Step
+from callgate.sql.guard.dialect import Step, Tokens
 from callgate.sql.guard.judge_statement import judge_statement
 from callgate.sql.guard.judgement import Judgement, Statement
+from callgate.sql.guard.plain_reads import read_plainly
 from callgate.sql.guard.policy import MAX_NESTING, MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
 from callgate.sql.guard.tokens import Token, TokenKind, significant
 
@@ -29,9 +30,26 @@ class _Transaction:
 
 def judge(sql: str, policy: Policy, *, may_bind: bool = False) -> Judgement:
     """`may_bind`: placeholders are allowed, because a driver will bind values to them."""
+    plain = judge_plainly(sql, policy)
+    return judge_in_full(sql, policy, may_bind=may_bind) if plain is None else plain
+
+
+def judge_plainly(sql: str, policy: Policy) -> Judgement | None:
+    """Of a plain read that is allowed (`plain_reads`); None: judge it in full."""
+    statement = read_plainly(sql, policy)
+    return (
+        None if statement is None or _fault_of_tables(statement, policy) else Judgement(Allow(), (statement,))
+    )
+
+
+def judge_in_full(
+    sql: str, policy: Policy, *, may_bind: bool = False, tokens: Tokens | None = None
+) -> Judgement:
+    """`tokens`: all of the text, where they are known already."""
     if not 1 <= len(sql) <= MAX_QUERY_CHARS:
         return Judgement(refusals.too_long(len(sql), policy))
-    tokens = policy.dialect.lex(sql)
+    if tokens is None:
+        tokens = policy.dialect.lex(sql)
     if (fault := _screen(tokens, sql, policy, may_bind=may_bind)) is not None:
         return Judgement(fault)
     drafts = _split(tokens)
@@ -52,10 +70,8 @@ def _judge_all(sql: str, drafts: list[tuple[Token, ...]], policy: Policy) -> Jud
         if deny is None and statement.is_transaction:
             follows = transaction.follow(policy.dialect.grammar.transaction(draft))
             deny = None if follows else refusals.open_transaction(policy)
-        if deny is None and policy.require_qualified:
-            deny = _qualified(statement, policy)
-        if deny is None and policy.only_tables:
-            deny = _listed(statement, policy)
+        if deny is None:
+            deny = _fault_of_tables(statement, policy)
         if deny is not None:
             return Judgement(_counted(deny, number, len(drafts)), tuple(statements))
     if transaction.is_open:
@@ -67,19 +83,18 @@ def _screen(tokens: Sequence[Token], sql: str, policy: Policy, *, may_bind: bool
     """What must not even reach the parser."""
     parentheses = cases = 0
     for token in tokens:
-        match token.kind:
-            case TokenKind.ILLEGAL:
-                return refusals.hidden_text(token, sql, policy)
-            case TokenKind.VARIABLE if not may_bind:
-                return refusals.placeholder(token, policy)
-            case TokenKind.OPERATOR:
-                parentheses += (token.text == "(") - (token.text == ")")
-            case TokenKind.WORD if token.word == "CASE":
+        kind = token.kind
+        if kind is TokenKind.WORD:
+            if token.word == "CASE":
                 cases += 1
-            case TokenKind.WORD if token.word == "END":
+            elif token.word == "END":
                 cases = max(cases - 1, 0)  # a column may be called "end": it must not buy depth elsewhere
-            case _:
-                continue
+        elif kind is TokenKind.OPERATOR:
+            parentheses += (token.text == "(") - (token.text == ")")
+        elif kind is TokenKind.ILLEGAL:
+            return refusals.hidden_text(token, sql, policy)
+        elif kind is TokenKind.VARIABLE and not may_bind:
+            return refusals.placeholder(token, policy)
         if parentheses + cases > MAX_NESTING:
             return refusals.too_deep(policy)
     return None
@@ -97,6 +112,12 @@ def _split(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
     if current:
         drafts.append(tuple(current))
     return drafts
+
+
+def _fault_of_tables(statement: Statement, policy: Policy) -> Deny | None:
+    """What the policy says of the tables that a statement names."""
+    deny = _qualified(statement, policy) if policy.require_qualified else None
+    return _listed(statement, policy) if deny is None and policy.only_tables else deny
 
 
 def _qualified(statement: Statement, policy: Policy) -> Deny | None:

@@ -89,7 +89,7 @@ def _read_or_write(
 def _check_tokens(tokens: Tokens, verb: Token, policy: Policy) -> Deny | None:
     fault = policy.dialect.grammar.check_tokens(tokens, verb.word, may_write=policy.may_write)
     if fault is None:
-        fault = policy.dialect.grammar.check_names(tokens, policy.functions)
+        fault = policy.dialect.grammar.check_names(tokens, policy.functions, policy.own_types)
     if fault is not None:
         return refusals.of_fault(fault)
     return check_calls(tokens, verb.word, policy)
@@ -142,6 +142,8 @@ def _form(statement: Statement, tokens: Tokens, verb: Token, policy: Policy) -> 
             return statement, refusals.explained(
                 verb.word, shown, policy, is_known=kind is not VerbClass.UNKNOWN
             )
+        if kind is VerbClass.WRITE:
+            statement = replace(statement, plans_write=True)
         statement, deny = _read_or_write(statement, inner, inner_verb, policy, runs=runs)
         if deny is not None:
             return statement, deny

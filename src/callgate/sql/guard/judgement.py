@@ -16,6 +16,7 @@ class Statement:
     tables: tuple[str, ...] = ()  # qualified as written, names of CTEs left out
     is_write: bool = False
     is_transaction: bool = False
+    plans_write: bool = False  # EXPLAIN of a write, which does not run
     parameters: tuple[Bound, ...] = ()  # in the order of the text's placeholders, in the driver's own form
     limits: Limits | None = None  # of our own schema statements; None: the policy's
 
@@ -37,8 +38,12 @@ class Judgement:
 
     @cached_property
     def statement_type(self) -> str:
+        if len(self.statements) == 1:
+            return self.statements[0].statement_type
         return ", ".join(statement.statement_type for statement in self.statements) or "UNKNOWN"
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
+        if len(self.statements) == 1:
+            return tuple(dict.fromkeys(self.statements[0].tables))
         return tuple(dict.fromkeys(table for statement in self.statements for table in statement.tables))

@@ -1,6 +1,7 @@
 """The parser's opinion: sqlglot on one statement, default deny.
 
-Only this module and two dialects know sqlglot: PostgreSQL's `grammar` and DuckDB's `tree` look at its tree.
+Only this module, two dialects (PostgreSQL's `grammar` and DuckDB's `tree` look at its tree) and the guard of
+a record in ClickHouse know sqlglot.
 
 Rules
 1. sqlglot is shown our lexer's tokens in the dialect's canonical spelling: comments, quotes and odd blanks
@@ -9,15 +10,22 @@ Rules
 3. Steps are counted: sqlglot backtracks exponentially on `t JOIN t JOIN t …` without ON (15 joins: 0.4 s,
    twice that for each further one), and a caller must not be able to hold the interpreter.
 
+4. sqlglot is read as Python source, also where its compiled modules (`sqlglotc`) are installed: a compiled
+   parser cannot be inherited from, so its steps could not be counted.
+
 Importing this costs 95 ms: import it late.
 """
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+from callgate.sql.guard.sqlglot_source import refuse_compiled  # before sqlglot itself: rule 4
+
+# isort: split
 import sqlglot.dialects.dialect
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -69,12 +77,13 @@ class _BudgetSpent(Exception):  # noqa: N818 - a signal, not an error
 def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> ParsedStatement | ParseFault | Fault:
     """Judge one read or write statement, given as significant tokens."""
     dialect = policy.dialect
+    parser = _counted_parser(dialect.parser_name)
     is_write = dialect.grammar.verbs.get(verb.word) is VerbClass.WRITE
     tokens = _without_long_lists(tokens)
     if len(tokens) > _MOST_TOKENS:
         return ParseFault("parser_budget")
     try:
-        tree = _parse(dialect.grammar.canonical(tokens, verb), dialect.parser_name)
+        tree = _parse(dialect.grammar.canonical(tokens, verb), *parser)
     except _BudgetSpent:
         return ParseFault("parser_budget")
     except RecursionError:
@@ -91,8 +100,21 @@ def parse_statement(tokens: Tokens, verb: Token, policy: Policy) -> ParsedStatem
         return ParseFault("nesting")
 
 
-def _parse(text: str, parser_name: str) -> exp.Expr | None:
-    dialect, parser_class = _counted_parser(parser_name)
+def parse_text(text: str, parser_name: str) -> exp.Expr | None:
+    """The one statement that a text is, in an engine's words that no dialect of ours knows. None: it is none,
+    or cannot be read within the budget."""
+    try:
+        dialect, parser_class = _counted_parser(parser_name)
+        if len(dialect.tokenize(text)) > _MOST_TOKENS:
+            return None
+        return _parse(text, dialect, parser_class)
+    except (_BudgetSpent, RecursionError, ParseError, TokenError):
+        return None
+    except (TypeError, ValueError, AttributeError, LookupError, AssertionError):
+        return None  # see above
+
+
+def _parse(text: str, dialect: Any, parser_class: Any) -> exp.Expr | None:
     parser = parser_class(dialect=dialect)
     parser_tokens = dialect.tokenize(text)
     parser.steps_left = int(len(parser_tokens) * (1 + _STEPS_BACK_PER_TOKEN)) + _STEPS_BACK_AT_LEAST
@@ -102,9 +124,10 @@ def _parse(text: str, parser_name: str) -> exp.Expr | None:
 
 @cache
 def _counted_parser(parser_name: str) -> tuple[Any, Any]:
-    """sqlglot's dialect and its parser, with a budget. Made once: a parser class builds its tables anew."""
+    """sqlglot's dialect and its parser, with a budget. Made once: a parser class builds its tables again."""
     dialect = cast("Any", sqlglot.dialects.dialect.Dialect.get_or_raise(parser_name))
     parser_class = dialect.parser_class
+    refuse_compiled(sys.modules["sqlglot.parser"])
 
     class CountedParser(parser_class):
         steps_left = 0

@@ -33,6 +33,8 @@ class Policy:
     mode: Mode = Mode.READ_ONLY
     allow_ddl: bool = False
     allow_functions: frozenset[str] = frozenset()
+    # Types of the database, by name, to which a cast runs nobody's code (`SchemaReader.own_types`).
+    own_types: frozenset[str] = frozenset()
     require_qualified: bool = False
     only_tables: frozenset[str] = frozenset()  # nothing else may be read; empty: any table
     schema: str | None = None

@@ -34,7 +34,7 @@ def _after_with(tokens: Tokens, at: int) -> int | None:
     while at + 2 < len(tokens):
         if tokens[at].kind not in _NAMES:
             return None
-        at = skip_group(tokens, at + 1)
+        at = skip_key(tokens, skip_group(tokens, at + 1))
         if at >= len(tokens) or tokens[at].word != "AS":
             return None
         at += 1
@@ -50,6 +50,12 @@ def _after_with(tokens: Tokens, at: int) -> int | None:
             return at
         at += 1
     return None
+
+
+def skip_key(tokens: Tokens, at: int) -> int:
+    """DuckDB's `USING KEY (a)` before the AS of a recursive CTE; `at` itself when there is none."""
+    is_key = [token.word for token in tokens[at : at + 2]] == ["USING", "KEY"]
+    return skip_group(tokens, at + 2) if is_key else at
 
 
 def _skip_cycle(tokens: Tokens, at: int) -> int:

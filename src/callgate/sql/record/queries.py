@@ -7,17 +7,14 @@ the end of the query's time. Each process runs one query at a time: to kill it h
 
 import asyncio
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_MANY_READS, SETUP_STATE_FOLDER
 from callgate.model.errors import CallerError, CallgateError, SetupError
-from callgate.model.verdict import Deny
 from callgate.ports.record_queries import Query, RecordFiles, RecordSnapshots, Table
 from callgate.sql.drivers.workers.job import Job, Stopped, StopReason
 from callgate.sql.drivers.workers.pool import WorkerPool
-from callgate.sql.engines.duckdb.dialect import functions
-from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
 from callgate.sql.engines.duckdb.driver.driver import DATA_BYTES
 from callgate.sql.engines.duckdb.driver.engine_process import EngineGone, EngineProcess, EngineRetired
@@ -33,12 +30,8 @@ from callgate.sql.engines.duckdb.frames import (
     Setup,
     StatementOrder,
 )
-from callgate.sql.guard.dialect import VerbClass
-from callgate.sql.guard.judgement import Judgement, Statement
-from callgate.sql.guard.policy import Policy
-from callgate.sql.guard.tokens import word_set
+from callgate.sql.record.record_guard import RecordGuard
 from callgate.sql.record.turns import Turns
-from callgate.sql.server.judge_thread import JudgeThread
 
 # Each may take 2 GiB and a core. An operator at the page, a second one, and a script wait little.
 _AT_ONCE = 2
@@ -52,29 +45,6 @@ _TYPES = frozenset({"SELECT", "MULTI"})  # MULTI is a PIVOT that must look for i
 _HINT = "Filter by ts, aggregate, or ask for fewer columns"
 
 _Job = Job[Lane, Report]
-TABLES = frozenset({"rpc_events", "sessions", "rpc_event_upstreams", "gaps"})
-# DuckDB's guard with shorter lists: the functions that a DuckDB source may call, without those that tell of
-# the schema, which in the process that runs the query is our own bookkeeping. FROM takes the record's four
-# tables, values and series.
-_POLICY = Policy(
-    replace(
-        DUCKDB,
-        name="record",
-        vocabulary=replace(
-            DUCKDB.vocabulary,
-            functions=DUCKDB.vocabulary.functions - functions.SYSTEM_CATALOG,
-            table_functions=word_set("generate_series json_each json_tree range unnest"),
-        ),
-        wording=replace(
-            DUCKDB.wording,
-            read_hint="Write one SELECT over the record's tables.",
-            hidden_hint="Read the record's tables only.",
-        ),
-    ),
-    only_tables=TABLES,
-    is_fixed=True,
-)
-_SELECT_HINT = "Write one SELECT over the record's tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +61,7 @@ class Queries:
     def __init__(self, snapshots: RecordSnapshots, limits: QueryLimits | None = None) -> None:
         self._snapshots = snapshots
         self._limits = limits or QueryLimits()
-        self._judge = JudgeThread(_POLICY)
+        self._guard = RecordGuard("duckdb")
         self._turns = Turns(self._limits.at_once)
         self._processes: list[EngineProcess] = []
         self._processes_lock = threading.Lock()
@@ -114,8 +84,7 @@ class Queries:
             return sum(not process.is_gone for process in self._processes)
 
     async def query(self, query: Query) -> Table:
-        statement = _allowed_statement(await self._judge.judged(query.sql))
-        return await self.run(statement.text, query)
+        return await self.run(await self._guard.allowed(query.sql), query)
 
     async def run(self, text: str, query: Query) -> Table:
         """A statement that was judged: the process holds against any other by itself."""
@@ -131,7 +100,7 @@ class Queries:
             self._idle.cancel()
         await self._pool.close()
         await asyncio.to_thread(self._end_processes)
-        self._judge.close()
+        self._guard.close()
 
     async def _report(self, text: str, query: Query) -> Report:
         order = StatementOrder(text, (), query.max_rows, _MAX_ANSWER_CHARS, _MAX_CELL_BYTES, as_json=True)
@@ -263,19 +232,3 @@ def _busy(limits: QueryLimits) -> CallerError:
         f"within {limits.patience_s:g} s",
         hint="Try again in a moment",
     )
-
-
-def _allowed_statement(judgement: Judgement) -> Statement:
-    """The one SELECT over the record's tables that it must be. Raises CallerError."""
-    verbs = _POLICY.dialect.grammar.verbs
-    kinds = [one.statement_type for one in judgement.statements]
-    if any(kind != "UNKNOWN" and verbs.get(kind) is not VerbClass.READ for kind in kinds):
-        raise CallerError(CALLER_BAD_PARAMS, "Only SELECT is allowed here", hint=_SELECT_HINT)
-    if isinstance(judgement.verdict, Deny):
-        reason = judgement.verdict.reason
-        raise CallerError(
-            CALLER_BAD_PARAMS, reason[:1].upper() + reason[1:].rstrip("."), hint=judgement.verdict.hint
-        )
-    if len(judgement.statements) != 1:
-        raise CallerError(CALLER_BAD_PARAMS, "One statement at a time", hint=_SELECT_HINT)
-    return judgement.statements[0]

@@ -3,16 +3,13 @@
 Whose rows a call sees is decided by the session it comes from, never by anything the caller writes.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 
-from callgate.model.envelope import Era
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Item
-from callgate.model.session import Session
-from callgate.model.upstream_news import News
-from callgate.model.view import COMMON, View
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
@@ -21,6 +18,7 @@ from callgate.sql.guard.policy import policy_of
 from callgate.sql.record.driver import ExcerptDriver
 from callgate.sql.record.turns import Turns
 from callgate.sql.server.server import SqlServer
+from callgate.sql.server.stateless import StatelessUpstream
 from callgate.sql.settings import SourceSettings
 
 NAME = "record"
@@ -35,39 +33,27 @@ _ABOUT = (
 _SETTINGS = SourceSettings(
     source_id=NAME, engine=DUCKDB.name, timeout_s=10.0, has_siblings=True, about=_ABOUT, is_fixed=True
 )
+# An agent sees its own calls: the settings tell of the gateway's folders.
+_VOCABULARY = DUCKDB.vocabulary
+_DIALECT = replace(
+    DUCKDB,
+    vocabulary=replace(_VOCABULARY, table_functions=_VOCABULARY.table_functions - {"duckdb_settings"}),
+)
 
 
-class RecordSource:
+class RecordSource(StatelessUpstream):
     name = NAME
     # Not the plain one: there may be DuckDB files beside it, or a server for such.
     schemes = frozenset({f"{DUCKDB.name}+{NAME}"})
 
     def __init__(self, excerpts: RecordExcerpts) -> None:
         self._excerpts = excerpts
-        self._policy = policy_of(_SETTINGS, DUCKDB)
+        self._policy = policy_of(_SETTINGS, _DIALECT)
         self._turns = Turns(_MAX_AT_ONCE)
         self._servers: dict[Principal, SqlServer] = {}  # as many as the operator has tokens
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         return self._server_of(asker.session.principal).ask(hop, asker)
-
-    def bridges(self, era: Era) -> bool:
-        return False
-
-    def tell(self, method: str, params: bytes, session: Session) -> None:
-        """No notification of a client's means anything to a database."""
-
-    def hear(self, listener: Callable[[News], None]) -> None:
-        """The record says nothing of its own accord."""
-
-    def view_of(self, asker: Asker) -> View:
-        return COMMON
-
-    def show_alike(self, is_alike: bool) -> None:
-        """It never makes a difference."""
-
-    def forget(self, session: Session) -> None:
-        """A principal's next session sees the same."""
 
     def health(self) -> Health:
         return self._server_of(LOCAL).health()

@@ -22,5 +22,8 @@ class SchemaQueries:
     referenced_by: str  # the same, with the columns of :table first, of keys in other tables that lead to it
     find_tables: str  # FoundTable's fields; :like, :database
     find_columns: str  # FoundColumn's fields; :like, :database
+    # Schema, name, whether the name alone will do: of types to which a cast runs nobody's code. None: the
+    # guard asks for no such thing.
+    own_types: str | None = None
     # For an engine that keeps no estimate: a statement that counts the rows of one table, within reason.
     count_rows: Callable[[str, str], str] | None = None

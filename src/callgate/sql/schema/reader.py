@@ -45,6 +45,7 @@ from callgate.sql.schema.shapes import (
 MAX_TABLES = 2_000
 _MAX_ROWS = 10_000
 _MAX_CHARACTERS = 4_000_000
+_LONGEST_PLAIN_NAME = 64
 # Tables whose rows are counted one by one, where the engine keeps no estimate.
 _MAX_COUNTED = 100
 
@@ -85,17 +86,26 @@ class SchemaReader:
         return DatabaseShape(info, await self._counted(exact, tables), len(rows))
 
     async def table(self, database: str, name: str) -> TableDescription | None:
+        # As it is written first: to list all names takes seconds where there are thousands of tables.
+        is_plain = _is_plain(database) and _is_plain(name)
+        if is_plain and (described := await self._described(database, name)) is not None:
+            return described
         exact = _resolved(database, await self.database_names())
         if exact is None:
             return None
         table = _resolved(name, await self.table_names(exact))
         if table is None:
             return None
+        return await self._described(exact, table)
+
+    async def _described(self, exact: str, table: str) -> TableDescription | None:
         queries = self._queries
-        wanted = (queries.table, queries.columns, queries.indexes, queries.foreign_keys)
-        infos, columns, index_rows, keys = await self._ask(wanted, {"database": exact, "table": table})
-        if not infos:  # dropped in this very moment
+        infos = await self._rows(queries.table, database=exact, table=table)
+        # An engine may compare without regard to case; and a system schema is not described.
+        if not infos or (infos[0][0], infos[0][1]) != (exact, table):
             return None
+        wanted = (queries.columns, queries.indexes, queries.foreign_keys)
+        columns, index_rows, keys = await self._ask(wanted, {"database": exact, "table": table})
         indexes = [index_column(row) for row in index_rows]
         return TableDescription(
             await self._counted_info(table_info(infos[0])),
@@ -127,6 +137,19 @@ class SchemaReader:
             )
             for schema, table, name, kind, nullable, comment in rows
         )
+
+    async def own_types(self) -> frozenset[str]:
+        """By all names that they go by. A dot in a name of one part is no name of two parts."""
+        if self._queries.own_types is None:
+            return frozenset()
+        names: set[str] = set()
+        for schema, name, is_visible in await self._rows(self._queries.own_types):
+            if "." in f"{schema}{name}":
+                continue
+            names.add(f"{schema}.{name}")
+            if is_true(is_visible):
+                names.add(str(name))
+        return frozenset(names)
 
     async def _rows(self, sql: str, **values: Bound) -> tuple[Row, ...]:
         return (await self._ask((sql,), values))[0]
@@ -168,6 +191,11 @@ class SchemaReader:
         except SourceError:
             return None  # one odd table must not hide the others
         return number_of(count)
+
+
+def _is_plain(name: str) -> bool:
+    """One that every engine takes for a name; others are only looked for in the list."""
+    return len(name) < _LONGEST_PLAIN_NAME and name.isprintable()
 
 
 def _resolved(wanted: str, names: Iterable[str]) -> str | None:

@@ -126,9 +126,10 @@ def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
 
 def read_arguments(parameters: Sequence[Parameter], raw: msgspec.Raw) -> dict[str, Bound] | list[str]:
     """What `check_arguments` says of them. Longer ones than any valid call could have are not decoded."""
-    most_bytes = _SPARE_BYTES + _MAX_CHARACTER_BYTES * sum(parameter.max_chars for parameter in parameters)
-    if len(bytes(raw)) > most_bytes:
-        return [f"arguments: Expected at most {most_bytes:,} bytes"]
+    if len(bytes(raw)) > _SPARE_BYTES:
+        most_bytes = _SPARE_BYTES + _MAX_CHARACTER_BYTES * sum(one.max_chars for one in parameters)
+        if len(bytes(raw)) > most_bytes:
+            return [f"arguments: Expected at most {most_bytes:,} bytes"]
     try:
         arguments: object = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -145,8 +146,10 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
     given = cast(dict[str, Any], arguments)
     values: dict[str, Bound] = {}
     problems: list[str] = []
+    known = 0
     for parameter in parameters:
         name = parameter.name
+        known += name in given
         if name not in given:
             values[name] = _value_of(parameter, parameter.default)
             if parameter.required:
@@ -155,12 +158,17 @@ def check_arguments(parameters: Sequence[Parameter], arguments: object) -> dict[
             problems.append(f"{name}: {problem}")
         else:
             values[name] = _value_of(parameter, given[name])
-    known = {parameter.name for parameter in parameters}
+    if known < len(given):
+        problems += _unknown(given, {parameter.name for parameter in parameters})
+    return problems or values
+
+
+def _unknown(given: dict[str, Any], known: set[str]) -> list[str]:
     unknown = [key for key in given if key not in known]
-    problems += [f"{key[:60]}: Unrecognized parameter" for key in unknown[:_MAX_NAMED]]
+    problems = [f"{key[:60]}: Unrecognized parameter" for key in unknown[:_MAX_NAMED]]
     if len(unknown) > _MAX_NAMED:
         problems.append(f"{len(unknown) - _MAX_NAMED:,} more unrecognized parameters")
-    return problems or values
+    return problems
 
 
 def _value_of(parameter: Parameter, value: Bound) -> Bound:

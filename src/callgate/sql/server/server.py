@@ -1,25 +1,21 @@
-"""SqlServer: one source as an MCP server behind us. Implements `ports.upstream.Upstream`.
+"""SqlServer: one source as an MCP server behind us. Implements `ports.upstream`: Upstream, PlainUpstream.
 
 The path of a call: arguments > judge > driver > results. A failed or refused statement is an *answer* with
 isError, its code and what to do instead; only what never reached a statement raises. Resources, their
 templates and completions come from the schema_reader.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from callgate.model import error_codes as codes
-from callgate.model.envelope import Era
 from callgate.model.errors import CallerError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.reply import Item, Reply
-from callgate.model.session import Session
-from callgate.model.upstream_news import News
-from callgate.model.view import COMMON, View
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.drivers.driver import Driver
@@ -30,6 +26,7 @@ from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.arguments import Parameter, read_arguments, read_params
+from callgate.sql.server.begun_calls import SourceToolCaller
 from callgate.sql.server.completion import complete
 from callgate.sql.server.custom_tools import CustomTool, PreparedTool
 from callgate.sql.server.explain_tool import ExplainTool
@@ -37,12 +34,13 @@ from callgate.sql.server.resource_uris import ResourceUris
 from callgate.sql.server.resources import Resources
 from callgate.sql.server.schema_view import SchemaView
 from callgate.sql.server.search_objects import SearchTool
+from callgate.sql.server.stateless import StatelessUpstream
 from callgate.sql.server.statement_runner import StatementRunner
 from callgate.sql.server.tool import QueryTool
 from callgate.sql.settings import SourceSettings
 
 
-class SqlServer:
+class SqlServer(StatelessUpstream):
     def __init__(
         self,
         settings: SourceSettings,
@@ -83,8 +81,7 @@ class SqlServer:
         self._runner.load_parser()
 
     async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        hop.server_version = self._driver.version
-        hop.is_built_in = True
+        self._introduce(hop)
         match hop.method:
             case "tools/list":
                 yield Reply(result=self._listed)
@@ -105,24 +102,9 @@ class SqlServer:
                     hint="It has tools, resources and completions.",
                 )
 
-    def bridges(self, era: Era) -> bool:
-        """Our answers suit either era as they are."""
-        return False
-
-    def tell(self, method: str, params: bytes, session: Session) -> None:
-        """No notification of a client's means anything to a database."""
-
-    def hear(self, listener: Callable[[News], None]) -> None:
-        """A database says nothing of its own accord."""
-
-    def view_of(self, asker: Asker) -> View:
-        return COMMON
-
-    def show_alike(self, is_alike: bool) -> None:
-        """It never makes a difference."""
-
-    def forget(self, session: Session) -> None:
-        """Sessions share the pool; nothing is kept for one."""
+    def tool_caller(self, native_name: str, asker: Asker) -> SourceToolCaller | None:
+        """Implements `ports.PlainUpstream`."""
+        return SourceToolCaller(self._begun) if native_name in self._tools else None
 
     def health(self) -> Health:
         label = f"{self._policy.dialect.display_name}, {self._policy.mode.label}"
@@ -134,7 +116,7 @@ class SqlServer:
 
     @property
     def schema(self) -> SourceSchema:
-        """What is in the database, for whoever looks from outside of MCP."""
+        """What is in the database, for readers outside of MCP: the page and the API."""
         return SchemaView(self._schema_reader)
 
     def trouble(self) -> str | None:
@@ -148,6 +130,14 @@ class SqlServer:
     async def close(self) -> None:
         await self._driver.close()
         self._runner.close()
+
+    async def _begun(self, hop: Hop) -> bytes:
+        self._introduce(hop)
+        return await self._call(hop)
+
+    def _introduce(self, hop: Hop) -> None:
+        hop.server_version = self._driver.version
+        hop.is_built_in = True
 
     async def _call(self, hop: Hop) -> bytes:
         params = read_params(hop.params)

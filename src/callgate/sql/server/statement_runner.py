@@ -19,6 +19,7 @@ from callgate.sql.server.judge_thread import JudgeThread
 
 _MAX_CANDIDATES = 3  # enough to recognise the right one by
 _UNQUALIFIED = "unqualified_table"  # the guard's rule (guard.refusals)
+_UNKNOWN_TYPE = "type"  # a rule of PostgreSQL's: the guard cannot know the types of a database
 
 
 class JudgedRequest(Struct, frozen=True):
@@ -42,7 +43,14 @@ class StatementRunner:
         self._judge.load_parser()
 
     async def judged(self, sql: str) -> Judgement:
-        return await self._judge.judged(sql)
+        judgement = await self._judge.judged(sql)
+        if judgement.rule != _UNKNOWN_TYPE:
+            return judgement
+        try:
+            own_types = await self._schema_reader.own_types()
+        except CallgateError:
+            return judgement  # the refusal stands
+        return await self._judge.judged_with_types(sql, own_types) if own_types else judgement
 
     async def answer(self, request: JudgedRequest, hop: Hop) -> bytes:
         """The tool's raw result. A refusal or a failure is an answer too, and teaches."""

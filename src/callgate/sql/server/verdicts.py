@@ -5,12 +5,13 @@ text's own statement in it, never the old one's.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 
-from callgate.sql.guard.dialect import VerbClass
-from callgate.sql.guard.judge import judge
-from callgate.sql.guard.judgement import Judgement
+from callgate.sql.guard.dialect import Tokens, VerbClass
+from callgate.sql.guard.judge import judge_in_full, judge_plainly
+from callgate.sql.guard.judgement import Judgement, Statement
+from callgate.sql.guard.plain_reads import has_plain_shape
 from callgate.sql.guard.policy import MAX_QUERY_CHARS, Policy
 from callgate.sql.guard.shapes import is_shape_of, shape_of
 from callgate.sql.guard.tokens import significant
@@ -30,7 +31,14 @@ class _Remembered:
     behind: int
 
     def of(self, sql: str) -> Judgement:
-        statement = replace(self.judgement.statements[0], text=sql[self.before : len(sql) - self.behind])
+        known = self.judgement.statements[0]
+        statement = Statement(
+            sql[self.before : len(sql) - self.behind],
+            known.statement_type,
+            known.tables,
+            known.is_write,
+            known.is_transaction,
+        )
         return Judgement(self.judgement.verdict, (statement,))
 
 
@@ -47,7 +55,9 @@ class Verdicts:
     def remembered(self, sql: str) -> Judgement | None:
         if (key := self._key(sql)) is None:
             return None
-        found = self._find(key) or self._find(sql)
+        found = self._find(key)
+        if found is None and key != sql:
+            found = self._find(sql)
         return found.of(sql) if isinstance(found, _Remembered) else found
 
     def judged(self, sql: str) -> Judgement:
@@ -56,31 +66,51 @@ class Verdicts:
 
     def judge(self, sql: str) -> Judgement:
         """Of a text for which nothing is remembered."""
-        judgement = judge(sql, self._policy)
-        if (key := self._key(sql)) is not None:
-            shaped = self._shaped(sql, judgement) if key != sql else None
-            self._remember(*((sql, judgement) if shaped is None else (key, shaped)))
+        return self.judge_plainly(sql) or self.judge_in_full(sql)
+
+    def judge_plainly(self, sql: str) -> Judgement | None:
+        """In some 50 µs, without the parser. None: it must be judged in full."""
+        judgement = judge_plainly(sql, self._policy)
+        if judgement is not None and (key := self._key(sql)) is not None:
+            is_shaped = key != sql and has_plain_shape(sql, key)
+            self._keep(sql, judgement, key, sql.index(judgement.statements[0].text) if is_shaped else None)
         return judgement
+
+    def judge_in_full(self, sql: str) -> Judgement:
+        if (key := self._key(sql)) is None:
+            return judge_in_full(sql, self._policy)
+        tokens = self._policy.dialect.lex(sql)
+        judgement = judge_in_full(sql, self._policy, tokens=tokens)
+        self._keep(sql, judgement, key, self._begin(sql, tokens, judgement) if key != sql else None)
+        return judgement
+
+    def _keep(self, sql: str, judgement: Judgement, key: str, begin: int | None) -> None:
+        """`begin`: where the only statement begins; None: it is no judgement of the shape."""
+        if begin is None:
+            self._remember(sql, judgement)
+        else:
+            behind = len(sql) - begin - len(judgement.statements[0].text)
+            self._remember(key, _Remembered(judgement, begin, behind))
 
     def _key(self, sql: str) -> str | None:
         """The shape, or the text when no value in it may be any. None: nothing is ever known of this text."""
         return shape_of(sql, self._quotes) if len(sql) <= MAX_QUERY_CHARS else None
 
-    def _shaped(self, sql: str, judgement: Judgement) -> _Remembered | None:
-        """None: what was judged is no judgement of the shape."""
+    def _begin(self, sql: str, tokens: Tokens, judgement: Judgement) -> int | None:
+        """Where the only statement begins. None: what was judged is no judgement of the shape."""
         dialect = self._policy.dialect
         if len(judgement.statements) != 1:
             return None
         statement = judgement.statements[0]
         if class_of(statement.statement_type, dialect.grammar) not in _SHAPED:
             return None
-        tokens = dialect.lex(sql)
         if not is_shape_of(sql, tokens, self._quotes):
             return None
         read = [token for token in significant(tokens) if not token.is_operator(";")]
-        before, end = read[0].start, read[-1].end
-        is_alone = sql[before:end] == statement.text  # and there is no second one, which was not judged
-        return _Remembered(judgement, before, len(sql) - end) if is_alone else None
+        is_alone = (
+            sql[read[0].start : read[-1].end] == statement.text
+        )  # and no second one, which was not judged
+        return read[0].start if is_alone else None
 
     def _find(self, key: str) -> _Remembered | Judgement | None:
         with self._lock:

@@ -9,6 +9,7 @@ from sql.network.conftest import Opener
 from callgate.sql.engines.postgres.driver import scram
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
 
+UNBOUND = scram.Binding()
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SALT = base64.b64encode(b"salt of the test").decode()
 
@@ -32,12 +33,12 @@ def first(nonce: str = NONCE + "server", iterations: str = "4096") -> bytes:
 )
 def test_a_challenge_that_is_none_is_not_answered(message: bytes) -> None:
     with pytest.raises(ScramFailed):
-        scram.prove("hunter2", NONCE, message)
+        scram.prove("hunter2", NONCE, message, UNBOUND)
 
 
 def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
-    proof = scram.prove("hunter2", NONCE, first())
-    other = scram.prove("hunter3", NONCE, first())
+    proof = scram.prove("hunter2", NONCE, first(), UNBOUND)
+    other = scram.prove("hunter3", NONCE, first(), UNBOUND)
     scram.check_server(proof, proof.expected)
     for final in (other.expected, b"v=", b"", b"e=other-error"):
         with pytest.raises(ScramFailed):
@@ -45,8 +46,8 @@ def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
 
 
 def test_the_password_is_in_no_message() -> None:
-    proof = scram.prove("hunter2", NONCE, first())
-    assert b"hunter2" not in scram.first_message(NONCE) + proof.message
+    proof = scram.prove("hunter2", NONCE, first(), UNBOUND)
+    assert b"hunter2" not in scram.first_message(NONCE, UNBOUND) + proof.message
 
 
 async def test_passwords_of_any_characters_log_in(post: Opener, postgres: Database) -> None:

@@ -1,11 +1,13 @@
 """NetworkDriver: one database server, a pool of connections, a watchdog over each call. Implements `Driver`.
 
 Rules
-1. A call that is stopped (time-out, cancelled caller, closed source) ends twice: its connection is closed
-   here, and what it runs is ended at the server over another one. The watchdog's own flag says why.
+1. A call that is stopped (time-out, cancelled caller, closed source) ends twice: what it runs is ended at the
+   server over another connection, and only then its own one is closed: a pooler forgets whom to tell when its
+   client is gone. The watchdog's own flag says why.
 2. A stopped call's place in the pool is free only when the server was told: what runs there never exceeds
    the pool's size.
 3. A server that is down is looked after in the background, with a back-off, until it answers.
+4. A read that fails because its idle connection was closed under it is run once more on a fresh one.
 
 Talks; does not judge. Knows no engine: see `server.NetworkEngine`.
 """
@@ -19,10 +21,11 @@ from dataclasses import replace
 from typing import Any, Generic
 
 from callgate.model import error_codes as codes
-from callgate.model.errors import CallgateError, RefusedError, SourceError
+from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.pool import ConnectionPool, PoolBusy, PoolClosed
 from callgate.sql.drivers.network.server import Connection, NetworkEngine, OpenFailed, StatementFailed
+from callgate.sql.drivers.network.statement_errors import lost_error, timeout_error
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.drivers.workers.job import StopReason
@@ -32,7 +35,14 @@ from callgate.sql.guard.policy import Limits, Policy
 _log = logging.getLogger(__name__)
 
 # Ending statements at a server that is there takes milliseconds; for one that is not, nobody should wait.
+_CANCEL_LIMIT_S = 1.0
 _CLOSING_LIMIT_S = 2.0
+
+# That a connection was closed while it lay idle shows with the first bytes that are sent over it.
+_LOST_AT_ONCE_S = 1.0
+
+# A server is back within a second for who asks.
+_LOOK_EVERY_S = 0.25
 
 # A bug that repeats itself must not fill the log.
 _AFTER_BUG_S = 30.0
@@ -70,10 +80,16 @@ class NetworkDriver(Generic[Connection]):
         return self._engine.placeholder(index)
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        try:
+            return await self._run(statements)
+        except _LostIdle:
+            return await self._run(statements)
+
+    async def _run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         connection = await self._take()
         own_limits = [statement.limits.timeout_s for statement in statements if statement.limits is not None]
         timeout_s = min(own_limits) if own_limits else self._policy.limits.timeout_s
-        call = _Call(time.monotonic() + timeout_s)
+        call = _Call(timeout_s)
         self._running[connection] = call
         if call.ends_at < self._watches_at:
             self._watch(call.ends_at)
@@ -82,6 +98,9 @@ class NetworkDriver(Generic[Connection]):
         except StatementFailed as failed:
             if call.stop_reason is not None:
                 raise self._stopped(call.stop_reason, timeout_s) from None
+            if self._policy.may_write and self._engine.is_failover(failed.fault):
+                self._pool.drop_idle()
+                connection.close()
             raise await self._explained(connection, failed, statements) from failed
         except (ConnectionLost, *OUT_OF_STEP) as error:
             if call.stop_reason is not None:
@@ -91,8 +110,12 @@ class NetworkDriver(Generic[Connection]):
                 _log.warning(
                     "source %s: an answer cannot be read (%s)", self._source_id, type(error).__name__
                 )
+            self._pool.drop_idle()
+            was_lost_at_once = time.monotonic() - call.began_at < _LOST_AT_ONCE_S
+            if was_lost_at_once and self._pool.was_reused(connection) and not self._policy.may_write:
+                raise _LostIdle from None
             self._look_after()
-            raise self._lost() from None
+            raise lost_error(self._policy) from None
         except asyncio.CancelledError:
             self._stop(connection, call, StopReason.CANCELLED)
             raise
@@ -194,13 +217,16 @@ class NetworkDriver(Generic[Connection]):
         if call.stop_reason is not None:
             return
         call.stop_reason = reason
-        connection.close()
         self._tend(self._end_at_server(connection))
 
     async def _end_at_server(self, connection: Connection) -> None:
+        # Its caller waits no longer than this for a server that does not take the cancel.
+        closing = asyncio.get_running_loop().call_later(_CANCEL_LIMIT_S, connection.close)
         try:
             await connection.cancel()
         finally:
+            closing.cancel()
+            connection.close()
             self._running.pop(connection, None)
             self._pool.free_place()
 
@@ -212,7 +238,10 @@ class NetworkDriver(Generic[Connection]):
     async def _wait_for_server(self) -> None:
         try:
             while True:
-                await asyncio.sleep(self._pool.retry_in_s)
+                # In steps: somebody who asks meanwhile makes the wait shorter.
+                await asyncio.sleep(min(self._pool.retry_in_s, _LOOK_EVERY_S))
+                if self._pool.retry_in_s > 0:
+                    continue
                 try:
                     await self._pool.probe()
                     await self.posture()
@@ -240,63 +269,25 @@ class NetworkDriver(Generic[Connection]):
         for finding in posture.warnings:
             _log.warning("source %s: %s %s", self._source_id, finding.text, finding.advice)
 
-    def _lost(self) -> SourceError:
-        undone = " A write may or may not have been done: look before you repeat it."
-        return SourceError(
-            codes.SOURCE_UNAVAILABLE,
-            "the connection to the database was lost while the statement ran.",
-            hint="The gateway opens it again. Try again in a moment."
-            + (undone if self._policy.may_write else ""),
-        )
-
     def _stopped(self, reason: StopReason, timeout_s: float) -> SourceError:
         if reason is StopReason.TIMEOUT:
             return timeout_error(timeout_s, self._policy)
         return SourceError(codes.SOURCE_UNAVAILABLE, "the source was closed.", hint="")
 
 
+class _LostIdle(Exception):  # noqa: N818 - it never leaves this module
+    """The connection had been closed while it lay idle."""
+
+
 class _Call:
     """What runs on a connection, until when, and the flag that says why it was told to stop."""
 
-    __slots__ = ("ends_at", "stop_reason")
+    __slots__ = ("began_at", "ends_at", "stop_reason")
 
-    def __init__(self, ends_at: float) -> None:
-        self.ends_at = ends_at
+    def __init__(self, timeout_s: float) -> None:
+        self.began_at = time.monotonic()
+        self.ends_at = self.began_at + timeout_s
         self.stop_reason: StopReason | None = None
 
 
 _LOOKING_AFTER = "callgate-source-looked-after"
-
-
-def read_only_error(policy: Policy) -> CallgateError:
-    """The database itself refused a write: our session's doing, or the server's own."""
-    if policy.may_write:
-        return SourceError(
-            codes.SOURCE_ACCESS_DENIED,
-            "the database accepts no writes at the moment.",
-            hint="It may be a replica, or locked by its administrator. Reading works.",
-        )
-    return RefusedError(
-        codes.REFUSED_READ_ONLY,
-        "the session with the database is read-only, and the statement would change something.",
-        hint=policy.write_advice,
-    )
-
-
-def timeout_error(timeout_s: float, policy: Policy) -> SourceError:
-    variable = policy.dialect.wording.timeout_variable if policy.from_environment else None
-    raise_it = (
-        f"Increase {variable} environment variable if needed"
-        if variable is not None
-        else "The operator can raise timeout_s for this source"
-    )
-    return SourceError(
-        codes.SOURCE_TIMEOUT,
-        f"Query execution timeout exceeded ({round(timeout_s * 1000)}ms).",
-        hint="Suggestions:\n"
-        "- Add a LIMIT clause to reduce result set size\n"
-        "- Add WHERE clauses to filter data more specifically\n"
-        "- Use indexes on filtered columns (see EXPLAIN)\n"
-        f"- {raise_it}",
-        operator_hint="See whether the server is overloaded, or raise timeout_s for this source.",
-    )

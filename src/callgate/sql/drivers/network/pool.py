@@ -1,17 +1,21 @@
 """A pool of connections: at most `size` connections, handed out in order of arrival.
 
 Rules
-1. Who comes while others wait, waits behind them. Waiting has a limit of its own.
+1. Callers are served in the order in which they came. Waiting has a limit of its own.
 2. A connection that lay idle for long is asked for a sign of life before it is used again.
-3. A place freed by a lost connection goes to the first who waits, as the right to open another.
+3. A place freed by a lost connection goes to the first waiting caller, as the right to open another.
 4. After a failed opening, further ones fail at once with the same reason until the back-off is over: a server
-   that is down must not make each caller wait for its own time-out.
+   that is down must not make each caller wait for its own time-out. While somebody asks, it is short.
+5. A server that has no connection left for us is no reason to fail while we have some: who wants one waits.
+6. No connection grows old: logins, names and addresses change while we run.
 
 Lives on one event loop. Counterpart: `driver` decides when a connection is given back or dropped.
 """
 
 import asyncio
+import math
 import time
+import weakref
 from collections import deque
 from contextlib import suppress
 from typing import Generic
@@ -26,6 +30,11 @@ _PING_LIMIT_S = 2.0
 _IDLE_LIMIT_S = 300.0
 _FIRST_BACK_OFF_S = 0.25
 _MAX_BACK_OFF_S = 15.0
+# Somebody who asked within so many seconds is likely to ask again.
+_ASKED_RECENTLY_S = 15.0
+_BACK_OFF_WHILE_ASKED_S = 0.5
+# Half of the shortest life of a cloud's tokens and certificates that is in use, an hour.
+_MAX_AGE_S = 1800.0
 
 
 class PoolBusy(Exception):  # noqa: N818 - the driver words the error
@@ -43,6 +52,9 @@ class ConnectionPool(Generic[Connection]):
         self._wait_limit_s = wait_limit_s
         self._places = 0  # taken: idle, in use, being opened, being ended
         self._idle: deque[tuple[Connection, float]] = deque()  # with the time since when; newest last
+        self._opened_mono: weakref.WeakKeyDictionary[Connection, float] = weakref.WeakKeyDictionary()
+        self._reused: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._asked_mono = -math.inf
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
@@ -61,6 +73,11 @@ class ConnectionPool(Generic[Connection]):
 
     async def take(self) -> Connection:
         """Raises `OpenFailed`, `PoolBusy`, `PoolClosed`."""
+        now = self._asked_mono = time.monotonic()
+        self._retry_at = min(self._retry_at, now + _BACK_OFF_WHILE_ASKED_S)
+        return await self._take()
+
+    async def _take(self) -> Connection:
         if self._closed:
             raise PoolClosed
         if not self._waiting:
@@ -74,16 +91,29 @@ class ConnectionPool(Generic[Connection]):
         return handed if handed is not None else await self._open()
 
     def give_back(self, connection: Connection) -> None:
-        if self._closed or not connection.is_usable:
+        is_old = time.monotonic() - self._opened_mono.get(connection, math.inf) > _MAX_AGE_S
+        if self._closed or is_old or not connection.is_usable:
             connection.close()
             self.free_place()
             return
+        self._reused.add(connection)
         if (waiter := self._next_waiter()) is not None:
             waiter.set_result(connection)
             return
         self._idle.append((connection, time.monotonic()))
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(_IDLE_LIMIT_S, self._close_idle)
+
+    def drop_idle(self) -> None:
+        """The server is another one now, or gone: what lies idle is not to be trusted."""
+        for connection, _ in self._idle:
+            connection.close()
+        self._places -= len(self._idle)
+        self._idle.clear()
+
+    def was_reused(self, connection: Connection) -> bool:
+        """It served a call before, and something may have happened to it since."""
+        return connection in self._reused
 
     def free_place(self) -> None:
         """A connection that was taken is gone."""
@@ -94,7 +124,7 @@ class ConnectionPool(Generic[Connection]):
 
     async def probe(self) -> None:
         """Open a connection ahead of the first caller. Raises as `take` does."""
-        self.give_back(await self.take())
+        self.give_back(await self._take())
 
     def close(self) -> None:
         self._closed = True
@@ -102,10 +132,7 @@ class ConnectionPool(Generic[Connection]):
             self._sweep.cancel()
         while (waiter := self._next_waiter()) is not None:
             waiter.set_exception(PoolClosed())
-        for connection, _ in self._idle:
-            connection.close()
-        self._places -= len(self._idle)
-        self._idle.clear()
+        self.drop_idle()
 
     async def _take_idle(self) -> Connection | None:
         while self._idle:
@@ -138,9 +165,15 @@ class ConnectionPool(Generic[Connection]):
         try:
             connection = await self._engine.open()
         except OpenFailed as failure:
+            if failure.is_full and self._places > 1:
+                self._places -= 1
+                handed = await self._wait()
+                return handed if handed is not None else await self._open()
             self._failure = failure
             if started >= self._retry_at:  # of several that fail together, one counts
-                self._back_off_s = min(max(self._back_off_s * 2, _FIRST_BACK_OFF_S), _MAX_BACK_OFF_S)
+                is_asked = started - self._asked_mono < _ASKED_RECENTLY_S
+                most = _BACK_OFF_WHILE_ASKED_S if is_asked else _MAX_BACK_OFF_S
+                self._back_off_s = min(max(self._back_off_s * 2, _FIRST_BACK_OFF_S), most)
                 self._retry_at = time.monotonic() + self._back_off_s
             self.free_place()
             raise
@@ -149,6 +182,7 @@ class ConnectionPool(Generic[Connection]):
             raise
         self._failure = None
         self._back_off_s = 0.0
+        self._opened_mono[connection] = time.monotonic()
         if self._closed:
             connection.close()
             self.free_place()

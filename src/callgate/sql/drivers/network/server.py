@@ -3,8 +3,8 @@
 Rules
 1. `run` leaves the session as it found it: no transaction open, everything a statement may have set reset.
    Where it cannot (`is_usable` is False then) the connection is thrown away.
-2. `run` may be broken off at any moment by closing the connection; `cancel` then ends the statement at the
-   server, over a connection of its own.
+2. `run` may be broken off at any moment: `cancel` ends the statement at the server, over a connection of its
+   own, and `close` follows.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -43,10 +43,11 @@ class DatabaseFault:
 class OpenFailed(Exception):  # noqa: N818 - carries the error that callers get
     """No session could be opened."""
 
-    def __init__(self, told: SourceError, for_operator: str) -> None:
+    def __init__(self, told: SourceError, for_operator: str, *, is_full: bool = False) -> None:
         super().__init__(for_operator)
         self.told = told  # for callers: no address, no account
         self.for_operator = for_operator
+        self.is_full = is_full  # the server has no connection left for us
 
 
 class ServerConnection(Protocol):
@@ -87,6 +88,10 @@ class NetworkEngine(Protocol[Opened]):
 
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError: ...
 
+    def is_failover(self, fault: DatabaseFault) -> bool:
+        """A server that was to be written to is a replica now, or is going away."""
+        ...
+
     async def examine(self, ask: Ask) -> Posture:
-        """Its version is filled in by who asks."""
+        """The caller fills in its version."""
         ...

@@ -3,7 +3,7 @@
 Rules
 1. Reading stops when more than HIGH_BYTES lie unread: the server waits then, our memory does not grow.
 2. Parsers look at `buffer` from `at` on and move `at`; only `fill` and `skip` wait.
-3. Whoever parsed for milliseconds without a wait pauses before the next one (`model.turns`).
+3. After milliseconds of parsing without a wait there is a pause before the next one (`model.turns`).
 4. Once the socket is gone every wait raises `ConnectionLost`, and goes on raising it.
 
 One task reads at a time.
@@ -117,6 +117,11 @@ class ByteStream(asyncio.Protocol):
             raise ConnectionLost
         self._transport = transport
 
+    def server_certificate(self) -> bytes | None:
+        """As DER; None: not encrypted."""
+        tls: ssl.SSLObject | None = self._transport.get_extra_info("ssl_object") if self._transport else None
+        return None if tls is None else tls.getpeercert(binary_form=True)
+
     def close(self) -> None:
         self._is_lost = True
         if self._transport is not None:
@@ -185,6 +190,9 @@ def context_of(tls: Tls) -> ssl.SSLContext:
     Raises OSError or ssl.SSLError when a file cannot be used.
     """
     context = ssl.create_default_context(cafile=str(tls.ca_file) if tls.ca_file is not None else None)
+    if tls.ca_file is not None:
+        # From Python 3.13 on, certificates of private authorities that lack an extension would be refused.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if tls.mode is not TlsMode.VERIFY:
         context.check_hostname = False
     if tls.mode in (TlsMode.PREFER, TlsMode.UNVERIFIED):

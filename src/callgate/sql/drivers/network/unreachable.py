@@ -43,6 +43,14 @@ def not_let_in(address: ServerAddress, told: str, what: str, hint: str) -> OpenF
     return OpenFailed(error, f"{address.shown}: {what}. {hint}".strip())
 
 
+def full(address: ServerAddress) -> OpenFailed:
+    error = SourceError(
+        codes.SOURCE_UNAVAILABLE, "the database has too many connections at the moment.", hint=_RETRIED
+    )
+    advice = "Lower pool_size, or raise max_connections at the server."
+    return OpenFailed(error, f"{address.shown}: it has too many connections. {advice}", is_full=True)
+
+
 def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (

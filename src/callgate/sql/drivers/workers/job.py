@@ -3,7 +3,7 @@
 Rules
 1. `stop_reason` is set before the engine is interrupted: it alone says why a job ended early. The engine's
    error is not asked (a killed statement may end with a normal row on other engines).
-2. The answer is delivered on the event loop, once; who has stopped waiting is not told twice.
+2. The answer is delivered on the event loop, once; a caller that has stopped waiting gets none.
 """
 
 import asyncio

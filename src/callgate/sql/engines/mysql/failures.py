@@ -7,12 +7,13 @@ import re
 
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
-from callgate.model.errors import CallgateError, SourceError
-from callgate.sql.drivers.network.driver import read_only_error, timeout_error
+from callgate.model.errors import CallgateError, RefusedError, SourceError
 from callgate.sql.drivers.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
+from callgate.sql.drivers.network.statement_errors import read_only_error, timeout_error
 from callgate.sql.drivers.network.unknown_column import advise_on_column
-from callgate.sql.drivers.network.unreachable import not_let_in
+from callgate.sql.drivers.network.unreachable import full, not_let_in
+from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import line_and_column
@@ -41,6 +42,8 @@ async def explain_failure(
     fault: DatabaseFault, statement: Statement, policy: Policy, ask: Ask
 ) -> CallgateError:
     code = fault.code
+    if code == CALLS_OWN_FUNCTION:
+        return _own_function(fault.message)
     if code in _UNKNOWN_TABLE:
         return await _unknown_table(fault, ask)
     if code in _UNKNOWN_COLUMN:
@@ -99,6 +102,14 @@ def _other(fault: DatabaseFault, statement: Statement) -> SourceError:
             "Remember to use fully qualified names: database.table",
         )
     return _told(codes.SOURCE_FAILED, f"MySQL error ({code}): {message}", "")
+
+
+def _own_function(name: str) -> RefusedError:
+    return RefusedError(
+        codes.REFUSED_FUNCTION,
+        f"{name[:60]}() is no built-in function of this server, and calls the database's stored function.",
+        hint=f'To call it, ask the operator to add allow_functions = ["{name[:60]}"].',
+    )
 
 
 async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
@@ -182,7 +193,7 @@ def _syntax(fault: DatabaseFault, statement: Statement) -> SourceError:
 
 
 def _plain(message: str) -> str:
-    """Without accounts: who we log in as is nobody's business."""
+    """Without accounts: callers must not learn which account we use."""
     return _ACCOUNT.sub("the account", message).rstrip(".")
 
 
@@ -193,9 +204,8 @@ def _told(code: ErrorCode, message: str, hint: str) -> SourceError:
 def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     """The server answered, and would not let us in."""
     if fault.code in ("1040", "1203", "1226"):
-        what, hint = "it has too many connections", "Lower pool_size, or raise max_connections at the server."
-        told = "the database has too many connections at the moment."
-    elif fault.code in ("1045", "1698", "1044", "1251", "1524", "3118"):
+        return full(address)
+    if fault.code in ("1045", "1698", "1044", "1251", "1524", "3118"):
         what, hint = "it refused the login", f"Check user and password of the DSN ({_plain(fault.message)})."
         told = "the database refused the gateway's own login."
     elif fault.code == "1049":

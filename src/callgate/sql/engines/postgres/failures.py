@@ -10,11 +10,11 @@ import re
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
-from callgate.sql.drivers.network.driver import read_only_error, timeout_error
 from callgate.sql.drivers.network.nearest import did_you_mean, did_you_mean_table, first_column
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
+from callgate.sql.drivers.network.statement_errors import read_only_error, timeout_error
 from callgate.sql.drivers.network.unknown_column import advise_on_column
-from callgate.sql.drivers.network.unreachable import not_let_in
+from callgate.sql.drivers.network.unreachable import full, not_let_in
 from callgate.sql.engines.postgres.own_functions import CALLS_OWN_FUNCTION
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
@@ -191,9 +191,8 @@ def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     """The server answered, and would not let us in."""
     state = fault.sqlstate
     if state == "53300":
-        what, hint = "it has too many connections", "Lower pool_size, or raise max_connections at the server."
-        told = "the database has too many connections at the moment."
-    elif state in ("28P01", "28000"):
+        return full(address)
+    if state in ("28P01", "28000"):
         what, hint = "it refused the login", f"Check user, password and pg_hba.conf ({fault.message})."
         told = "the database refused the gateway's own login."
     elif state == _UNKNOWN_DATABASE:

@@ -50,6 +50,8 @@ JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace
 """  # noqa: S608 - texts of ours
 _WORD = re.compile(r"[a-z0-9_$\x80-\U0010FFFF]+")
 
+_QUERIES = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+
 Ask = Callable[..., Awaitable[list[tuple[Cell, ...]]]]  # of a text, and of the values of $1, $2 …
 
 
@@ -98,7 +100,9 @@ class OwnFunctions:
         tokens = significant(dialect.lex(statement.text))
         for at in attribute_dots(tokens):
             name = _as_stored(tokens[at + 1].name)
-            if name in self.tables_by_name and not self._is_column(name, tokens, at - 1, statement, dialect):
+            if name not in self.tables_by_name or _names_table(tokens, at - 1):
+                continue
+            if not self._is_column(name, tokens, at - 1, statement, dialect):
                 return name
         return None
 
@@ -122,6 +126,27 @@ class OwnFunctions:
 def _as_stored(name: str) -> str:
     """PostgreSQL cuts off what is too long for a name."""
     return name.encode(errors="surrogatepass")[:_LONGEST_NAME_BYTES].decode(errors="ignore")
+
+
+def _names_table(tokens: tuple[Token, ...], owner_at: int) -> bool:
+    """`FROM information_schema.columns`: a table, not what `x IS DISTINCT FROM o.columns` asks for.
+
+    Only right behind FROM and JOIN: commas part expressions too.
+    """
+    at = owner_at
+    while at >= 2 and tokens[at - 1].is_operator(".") and tokens[at - 2].kind in _NAMES:
+        at -= 2
+    before = tokens[at - 1] if at else None
+    if before is None or before.word != "FROM":
+        return before is not None and before.word == "JOIN"
+    if at >= 2 and tokens[at - 2].word == "DISTINCT":
+        return False
+    depth = 0
+    for earlier in range(at - 2, -1, -1):
+        depth += tokens[earlier].is_operator(")") - tokens[earlier].is_operator("(")
+        if depth < 0:  # of a query, and not of EXTRACT(epoch FROM o.f) or TRIM(FROM o.f)
+            return tokens[earlier + 1].word in _QUERIES
+    return True
 
 
 def _hangs_on_group(tokens: tuple[Token, ...], at: int) -> bool:

@@ -89,4 +89,10 @@ POSTGRES_QUERIES = SchemaQueries(
                coalesce(col_description(c.oid, a.attnum), '')
         {_TABLES} JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
         WHERE {_REACH} AND a.attname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname, a.attnum""",
+    # An enum, unless somebody made a cast to it that calls a function.
+    own_types="""
+        SELECT n.nspname, t.typname, pg_type_is_visible(t.oid) FROM pg_type AS t
+        JOIN pg_namespace AS n ON n.oid = t.typnamespace
+        WHERE t.typtype = 'e' AND NOT EXISTS (
+            SELECT 1 FROM pg_cast AS k WHERE k.casttarget IN (t.oid, t.typarray) AND k.castfunc <> 0)""",
 )

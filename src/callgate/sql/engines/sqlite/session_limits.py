@@ -37,7 +37,7 @@ _SIZES = {
     # interrupt. The longest honest text (4,900 values after IN) needs 15,000; SQLite counts in doublings.
     sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
 }
-# Those that SQLite also applies to CREATE statements when it reads the schema anew.
+# Those that SQLite also applies to CREATE statements when it reads the schema again.
 _OF_SCHEMA = (sqlite3.SQLITE_LIMIT_COLUMN, sqlite3.SQLITE_LIMIT_SQL_LENGTH, sqlite3.SQLITE_LIMIT_EXPR_DEPTH)
 _UNLIMITED = 2**31 - 1  # SQLite takes its own compiled-in maximum
 

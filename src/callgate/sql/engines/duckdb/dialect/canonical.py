@@ -72,6 +72,8 @@ def _piece(tokens: Tokens, at: int) -> str:
     if token.kind is TokenKind.OPERATOR:
         if token.text in ("!", "@"):  # factorial and absolute value
             return ""
+        if token.text == "%" and at + 1 < len(tokens) and tokens[at + 1].kind is TokenKind.NUMBER:
+            return "*"  # behind LIMIT sqlglot takes it for a percentage; both bind alike
         return "=" if token.text in _AS_EQUALS else token.text
     if token.word == "TABLE":
         return "SELECT * FROM"  # reserved: it cannot be a name

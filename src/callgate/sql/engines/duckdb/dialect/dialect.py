@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from callgate.sql.engines.duckdb.dialect import forms, functions, grammar, keywords
+from callgate.sql.engines.duckdb.dialect import file_names, forms, functions, grammar, keywords
 from callgate.sql.engines.duckdb.dialect.lexer import lex
 from callgate.sql.guard.dialect import Dialect, Vocabulary, Wording
 from callgate.sql.guard.tokens import word_set
@@ -25,10 +25,10 @@ DUCKDB = Dialect(
         type_names=_TYPE_NAMES,
         call_keywords=keywords.RESERVED,
         definition_keywords=_DEFINITION_KEYWORDS,
-        # Views that show settings, paths on the host or other callers' statements.
+        # Views that show paths on the host, secrets or other callers' statements.
         hidden_tables=word_set(
             """
-            duckdb_databases duckdb_logs duckdb_secrets duckdb_settings duckdb_variables pg_database
+            duckdb_databases duckdb_logs duckdb_secrets duckdb_variables pg_database
             pg_prepared_statements pg_settings pragma_database_list
             """
         ),
@@ -39,6 +39,7 @@ DUCKDB = Dialect(
         format_functions=functions.FORMATS,
         series_functions=functions.SERIES,
         calls_methods=True,
+        telling_names=file_names.ENDINGS,
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(

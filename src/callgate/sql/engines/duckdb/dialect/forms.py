@@ -1,12 +1,14 @@
 """DuckDB's statements that the parser cannot judge, as small strict grammars. Pure."""
 
+import re
+
 from callgate.sql.engines.duckdb.dialect.file_names import check_names
 from callgate.sql.guard.dialect import Fault, FormMatch, Tokens
 from callgate.sql.guard.phrases import match_phrase
 from callgate.sql.guard.tokens import TokenKind, word_set
 
 # The names of DuckDB's settings (`duckdb_settings()` of 2.0): `SHOW name` tells a setting's value, and with
-# any other name describes the table. Settings tell of folders, limits and credentials; only tables are shown.
+# any other name describes the table: only tables are shown.
 SETTINGS = word_set(
     """
     access_mode active_grammar_extensions allocator_background_threads
@@ -55,6 +57,9 @@ SETTINGS = word_set(
 )
 
 
+# Those that tell of folders, files, accounts or credentials: not by their name.
+_TELLING = re.compile(r"director|file|password|path|prox|repositor|secret|user")
+
 EXPLAIN_HINT = "Explain a query: EXPLAIN SELECT …, or EXPLAIN ANALYZE SELECT … to run it and see the times."
 _SHOW_HINT = "Use SHOW TABLES, SHOW ALL TABLES, SHOW SCHEMAS, SHOW DATABASES or DESCRIBE table_name."
 _PRAGMA_HINT = "Use PRAGMA table_info('table_name'), PRAGMA show_tables or PRAGMA version."
@@ -65,6 +70,7 @@ _EXPLAIN = (
     "EXPLAIN [ANALYZE | ANALYSE] statement",
 )
 _SHOW = ("SHOW [ALL] TABLES", "SHOW [ALL]", "SHOW TABLES {FROM | IN} table", "SHOW {DATABASES | SCHEMAS}")
+_SETTING_HINT = "Name one that tells of no folder, file or account: current_setting('threads')."
 _PRAGMA = (
     "PRAGMA {SHOW_TABLES | SHOW_TABLES_EXPANDED | SHOW_DATABASES | VERSION | COLLATIONS | DATABASE_SIZE}",
     "PRAGMA {TABLE_INFO | SHOW} ( value )",
@@ -113,3 +119,28 @@ def pragma(tokens: Tokens) -> FormMatch | Fault:
     if len(tokens) < 4:
         return FormMatch()
     return check_names((tokens[3].name,)) or FormMatch(tables=(tokens[3].name,))
+
+
+def setting_fault(tokens: Tokens) -> Fault | None:
+    """`current_setting('threads')`: the name is written out, and there is no other way to call it."""
+    for at, token in enumerate(tokens[:-1]):
+        if token.name != "current_setting" or not tokens[at + 1].is_operator("("):
+            continue
+        inside = tokens[at + 2 : at + 4]
+        is_written_out = (
+            len(inside) == 2 and inside[0].kind is TokenKind.STRING and inside[1].is_operator(")")
+        )
+        if not is_written_out or (at and tokens[at - 1].is_operator(".")):
+            return Fault(
+                "setting_name", "the name of a setting must be written out in quotes.", _SETTING_HINT
+            )
+        if (fault := _fault_of_setting(inside[0].name)) is not None:
+            return fault
+    return None
+
+
+def _fault_of_setting(name: str) -> Fault | None:
+    if not _TELLING.search(name.lower()):
+        return None
+    reason = f"the setting {name[:60]} tells of a folder, a file or an account."
+    return Fault("secret_setting", reason, _SETTING_HINT, is_forbidden=True)

@@ -3,9 +3,10 @@
 Left off on purpose: all that reaches files, networks, extensions or secrets (read_…, glob, parquet_…,
 sniff_csv, …_external_resource); that runs SQL given as text or binds it (query, query_table,
 json_execute_serialized_sql, json_serialize_plan); that takes pointers (pandas_scan, arrow_scan); that changes
-state (nextval, setval, setseed, write_log, checkpoint, enable_logging); that shows settings (current_setting,
-getvariable, duckdb_settings) or makes callers wait (sleep_ms, pg_sleep); aggregate states and sort keys made
-of bytes; and what only the engine itself calls (__internal_…, collate_…).
+state (nextval, setval, setseed, write_log, checkpoint, enable_logging); that shows variables (getvariable) or
+makes callers wait (sleep_ms, pg_sleep); aggregate states and sort keys made of bytes; and what only the
+engine itself calls (__internal_…, collate_…). current_setting wants its name written out
+(`forms.setting_fault`).
 """
 
 from types import MappingProxyType
@@ -76,10 +77,10 @@ MATH = word_set(
 SYSTEM_CATALOG = word_set(
     """
     col_description current_catalog current_database current_query current_query_id current_role
-    current_schema current_schemas current_transaction_id current_user format_type
+    current_schema current_schemas current_setting current_transaction_id current_user format_type
     has_any_column_privilege has_column_privilege has_database_privilege
     has_foreign_data_wrapper_privilege has_function_privilege has_language_privilege has_schema_privilege
-    has_sequence_privilege has_server_privilege has_table_privilege has_tablespace_privilege
+    has_sequence_privilege has_server_privilege has_table_privilege has_tablespace_privilege in_search_path
     obj_description pg_collation_is_visible pg_conversion_is_visible pg_function_is_visible
     pg_get_constraintdef pg_get_expr pg_get_viewdef pg_has_role pg_is_other_temp_schema pg_my_temp_schema
     pg_opclass_is_visible pg_operator_is_visible pg_opfamily_is_visible pg_size_pretty pg_table_is_visible
@@ -134,8 +135,9 @@ ALLOWED = LIST | JSON | DATE | MATH | SYSTEM_CATALOG | OTHER | AGGREGATE | WINDO
 TABLES = word_set(
     """
     duckdb_columns duckdb_constraints duckdb_dependencies duckdb_functions duckdb_indexes duckdb_keywords
-    duckdb_schemas duckdb_sequences duckdb_tables duckdb_triggers duckdb_types duckdb_views generate_series
-    icu_calendar_names json_each json_tree pg_timezone_names pragma_collations pragma_show
+    duckdb_memory duckdb_optimizers duckdb_schemas duckdb_sequences duckdb_settings duckdb_tables
+    duckdb_triggers duckdb_types duckdb_views generate_series icu_calendar_names json_each json_tree
+    pg_timezone_names pragma_collations pragma_database_size pragma_show pragma_storage_info
     pragma_table_info pragma_version range test_all_types unnest
     """
 )
@@ -163,7 +165,7 @@ FORBIDDEN = word_set(
     """
     arrow_scan arrow_scan_dumb checkpoint create_external_resource deregister_external_resource
     destroy_external_resource disable_logging disable_profiling duckdb_extensions duckdb_external_file_cache
-    duckdb_external_resources duckdb_logs duckdb_secrets duckdb_settings enable_logging enable_profiling
+    duckdb_external_resources duckdb_logs duckdb_secrets enable_logging enable_profiling
     force_checkpoint from_substrait getenv glob histogram_values json_execute_serialized_sql
     json_serialize_plan pandas_scan parquet_bloom_probe parquet_file_metadata parquet_full_metadata
     parquet_kv_metadata parquet_metadata parquet_scan parquet_schema python_arrow_scan python_map_function

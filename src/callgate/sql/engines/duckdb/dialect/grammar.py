@@ -80,6 +80,7 @@ def definition(tokens: Tokens) -> Fault | None:
         _DEFINABLE.check(tokens)
         or _check_inner_writes(tokens, tokens[0].word)
         or _check_defining(tokens)
+        or forms.setting_fault(tokens)
         or _check_sources(tokens)
         or check_names(token.name for token in tokens if token.kind is TokenKind.QUOTED)
     )
@@ -114,7 +115,7 @@ def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
             return Fault("show", "SHOW is allowed here only as (SHOW TABLES).", "Write DESCRIBE table_name.")
         if word in ("DESCRIBE", "SUMMARIZE") and not is_opening:
             return Fault("syntax", f"{word} is allowed here only after (.", f"Write ({word} table_name).")
-    return _check_sources(tokens)
+    return forms.setting_fault(tokens) or _check_sources(tokens)
 
 
 def _check_inner_writes(tokens: Tokens, verb: str) -> Fault | None:

@@ -11,6 +11,7 @@ stage could see it.
 """
 
 import re
+from functools import partial
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
 from callgate.sql.guard.tokens import Token, TokenKind, fold, lex_by, word_token
@@ -26,6 +27,7 @@ _ESCAPE_STRING = re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*+"')
 _DIGITS = "[0-9](?:_?[0-9])*"
 _NUMBER = re.compile(rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEX_TAIL = re.compile(r"[xX][0-9A-Fa-f]+(?![A-Za-z0-9_$\x80-\U0010FFFF])")
 _ID_TAIL = re.compile(r"[A-Za-z0-9_$\x80-\U0010FFFF]+")
 _VARIABLE = re.compile(r"\$[A-Za-z0-9_\x80-\U0010FFFF]+|\?")
 _OPERATOR_RUN = re.compile(r"[-+*/<>=~!@#%^&|]+")
@@ -40,11 +42,6 @@ _OPERATORS = frozenset(
 )
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
-
-
-def lex(text: str) -> tuple[Token, ...]:
-    """Total: never raises, and the tokens' texts joined are `text`."""
-    return lex_by(_next, text)
 
 
 def _next(text: str, at: int) -> Token:
@@ -139,7 +136,10 @@ def _word(whole: str, at: int) -> Token:
 def _number_or_sign(text: str, at: int) -> Token:
     if match := _NUMBER.match(text, at):
         whole = match.group()
-        if tail := _ID_TAIL.match(text, match.end()):
+        # `0xFF` is 0 with the alias xFF to DuckDB, whatever the writer meant: a value, and a name that no
+        # keyword is called.
+        is_hex = whole == "0" and _HEX_TAIL.match(text, match.end()) is not None
+        if not is_hex and (tail := _ID_TAIL.match(text, match.end())):
             whole += tail.group()
             return _illegal(
                 whole, at, f"{whole[:40]!r} is a number followed directly by a name: put a space between them"
@@ -167,3 +167,7 @@ def _operator(run: str, at: int) -> Token:
     if run not in _OPERATORS:
         return _illegal(run, at, f"the operator {run[:20]} is not known; put spaces between operators")
     return Token(TokenKind.OPERATOR, run, at)
+
+
+# Total: it never raises, and the texts of its tokens joined are the text it was given.
+lex = partial(lex_by, _next)

@@ -5,7 +5,7 @@ Rules
    runs. So nothing is left behind when the gateway is killed.
 2. Each job has a connection of its own, closed with the job: no variable, temporary table or open transaction
    outlives a call.
-3. An idle child lets go of the file, because whoever wants to write to it must wait for its readers.
+3. An idle child lets go of the file, because a program that wants to write to it must wait for its readers.
 4. Its memory is limited by the kernel. RLIMIT_DATA and not RLIMIT_AS: the latter also counts address space
    that is only reserved (measured: 780 MB after opening an empty database, 60 MB of them in use).
 """

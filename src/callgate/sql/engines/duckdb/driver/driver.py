@@ -2,7 +2,8 @@
 
 Implements `driver.Driver`. Talks; does not judge. The session in the child holds the policy by itself
 (`child`, `statement_run`). One child for all callers, because a file that is written to can be open
-in one process only; when it must be killed, the others who wait for it are told to try again.
+in one process only; when it must be killed, other callers
+that wait for it get an error that asks them to try again.
 """
 
 import asyncio

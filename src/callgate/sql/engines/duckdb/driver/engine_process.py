@@ -1,6 +1,6 @@
 """EngineProcess: one child process with a database in it, as its callers' threads see it.
 
-Owns the process, its pipes and who waits for which report. Must not know SQL. Counterpart: `child`.
+Owns the process, its pipes and which caller waits for which report. Must not know SQL. Counterpart: `child`.
 Everything here blocks and is called from worker threads; `kill` may be called from any.
 """
 
@@ -105,7 +105,7 @@ class EngineProcess:
         self.kill()
 
     def kill(self) -> None:
-        """At once; whoever waits for a report hears of it."""
+        """At once. Callers that wait for a report get an error."""
         self._process.kill()
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class EngineProcess:
     def _read(self) -> None:
         try:
             self._read_reports()
-        finally:  # whatever ended the reading: who waits for a report must not wait for ever
+        finally:  # however reading ended: no caller may wait for ever
             self._end()
 
     def _read_reports(self) -> None:

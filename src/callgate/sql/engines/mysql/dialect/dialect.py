@@ -47,6 +47,7 @@ GRAMMAR = Grammar(
             "DESC": show.describe,
             "EXPLAIN": show.describe,
             "ANALYZE": show.analyze,
+            "HELP": show.help_topic,
         }
     ),
     canonical=spelling.canonical,

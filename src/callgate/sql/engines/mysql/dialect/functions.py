@@ -83,10 +83,10 @@ NETWORK_ADDRESS = word_set(
 )
 OTHER = word_set(
     """
-    bin_to_uuid binary cast convert decode_histogram default extractvalue is_uuid name_const row sys_guid
-    updatexml uuid uuid_short uuid_to_bin uuid_v4 uuid_v7 values
-    from_vector string_to_vector to_vector vec_distance vec_distance_cosine
-    vec_distance_euclidean vec_fromtext vec_totext vector_dim vector_to_string
+    bin_to_uuid binary cast convert decode_histogram decode_oracle default extractvalue is_uuid name_const
+    row sys_guid updatexml uuid uuid_short uuid_to_bin uuid_v4 uuid_v7 values from_vector string_to_vector
+    to_vector vec_distance vec_distance_cosine vec_distance_euclidean vec_fromtext vec_totext vector_dim
+    vector_to_string
     """
 )
 SPATIAL = word_set(

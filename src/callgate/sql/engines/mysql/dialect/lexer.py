@@ -52,6 +52,22 @@ _HARMLESS = word_set(
     no_subquery order_index qb_name semijoin skip_scan split_materialized subquery
     """
 )
+# Variables that SET_VAR may set: how much memory a statement may take, and what the optimizer tries.
+_SETTABLE = word_set(
+    """
+    big_tables div_precision_increment eq_range_index_dive_limit group_concat_max_len
+    internal_tmp_mem_storage_engine join_buffer_size lc_time_names max_heap_table_size max_join_size
+    max_length_for_sort_data max_points_in_geometry max_seeks_for_key max_sort_length mrr_buffer_size
+    optimizer_prune_level optimizer_search_depth optimizer_switch optimizer_max_subgraph_pairs
+    range_alloc_block_size range_optimizer_max_mem_size read_buffer_size read_rnd_buffer_size
+    secondary_engine_cost_threshold sort_buffer_size time_zone tmp_table_size windowing_use_high_precision
+    """
+)
+_SET_VAR = re.compile(
+    r"\s*([A-Za-z_]+)\s*=\s*(?:([0-9]{1,10})([kKmMgG]?)|'[A-Za-z0-9_=,:/ +.-]*'|[A-Za-z_]+)\s*"
+)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_LARGEST_BUFFER_BYTES = 2**30  # more than a sort of millions of rows needs, less than a server has
 # Strategies that stand inside SEMIJOIN(…) and SUBQUERY(…), names of tables, indexes and query blocks.
 _INSIDE = re.compile(r"[A-Za-z0-9_$@`.,\s\x80-\U0010FFFF]*")
 _HINT = re.compile(r"\s*,?\s*([A-Za-z_]+)\s*(?:\(([^()]*)\))?\s*")
@@ -173,8 +189,8 @@ def _text(text: str, at: int, *, prefix: int = 0) -> Token:
 # Optimizer hints, `SELECT /*+ … */`: a comment that MySQL obeys. Pure.
 #
 # Those that choose indexes, join orders and algorithms are harmless. SET_VAR sets any session variable for
-# the statement, RESOURCE_GROUP moves it to other threads, MAX_EXECUTION_TIME lifts the server's own time
-# limit.
+# the statement: some are harmless, sql_mode is not. RESOURCE_GROUP moves it to other threads,
+# MAX_EXECUTION_TIME lifts the server's own time limit.
 def _fault_in_hints(text: str) -> str:
     """Why the text of a hint comment is refused, or the empty string."""
     at = 0
@@ -186,9 +202,20 @@ def _fault_in_hints(text: str) -> str:
         if name == "max_execution_time":
             if not (inside.strip().isdecimal() and 1 <= int(inside) <= _LONGEST_MS):
                 return f"the hint MAX_EXECUTION_TIME must be from 1 to {_LONGEST_MS:,} ms"
+        elif name == "set_var":
+            if not _is_harmless_setting(inside):
+                return "the optimizer hint SET_VAR sets a variable, or a value, that is not allowed"
         elif name not in _HARMLESS:
             return f"the optimizer hint {name.upper()[:40]} is not allowed"
         elif _INSIDE.fullmatch(inside) is None:
             return "an optimizer hint /*+ … */ could not be understood"
         at = match.end()
     return ""
+
+
+def _is_harmless_setting(inside: str) -> bool:
+    match = _SET_VAR.fullmatch(inside)
+    if match is None or match.group(1).lower() not in _SETTABLE:
+        return False
+    number, unit = match.group(2), match.group(3)
+    return number is None or int(number) * _UNITS[unit.lower()] <= _LARGEST_BUFFER_BYTES

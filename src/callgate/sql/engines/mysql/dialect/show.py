@@ -65,6 +65,7 @@ _PLAN = (
     f"{{EXPLAIN | DESCRIBE | DESC}} [{_KIND}] FOR CONNECTION number",
     f"{{EXPLAIN | DESCRIBE | DESC}} [{_KIND}] [FOR {{SCHEMA | DATABASE}} name] statement",
 )
+_HELP = ("HELP {name | string}",)  # reads mysql.help_topic and its kin
 # Reserved words: no table's name.
 _BEGINNINGS = frozenset({"SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"})
 _MAINTENANCE = frozenset({"TABLE", "TABLES", "NO_WRITE_TO_BINLOG", "LOCAL"})
@@ -82,6 +83,12 @@ def show(tokens: Tokens) -> FormMatch | Fault:
             is_forbidden=len(tokens) > 1 and tokens[1].word in ("CREATE", "GRANTS", "BINLOG", "RELAYLOG"),
         )
     return _with_expression(_located(found, tokens))
+
+
+def help_topic(tokens: Tokens) -> FormMatch | Fault:
+    if match_phrase(_HELP, tokens) is None:
+        return Fault("help", "HELP takes one topic.", "Write HELP 'contents' or HELP 'date functions'.")
+    return FormMatch()
 
 
 def describe(tokens: Tokens) -> FormMatch | Fault:

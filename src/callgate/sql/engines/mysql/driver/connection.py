@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
+from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_rows, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
     AURORA_SQL,
+    BEGIN_PLAN,
     BEGIN_READ_ONLY,
     READ_MODES_SQL,
     STAY_READ_ONLY,
@@ -26,6 +28,7 @@ from callgate.sql.engines.mysql.driver.session import (
     pins_of,
 )
 from callgate.sql.engines.mysql.driver.wire import MySqlWire, ServerError, connect
+from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
@@ -36,21 +39,32 @@ _ERR = 0xFF
 _WRONG_ARGUMENTS = DatabaseFault(
     "1210", "HY000", "The number of bound values is not that of the placeholders"
 )
-# What error 1792 says; here it is we who noticed, before the next statement was sent.
+# The text of error 1792. Here we noticed it ourselves, before the next statement was sent.
 _LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended the read-only transaction")
+_WRONG_PARAMETERS_OF_STORED = "1584"
 _NOT_UTF8 = DatabaseFault("1300", "HY000", "Invalid utf8mb4 character string")
 
 
 class MySqlConnection:
-    def __init__(self, wire: MySqlWire, address: ServerAddress, policy: Policy) -> None:
+    def __init__(
+        self,
+        wire: MySqlWire,
+        address: ServerAddress,
+        policy: Policy,
+        passwords: Passwords,
+        own_functions: OwnFunctions,
+    ) -> None:
         self._wire = wire
         self._address = address
+        self._passwords = passwords
         self._policy = policy
+        self._own_functions = own_functions
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
         self._again = b"" if policy.may_write else packets.query(STAY_READ_ONLY)
         self._restore: tuple[bytes, ...] = ()
         self._is_clean = True
         self._version = version_of(wire.greeting.server_version)
+        self._connection_id = wire.greeting.connection_id
 
     @property
     def version(self) -> str:
@@ -67,8 +81,9 @@ class MySqlConnection:
     async def pin(self) -> None:
         """Raises `ServerError`, `session.PinFailed`."""
         self._wire.pipelines = not await self._rows(AURORA_SQL)
-        modes = str((await self._rows(READ_MODES_SQL))[0][0])
-        pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=modes)
+        modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
+        self._connection_id = int(str(connection_id))
+        pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
         await self._restored()
@@ -76,10 +91,13 @@ class MySqlConnection:
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
+        await self._refuse_own_functions(statements)
         results: list[StatementResult] = []
         failed: StatementFailed | None = None
         is_restoring = False
         before = self._begin
+        if before and len(statements) == 1 and statements[0].plans_write:
+            before = packets.query(BEGIN_PLAN)
         for number, statement in enumerate(statements):
             is_last = number == len(statements) - 1
             started = time.perf_counter()
@@ -117,6 +135,29 @@ class MySqlConnection:
             raise failed
         return tuple(results)
 
+    async def _refuse_own_functions(self, statements: Sequence[Statement]) -> None:
+        """Before anything is sent. Our own questions have limits of their own, and call nothing."""
+        if any(statement.limits is not None for statement in statements):
+            return
+        try:
+            await self._own_functions.learn(self._rows, self._is_stored)
+        except ServerError as error:
+            raise StatementFailed(error.fault, 0) from None
+        for number, statement in enumerate(statements):
+            name = self._own_functions.called_by(statement, self._policy.dialect)
+            if name is not None:
+                self._is_clean = True
+                raise StatementFailed(DatabaseFault(CALLS_OWN_FUNCTION, "", name), number)
+
+    async def _is_stored(self, name: str) -> bool:
+        """Whether a bare call means a stored function, which takes no argument with a name: the server says
+        so when it reads the statement. A loadable function takes one. It is prepared, and never run."""
+        try:
+            await self._prepare(b"", f"SELECT {name}(1 AS a)")
+        except ServerError as error:
+            return error.fault.code == _WRONG_PARAMETERS_OF_STORED
+        return True
+
     async def ping(self) -> None:
         self._wire.send(packets.PING)
         with suppress(ServerError):
@@ -142,7 +183,14 @@ class MySqlConnection:
         await self._wire.expect_ok()
 
     async def _send_prepared(self, before: bytes, statement: Statement) -> None:
-        self._wire.send(before, packets.prepare(statement.text))
+        statement_id, parameters = await self._prepare(before, statement.text)
+        if parameters != len(statement.parameters):
+            raise ServerError(_WRONG_ARGUMENTS)
+        self._wire.send(packets.execute(statement_id, statement.parameters))
+
+    async def _prepare(self, before: bytes, text: str) -> tuple[int, int]:
+        """Its number, and how many values it takes."""
+        self._wire.send(before, packets.prepare(text))
         await self._begun(before)
         data = await self._wire.expect_ok()
         statement_id = int.from_bytes(data[1:5], "little")
@@ -151,9 +199,7 @@ class MySqlConnection:
         for count in (parameters, columns):
             if count:
                 await read_columns(self._wire, count, self._policy.limits)
-        if parameters != len(statement.parameters):
-            raise ServerError(_WRONG_ARGUMENTS)
-        self._wire.send(packets.execute(statement_id, statement.parameters))
+        return statement_id, parameters
 
     async def _result(self, statement: Statement) -> Rows:
         self._wire.turn()
@@ -190,8 +236,8 @@ class MySqlConnection:
 
     async def _kill(self, how: str) -> None:
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            control = await connect(self._address)
-            control.send(packets.query(f"{how} {self._wire.greeting.connection_id}"))
+            control = await connect(await self._passwords.filled_in(self._address))
+            control.send(packets.query(f"{how} {self._connection_id}"))
             try:
                 await control.expect_ok()
             finally:

@@ -2,7 +2,7 @@
 
 A password leaves the machine in the clear in one case only: `caching_sha2_password` and
 `mysql_clear_password` ask for it, and the line is private: a Unix socket, or TLS with a server whose
-certificate was verified. Encryption alone would tell it to whoever answers.
+certificate was verified. Encryption alone would give it to any server that answers.
 """
 
 import hashlib

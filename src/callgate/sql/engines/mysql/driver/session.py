@@ -23,11 +23,14 @@ _KEPT_MODES = word_set(
 _NATIVE_MARGIN_S = 1.0
 
 BEGIN_READ_ONLY = "START TRANSACTION READ ONLY"
+# For EXPLAIN of a write, which MySQL and MariaDB refuse in a read-only transaction though nothing runs.
+BEGIN_PLAN = "START TRANSACTION READ WRITE"
 STAY_READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 # Aurora takes one command at a time: what comes behind it in the same segment is lost there (says MariaDB's
 # documentation of its Java connector, which stops pipelining for the same reason).
 AURORA_SQL = "SHOW VARIABLES LIKE 'aurora_version'"
-READ_MODES_SQL = "SELECT @@session.sql_mode"
+# Behind a proxy the greeting's number is the proxy's own: KILL needs the one that the server knows.
+READ_MODES_SQL = "SELECT @@session.sql_mode, CONNECTION_ID()"
 
 
 class PinFailed(Exception):  # noqa: N818 - the opener words the error

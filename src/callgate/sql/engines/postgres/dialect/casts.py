@@ -56,7 +56,7 @@ class _Cast:
 
 
 def check_casts(read: Reading, allowed: frozenset[str]) -> Fault | None:
-    """`allowed`: names of types that the operator vouches for."""
+    """`allowed`: names of types that the operator vouches for, or that are plain lists of labels."""
     for at, token in enumerate(read.tokens):
         if token.kind is TokenKind.STRING and (fault := _typed_literal(read, at, allowed)):
             return fault

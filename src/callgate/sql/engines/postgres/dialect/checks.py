@@ -10,6 +10,8 @@ from callgate.sql.engines.postgres.dialect.functions import SEQUENCES
 from callgate.sql.engines.postgres.dialect.keyword_places import operator_behind
 from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
 from callgate.sql.engines.postgres.dialect.settings_names import setting_fault
+from callgate.sql.engines.postgres.dialect.type_names import names_known_type
+from callgate.sql.guard.bounds import arguments_of
 from callgate.sql.guard.dialect import Fault, Tokens
 from callgate.sql.guard.tokens import TokenKind
 
@@ -86,6 +88,8 @@ def _check_call(tokens: Tokens, at: int, *, may_write: bool) -> Fault | None:
                 "Use CAST(x AS type).",
                 is_forbidden=True,
             )
+        case "pg_input_is_valid" | "pg_input_error_info":
+            return _input_fault(tokens, at)
         case "current_setting":
             return setting_fault(tokens, at + 2)
         case name if name in SEQUENCES and not may_write:
@@ -97,3 +101,16 @@ def _check_call(tokens: Tokens, at: int, *, may_write: bool) -> Fault | None:
             )
         case _:
             return None
+
+
+def _input_fault(tokens: Tokens, at: int) -> Fault | None:
+    """`pg_input_is_valid(x, 'integer')` reads x as the type does: a domain runs its owner's CHECK."""
+    arguments = arguments_of(tokens, at + 1)
+    kind = arguments[1] if len(arguments) == 2 else ()
+    if len(kind) == 1 and kind[0].kind is TokenKind.STRING and names_known_type(kind[0].name):
+        return None
+    return Fault(
+        "type",
+        f"{tokens[at].name} needs the name of one of PostgreSQL's own types, written out in quotes.",
+        "pg_input_is_valid('12', 'integer')",
+    )

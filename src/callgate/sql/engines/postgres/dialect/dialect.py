@@ -54,6 +54,7 @@ POSTGRES = Dialect(
         bare_prefixes=("pg_",),
         sized_functions=functions.SIZED,
         format_functions=functions.FORMATS,
+        telling_names=refused_functions.REFUSED | functions.SEQUENCES | {"current_setting"},
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(

@@ -98,39 +98,42 @@ GEOMETRY_AND_NETWORK = word_set(
 INFORMATION = word_set(
     """
     acldefault aclexplode col_description current_database current_query current_schema current_schemas
-    current_setting current_user format_type getdatabaseencoding has_any_column_privilege has_column_privilege
-    has_database_privilege has_foreign_data_wrapper_privilege has_function_privilege has_language_privilege
-    has_parameter_privilege has_schema_privilege has_sequence_privilege has_server_privilege
-    has_table_privilege has_tablespace_privilege has_type_privilege inet_client_addr inet_client_port
-    inet_server_addr inet_server_port makeaclitem mxid_age obj_description pg_backend_pid pg_blocking_pids
-    pg_char_to_encoding pg_client_encoding pg_collation_actual_version pg_collation_for
-    pg_collation_is_visible pg_column_compression pg_column_is_updatable pg_column_size pg_conf_load_time
-    pg_conversion_is_visible pg_current_snapshot pg_current_wal_flush_lsn pg_current_wal_insert_lsn
-    pg_current_wal_lsn pg_database_collation_actual_version pg_database_size pg_describe_object
-    pg_encoding_max_length pg_encoding_to_char pg_extension_update_paths pg_filenode_relation
-    pg_function_is_visible pg_get_catalog_foreign_keys pg_get_constraintdef pg_get_expr
-    pg_get_function_arg_default pg_get_function_arguments pg_get_function_identity_arguments
-    pg_get_function_result pg_get_function_sqlbody pg_get_functiondef pg_get_indexdef pg_get_keywords
-    pg_get_object_address pg_get_partition_constraintdef pg_get_partkeydef pg_get_publication_tables
+    current_setting current_user format_type getdatabaseencoding has_any_column_privilege
+    has_column_privilege has_database_privilege has_foreign_data_wrapper_privilege has_function_privilege
+    has_language_privilege has_parameter_privilege has_schema_privilege has_sequence_privilege
+    has_server_privilege has_table_privilege has_tablespace_privilege has_type_privilege inet_client_addr
+    inet_client_port inet_server_addr inet_server_port pg_input_error_info pg_input_is_valid makeaclitem
+    mxid_age obj_description pg_backend_pid pg_blocking_pids pg_char_to_encoding pg_client_encoding
+    pg_collation_actual_version pg_collation_for pg_collation_is_visible pg_column_compression
+    pg_column_is_updatable pg_column_size pg_conf_load_time pg_conversion_is_visible pg_current_snapshot
+    pg_current_wal_flush_lsn pg_current_wal_insert_lsn pg_current_wal_lsn
+    pg_database_collation_actual_version pg_database_size pg_describe_object pg_encoding_max_length
+    pg_encoding_to_char pg_extension_update_paths pg_filenode_relation pg_function_is_visible
+    pg_get_catalog_foreign_keys pg_get_constraintdef pg_get_expr pg_get_function_arg_default
+    pg_get_function_arguments pg_get_function_identity_arguments pg_get_function_result
+    pg_get_function_sqlbody pg_get_functiondef pg_get_indexdef pg_get_keywords pg_get_object_address
+    pg_get_partition_constraintdef pg_get_partkeydef pg_get_publication_tables
     pg_get_replica_identity_index pg_get_ruledef pg_get_serial_sequence pg_get_statisticsobjdef
     pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions pg_get_triggerdef pg_get_userbyid
-    pg_get_viewdef pg_get_wal_replay_pause_state pg_has_role pg_identify_object pg_identify_object_as_address
-    pg_index_column_has_property pg_index_has_property pg_indexam_has_property pg_indexes_size
-    pg_is_in_recovery pg_is_other_temp_schema pg_is_wal_replay_paused pg_jit_available pg_last_wal_receive_lsn
-    pg_last_wal_replay_lsn pg_last_xact_replay_timestamp pg_listening_channels pg_lock_status
-    pg_my_temp_schema pg_notification_queue_usage pg_opclass_is_visible pg_operator_is_visible
-    pg_opfamily_is_visible pg_options_to_table pg_partition_ancestors pg_partition_root pg_partition_tree
+    pg_get_viewdef pg_get_wal_replay_pause_state pg_has_role pg_identify_object
+    pg_identify_object_as_address pg_index_column_has_property pg_index_has_property
+    pg_indexam_has_property pg_indexes_size pg_is_in_recovery pg_is_other_temp_schema
+    pg_is_wal_replay_paused pg_jit_available pg_last_wal_receive_lsn pg_last_wal_replay_lsn
+    pg_last_xact_replay_timestamp pg_listening_channels pg_lock_status pg_my_temp_schema
+    pg_notification_queue_usage pg_opclass_is_visible pg_operator_is_visible pg_opfamily_is_visible
+    pg_options_to_table pg_partition_ancestors pg_partition_root pg_partition_tree
     pg_postmaster_start_time pg_relation_filenode pg_relation_filepath pg_relation_is_publishable
     pg_relation_is_updatable pg_relation_size pg_safe_snapshot_blocking_pids pg_sequence_last_value
-    pg_sequence_parameters pg_settings_get_flags pg_size_bytes pg_size_pretty pg_snapshot_xip pg_snapshot_xmax
-    pg_snapshot_xmin pg_statistics_obj_is_visible pg_table_is_visible pg_table_size pg_tablespace_databases
-    pg_tablespace_location pg_tablespace_size pg_timezone_abbrevs pg_timezone_names pg_total_relation_size
-    pg_trigger_depth pg_ts_config_is_visible pg_ts_dict_is_visible pg_ts_parser_is_visible
-    pg_ts_template_is_visible pg_type_is_visible pg_typeof pg_visible_in_snapshot pg_wal_lsn_diff
-    pg_walfile_name pg_xact_commit_timestamp row_security_active session_user shobj_description to_regclass
-    to_regcollation to_regnamespace to_regoper to_regoperator to_regproc to_regprocedure to_regrole to_regtype
-    txid_current_if_assigned txid_current_snapshot pg_current_xact_id_if_assigned txid_snapshot_xip
-    txid_snapshot_xmax txid_snapshot_xmin txid_visible_in_snapshot version
+    pg_sequence_parameters pg_settings_get_flags pg_size_bytes pg_size_pretty pg_snapshot_xip
+    pg_snapshot_xmax pg_snapshot_xmin pg_statistics_obj_is_visible pg_table_is_visible pg_table_size
+    pg_tablespace_databases pg_tablespace_location pg_tablespace_size pg_timezone_abbrevs
+    pg_timezone_names pg_total_relation_size pg_trigger_depth pg_ts_config_is_visible
+    pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible pg_type_is_visible pg_typeof
+    pg_visible_in_snapshot pg_wal_lsn_diff pg_walfile_name pg_xact_commit_timestamp row_security_active
+    session_user shobj_description to_regclass to_regcollation to_regnamespace to_regoper to_regoperator
+    to_regproc to_regprocedure to_regrole to_regtype txid_current_if_assigned txid_current_snapshot
+    pg_current_xact_id_if_assigned txid_snapshot_xip txid_snapshot_xmax txid_snapshot_xmin
+    txid_visible_in_snapshot version
     """
 )
 STATISTICS = word_set(
@@ -140,13 +143,14 @@ STATISTICS = word_set(
     pg_stat_get_backend_idset pg_stat_get_backend_pid pg_stat_get_backend_start pg_stat_get_backend_userid
     pg_stat_get_backend_wait_event pg_stat_get_backend_wait_event_type pg_stat_get_backend_xact_start
     pg_stat_get_analyze_count pg_stat_get_autoanalyze_count pg_stat_get_autovacuum_count
-    pg_stat_get_blocks_fetched pg_stat_get_blocks_hit pg_stat_get_db_blocks_fetched pg_stat_get_db_blocks_hit
-    pg_stat_get_db_numbackends pg_stat_get_db_xact_commit pg_stat_get_db_xact_rollback pg_stat_get_dead_tuples
-    pg_stat_get_function_calls pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time
+    pg_stat_get_blocks_fetched pg_stat_get_blocks_hit pg_stat_get_db_blocks_fetched
+    pg_stat_get_db_blocks_hit pg_stat_get_db_numbackends pg_stat_get_db_xact_commit
+    pg_stat_get_db_xact_rollback pg_stat_get_dead_tuples pg_stat_get_function_calls
+    pg_stat_get_snapshot_timestamp pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time
     pg_stat_get_last_autovacuum_time pg_stat_get_last_vacuum_time pg_stat_get_live_tuples
-    pg_stat_get_mod_since_analyze pg_stat_get_numscans pg_stat_get_tuples_deleted pg_stat_get_tuples_fetched
-    pg_stat_get_tuples_hot_updated pg_stat_get_tuples_inserted pg_stat_get_tuples_returned
-    pg_stat_get_tuples_updated pg_stat_get_vacuum_count
+    pg_stat_get_mod_since_analyze pg_stat_get_numscans pg_stat_get_tuples_deleted
+    pg_stat_get_tuples_fetched pg_stat_get_tuples_hot_updated pg_stat_get_tuples_inserted
+    pg_stat_get_tuples_returned pg_stat_get_tuples_updated pg_stat_get_vacuum_count
     """
 )
 # Of extensions that many databases have: they compute from their arguments and nothing else. crosstab and

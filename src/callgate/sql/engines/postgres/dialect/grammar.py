@@ -39,11 +39,11 @@ def called(tokens: Tokens, at: int) -> str:
     return tokens[at].name
 
 
-def check_names(tokens: Tokens, functions: frozenset[str]) -> Fault | None:
+def check_names(tokens: Tokens, functions: frozenset[str], types: frozenset[str]) -> Fault | None:
     read = Reading(tokens)
     return (
         _check_defined_columns(read, functions)
-        or check_casts(read, functions - ALLOWED)
+        or check_casts(read, (functions - ALLOWED) | types)
         or check_attributes(read, functions)
     )
 

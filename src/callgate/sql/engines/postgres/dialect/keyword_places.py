@@ -20,6 +20,7 @@ _NO_OPERAND = RESERVED_OR_FUNCTION | {"by", "between", "escape", "zone"}
 _BEFORE_JOIN = frozenset({"inner", "left", "right", "full", "outer", "cross", "natural"})
 _BEFORE_GROUPING = frozenset({"by", ",", "(", "distinct", "all"})
 _CLAUSES = frozenset({"select", "from", "where", "group", "having", "order", "window", "union"})
+_TAKE_PASSED = frozenset({"xmltable", "xmlexists", "json_table", "json_value", "json_query", "json_exists"})
 # Tokens of a GROUP BY: a hostile text must not make us walk over all of it again and again.
 _LONGEST_GROUPING = 400
 _QUERIES = frozenset({"select", "with", "values", "table", "insert", "update", "delete", "merge", "("})
@@ -149,6 +150,24 @@ def _is_of_json_table(tokens: Tokens, at: int) -> bool:
     return False
 
 
+def _is_passing(tokens: Tokens, at: int) -> bool:
+    """`XMLTABLE('/r' PASSING (x) COLUMNS …)`, `XMLEXISTS('/r' PASSING BY REF (x))`: right in that group."""
+    passing = at
+    if word_at(tokens, at) != "passing":
+        if word_at(tokens, at - 1) != "by" or word_at(tokens, at - 2) != "passing":
+            return False
+        passing = at - 2
+    # `PASSING passing(1)` calls a function of that name.
+    if not _ends_operand(tokens, passing - 1) or word_at(tokens, passing - 1) in ("passing", "ref", "value"):
+        return False
+    depth = 0
+    for earlier in range(passing - 1, max(passing - _LONGEST_GROUPING, 0), -1):
+        depth += {")": 1, "(": -1}.get(word_at(tokens, earlier), 0)
+        if depth < 0:
+            return word_at(tokens, earlier - 1) in _TAKE_PASSED
+    return False
+
+
 def _is_operator(tokens: Tokens, at: int) -> bool:
     return operator_behind(tokens, at) is not None
 
@@ -178,6 +197,9 @@ _PLACES: dict[str, Callable[[Tokens, int], bool]] = {
     "materialized": _is_body,
     "columns": _is_of_json_table,
     "operator": _is_operator,
+    "passing": _is_passing,
+    "ref": _is_passing,
+    "value": _is_passing,
     "second": _is_seconds,
     "set": _is_assignment,
 }

@@ -10,6 +10,7 @@ because no later stage could see it.
 """
 
 import re
+from functools import partial
 
 from callgate.sql.engines.postgres.dialect.escapes import EscapeFault, unescape_e, unescape_u
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes
@@ -41,11 +42,6 @@ _UESCAPE = re.compile(r"[uU][eE][sS][cC][aA][pP][eE](?![A-Za-z0-9_$\x80-\U0010FF
 _UESCAPE_CHARACTER = re.compile(r"'([^0-9A-Fa-f+'\" \t\n\r\f\x80-\U0010FFFF])'")
 _PREFIXED = re.compile(r"([eEbBxXnN]|[uU]&)?'|([uU]&)?\"")
 _BITS = {"b": re.compile(r"[01]*"), "x": re.compile(r"[0-9A-Fa-f]*")}
-
-
-def lex(text: str) -> tuple[Token, ...]:
-    """Total: never raises, and the tokens' texts joined are `text`."""
-    return lex_by(_next, text)
 
 
 def _next(text: str, at: int) -> Token:
@@ -233,3 +229,7 @@ def _block_comment(text: str, at: int) -> Token:
 def _comment(whole: str, at: int) -> Token:
     fault = fault_in_comment(whole)
     return Token(TokenKind.ILLEGAL, whole, at, fault=fault) if fault else Token(TokenKind.COMMENT, whole, at)
+
+
+# Total: it never raises, and the texts of its tokens joined are the text it was given.
+lex = partial(lex_by, _next)

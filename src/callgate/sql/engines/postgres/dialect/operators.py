@@ -1,6 +1,7 @@
 """PostgreSQL's operators by name: its own (`pg_operator` of 15 to 17) and those of widely used extensions.
 
-Whoever may create a function may give it a sign: `SELECT 1 @#@ 2` runs whatever stands behind it. Pure.
+An account that may create functions may create operators for them: `SELECT 1 @#@ 2` runs such a function.
+Pure.
 """
 
 from callgate.sql.guard.tokens import word_set

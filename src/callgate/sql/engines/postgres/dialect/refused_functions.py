@@ -25,7 +25,7 @@ FORBIDDEN = word_set(
     query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml table_to_xmlschema
     table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema database_to_xml
     database_to_xmlschema database_to_xml_and_xmlschema xpath_table xslt_process ts_stat ts_rewrite crosstab
-    crosstab2 crosstab3 crosstab4 connectby pg_input_is_valid pg_input_error_info set_config pg_reload_conf
+    crosstab2 crosstab3 crosstab4 connectby set_config pg_reload_conf
     pg_terminate_backend pg_cancel_backend pg_log_backend_memory_contexts pg_notify pg_promote pg_switch_wal
     pg_switch_xlog pg_create_restore_point pg_export_snapshot pg_backup_start pg_backup_stop pg_start_backup
     pg_stop_backup pg_wal_replay_pause pg_wal_replay_resume pg_logical_emit_message

@@ -26,10 +26,10 @@ _SYNTAX: dict[str, dict[str, str]] = {
     "json_query": {
         **dict.fromkeys(("with", "without", "conditional", "unconditional", "wrapper"), ""),
         **dict.fromkeys(("keep", "omit", "quotes"), ""),
-        "passing": ",",
+        "passing": "||",
     },
-    "json_value": {"passing": ","},
-    "json_exists": {"passing": ","},
+    "json_value": {"passing": "||"},
+    "json_exists": {"passing": "||"},
     "xmlroot": {"version": "", "standalone": "", "yes": "1", "no": "1", "value": ""},
     "xmlexists": {"passing": ",", "by": "", "ref": "", "value": ""},
 }
@@ -41,6 +41,8 @@ _PHRASES: dict[tuple[str, ...], str] = {
     ("for", "read", "only"): "",
     ("array", "wrapper"): "",
 }
+# `JSON_VALUE(x, '$.a' PASSING 1 AS n)`: the name is one of the path's.
+_NAME_WHAT_IS_PASSED = frozenset({"json_value", "json_query", "json_exists", "json_table"})
 _ENDS_OPERAND = (TokenKind.QUOTED, TokenKind.STRING, TokenKind.NUMBER, TokenKind.BLOB, TokenKind.VARIABLE)
 _QUANTIFIERS = frozenset({"any", "all", "some"})
 
@@ -101,6 +103,8 @@ class _Speller:
             self.openers.append(word_at(self.tokens, at - 1))
         elif text == ")" and self.openers:
             self.openers.pop()
+        if text == "%":
+            text = "*"  # behind LIMIT sqlglot takes it for a percentage; both bind alike
         is_plain = text in operators.SIGNS or text in operators.OF_THE_PARSER
         self.pieces.append(text if is_plain else self._plain_operator(at, at + 1))
         return at + 1
@@ -139,6 +143,8 @@ class _Speller:
             case "using" if following == "operator" or following in operators.ALLOWED:
                 self.pieces.append("ASC")
                 return at + 2 if following != "operator" else self._behind_group(at + 2)
+            case "passing" if opener == "json_table":
+                return self._behind_passed(at)
             case "search" | "cycle" if (
                 word_at(self.tokens, at - 1) == ")" and skip_recursion(self.tokens, at) > at
             ):
@@ -203,7 +209,7 @@ class _Speller:
             found = read_type(self.tokens, at + 1)
             self.pieces.append("AS text" if opener == "cast" else "")
             return found.end if found else at + 1
-        if self._is_alias_of_join(at):
+        if opener in _NAME_WHAT_IS_PASSED or self._is_alias_of_join(at):
             return at + 2
         self.pieces.append("AS")
         is_body = word_at(self.tokens, at + 1) in ("materialized", "not")
@@ -222,6 +228,13 @@ class _Speller:
             if depth == 0:
                 return word_at(self.tokens, earlier - 1) == "using"
         return False
+
+    def _behind_passed(self, at: int) -> int:
+        """`PASSING 1 AS x COLUMNS (…)`: plain values are left out, as sqlglot does not know the clause."""
+        behind = at
+        while word_at(self.tokens, behind) not in ("columns", "(", ")", ""):
+            behind += 1
+        return behind if word_at(self.tokens, behind) == "columns" else at + 1
 
     def _behind_group(self, at: int) -> int:
         while at < len(self.tokens) and word_at(self.tokens, at) != ")":

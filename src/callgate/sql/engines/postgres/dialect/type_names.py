@@ -3,6 +3,7 @@
 A cast to a type that is not PostgreSQL's own may run code: the function of a CAST, the CHECK of a domain.
 """
 
+import re
 from dataclasses import dataclass
 
 from callgate.sql.engines.postgres.dialect.functions import EXTENSION_TYPES, SPELLINGS, TYPES
@@ -11,6 +12,7 @@ from callgate.sql.guard.tokens import TokenKind
 
 _NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 _KNOWN = TYPES | EXTENSION_TYPES
+_PLAIN_TYPE = re.compile(r"[a-z0-9_]+(\([0-9 ,]*\))?")
 _FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
 _SIZES = (TokenKind.NUMBER, TokenKind.WORD, TokenKind.STRING)
 
@@ -44,7 +46,17 @@ def read_type(tokens: Tokens, at: int) -> TypeName | None:
     end = _behind_size(tokens, end)
     end = _behind_zone(tokens, end, parts[-1])
     behind_bounds = _behind_bounds(tokens, end)
-    return TypeName(behind_bounds, ".".join(parts), is_known, is_array=behind_bounds > end)
+    return TypeName(behind_bounds, _written(parts), is_known, is_array=behind_bounds > end)
+
+
+def _written(parts: list[str]) -> str:
+    """A dot in a name must not make two names of it: "shop.status" in quotes is one."""
+    return ".".join(f'"{part}"' if "." in part else part for part in parts)
+
+
+def names_known_type(name: str) -> bool:
+    """For the name of a type in a text: `integer`, `numeric(10, 2)`; few spellings are understood."""
+    return _PLAIN_TYPE.fullmatch(name) is not None and name.partition("(")[0].strip() in _KNOWN
 
 
 def _name_at(tokens: Tokens, at: int) -> str:

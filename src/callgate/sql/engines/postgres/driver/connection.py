@@ -2,7 +2,7 @@
 
 One write per call: BEGIN READ ONLY with the statement, ROLLBACK, DISCARD ALL go out together, parted by
 Syncs, and the answers are read one by one. Only the extended protocol is spoken: a text is one statement or
-an error.
+an error. Behind a pooler the pins are part of each transaction, and nothing outlives it: no DISCARD ALL.
 Counterpart: `result` reads rows, `session` says what is pinned.
 """
 
@@ -17,10 +17,14 @@ from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.postgres.driver import messages
 from callgate.sql.engines.postgres.driver.result import Rows, read_result, skip_to_ready
 from callgate.sql.engines.postgres.driver.session import (
+    BEGIN,
     BEGIN_READ_ONLY,
+    COMMIT,
     DISCARD_ALL,
     ROLLBACK,
+    PinFailed,
     check_pins,
+    pin_transaction_sql,
     pins_of,
     read_back_sql,
 )
@@ -33,7 +37,9 @@ from callgate.sql.settings import ServerAddress
 _NOT_UTF8 = DatabaseFault("22021", "22021", "invalid byte sequence for encoding UTF8")
 _LEFT_READ_ONLY = DatabaseFault("25006", "25006", "The statement before it ended the read-only transaction")
 _IN_TRANSACTION = b"T"
+_IDLE = b"I"
 _VERSION_SQL = "SELECT current_setting('server_version')"
+_SESSION_SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()"
 # Tables' row types are left out: there is one for each table of the schema.
 _TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
 _TYPES_BY_OID_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[])"
@@ -44,15 +50,18 @@ def _group(sql: str) -> bytes:
     return messages.question(sql, described=False) + messages.SYNC
 
 
+# Statements of a pooler's transaction before the caller's first: BEGIN and the pins.
+_PINNING = 2
 _FIRST_QUERY = messages.question("SELECT 1 WHERE false", described=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Learned:
     """What all connections of a source know of its database; it grows."""
 
     type_names: dict[int, str]
     own_functions: OwnFunctions
+    is_pooler: bool = False  # it refused our settings at a login
 
 
 class PostgresConnection:
@@ -68,6 +77,8 @@ class PostgresConnection:
         self._begin = b"" if policy.may_write else messages.question(BEGIN_READ_ONLY, described=False)
         self._restore = _group(ROLLBACK) + _group(DISCARD_ALL)
         self._is_clean = True
+        self._is_pooled = False
+        self.is_standby = False
 
     @property
     def version(self) -> str:
@@ -78,23 +89,45 @@ class PostgresConnection:
         return self._is_clean and not self._wire.stream.is_lost
 
     async def pin(self) -> None:
-        """The settings stood in the startup message. Raises `ServerError`, `session.PinFailed`."""
-        pins = pins_of(self._policy)
-        check_pins(pins, list(await self._ask(read_back_sql(pins))))
+        """Raises `ServerError`, `session.PinFailed`."""
+        ((process_id, is_standby),) = await self._ask(_SESSION_SQL)
+        self.is_standby = bool(is_standby)
+        # A pooler tells a key of its own at the login, and passes each transaction to whichever session.
+        self._is_pooled = process_id != self._wire.process_id
+        if self._is_pooled:
+            self._begin = messages.question(
+                BEGIN if self._policy.may_write else BEGIN_READ_ONLY, described=False
+            )
+            self._begin += messages.question(pin_transaction_sql(self._policy), described=False)
+            self._restore = _group(ROLLBACK)
+            await self._try_pins()
+        else:  # the settings stood in the startup message
+            pins = pins_of(self._policy)
+            check_pins(pins, list(await self._ask(read_back_sql(pins))))
         number = str((await self._ask(_VERSION_SQL))[0][0]).partition(" ")[0]  # "15.18 (Debian …)"
         self._version = f"PostgreSQL {number}"
         if not self._type_names:
             await self._learn_types(_TYPES_SQL)
         await self._own_functions.learn(self._ask)
 
+    async def _try_pins(self) -> None:
+        self._wire.send(self._begin + messages.SYNC + self._restore)
+        fault = await skip_to_ready(self._wire)
+        await skip_to_ready(self._wire)
+        if fault is not None:
+            raise PinFailed(fault.message)
+
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
         await self._refuse_own_functions(statements)
+        if self._is_pooled and self._policy.may_write:
+            return await self._run_writes(statements)
         answers: list[tuple[Rows, float]] = []
         failed: StatementFailed | None = None
         is_restoring = False
         # After its first query a transaction can no longer be made a writing one by one of several.
-        before = self._begin and self._begin + (_FIRST_QUERY if len(statements) > 1 else b"")
+        is_query_needed = len(statements) > 1 and not self._is_pooled  # the pins are one
+        before = self._begin and self._begin + (_FIRST_QUERY if is_query_needed else b"")
         for number, statement in enumerate(statements):
             is_last = number == len(statements) - 1
             limits = statement.limits or self._policy.limits
@@ -109,6 +142,8 @@ class PostgresConnection:
             is_restoring = is_last
             self._wire.send(before + asked + (self._restore if is_last else b""))
             rows = await read_result(self._wire, limits, must_end=statement.is_write)
+            if self._is_pooled and before and rows.completed < _PINNING:
+                raise ConnectionLost  # the pins did not take, so the statement was not run
             before = b""
             if rows.fault is not None:
                 failed = StatementFailed(rows.fault, number)
@@ -125,6 +160,57 @@ class PostgresConnection:
             self._is_clean = await self._restored()
         if failed is not None:
             raise failed
+        return await self._results(statements, answers)
+
+    async def _run_writes(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        """Behind a pooler: each statement is a transaction of its own, with the pins, unless the caller began
+        one. What a statement leaves open is rolled back."""
+        answers: list[tuple[Rows, float]] = []
+        status = _IDLE
+        for number, statement in enumerate(statements):
+            limits = statement.limits or self._policy.limits
+            started = time.perf_counter()
+            is_own = status == _IDLE and not statement.is_transaction
+            row_limit = 0 if statement.is_write else limits.max_rows + 1
+            try:
+                asked = messages.question(statement.text, statement.parameters, row_limit) + messages.SYNC
+            except UnicodeEncodeError:
+                await self._roll_back(status)
+                raise StatementFailed(_NOT_UTF8, number) from None
+            self._wire.send((self._begin if is_own else b"") + asked)
+            rows = await read_result(self._wire, limits, must_end=statement.is_write)
+            if is_own and rows.completed < _PINNING:
+                raise ConnectionLost  # the pins did not take, so the statement was not run
+            if not rows.is_at_end:
+                await self._leave_rest(is_last=False)
+            began = statement.is_transaction and status == _IDLE and rows.status == _IN_TRANSACTION
+            status = rows.status or _IN_TRANSACTION
+            fault = rows.fault
+            if fault is None and is_own:
+                self._wire.send(_group(COMMIT))
+                fault, status = await skip_to_ready(self._wire), _IDLE
+            elif fault is None and began:
+                self._wire.send(
+                    messages.question(pin_transaction_sql(self._policy), described=False) + messages.SYNC
+                )
+                if await skip_to_ready(self._wire) is not None:
+                    raise ConnectionLost
+            if fault is not None:
+                await self._roll_back(status)
+                raise StatementFailed(fault, number)
+            answers.append((rows, (time.perf_counter() - started) * 1000))
+        await self._roll_back(status)
+        return await self._results(statements, answers)
+
+    async def _roll_back(self, status: bytes) -> None:
+        self._is_clean = True
+        if status != _IDLE:
+            self._wire.send(self._restore)
+            self._is_clean = await skip_to_ready(self._wire) is None
+
+    async def _results(
+        self, statements: Sequence[Statement], answers: list[tuple[Rows, float]]
+    ) -> tuple[StatementResult, ...]:
         await self._learn_unknown([rows for rows, _ in answers])
         return tuple(
             self._statement_result(statement, rows, elapsed_ms)
@@ -162,7 +248,9 @@ class PostgresConnection:
             await skip_to_ready(self._wire)
 
     async def _restored(self) -> bool:
-        faults = [await skip_to_ready(self._wire), await skip_to_ready(self._wire)]
+        faults = [await skip_to_ready(self._wire)]
+        if not self._is_pooled:
+            faults.append(await skip_to_ready(self._wire))
         return not any(faults)
 
     async def _ask(self, sql: str, *values: str) -> list[tuple[Cell, ...]]:

@@ -4,6 +4,7 @@ import ssl
 
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
+from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.pinning import pin_or_close
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
@@ -11,14 +12,27 @@ from callgate.sql.drivers.network.unreachable import password_wanted, unreachabl
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.engines.postgres.driver.connection import Learned, PostgresConnection
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
-from callgate.sql.engines.postgres.driver.session import PinFailed, startup_parameters
-from callgate.sql.engines.postgres.driver.wire import NeedsPrivacy, NoTls, ServerError, UnknownMethod, connect
+from callgate.sql.engines.postgres.driver.session import PinFailed, plain_parameters, startup_parameters
+from callgate.sql.engines.postgres.driver.wire import (
+    NeedsPrivacy,
+    NotBound,
+    NoTls,
+    PostgresWire,
+    ServerError,
+    UnknownMethod,
+    connect,
+)
 from callgate.sql.engines.postgres.failures import explain_failure, explain_login
 from callgate.sql.engines.postgres.own_functions import OwnFunctions
 from callgate.sql.engines.postgres.posture import examine
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
+
+# A session that became read-only, and servers that stop or are a standby.
+_FAILOVER = ("25006", "57P01", "57P02", "57P03")
+
+_REFUSED_LOGIN = ("28P01", "28000")
 
 
 class PostgresEngine:
@@ -27,20 +41,55 @@ class PostgresEngine:
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
+        self._passwords = Passwords(address)
         self._learned = Learned({}, OwnFunctions(policy.allow_functions, policy.dialect.vocabulary.functions))
 
     async def open(self) -> PostgresConnection:
+        """The first server that answers and is of the kind that the address asks for."""
+        failed: OpenFailed | None = None
+        wanted = self._address.session_attrs
+        for attrs in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
+            for address in self._address.each():
+                try:
+                    connection = await self._open_at(address)
+                except OpenFailed as failure:
+                    failed = failed or failure
+                    continue
+                if _is_wanted(attrs, is_standby=connection.is_standby):
+                    return connection
+                connection.close()
+                failed = failed or self._not_wanted(address)
+        assert failed is not None
+        raise failed
+
+    async def _open_at(self, address: ServerAddress) -> PostgresConnection:
+        address = await self._passwords.filled_in(address)
         try:
-            wire = await connect(self._address, startup_parameters(self._address, self._policy))
-            connection = PostgresConnection(wire, self._address, self._policy, self._learned)
-            await pin_or_close(connection, self._address.connect_timeout_s)
+            wire = await self._log_in(address)
+            connection = PostgresConnection(wire, address, self._policy, self._learned)
+            await pin_or_close(connection, address.connect_timeout_s)
         except ServerError as error:
-            raise explain_login(error.fault, self._address) from None
-        except (UnknownMethod, NeedsPrivacy, NoTls, ScramFailed, UnicodeEncodeError, PinFailed) as error:
-            raise self._unwilling(error) from None
+            if error.fault.code in _REFUSED_LOGIN:  # a full server says nothing of the password
+                self._passwords.forget()
+            raise explain_login(error.fault, address) from None
+        except (
+            *(UnknownMethod, NeedsPrivacy, NoTls, NotBound),
+            *(ScramFailed, UnicodeEncodeError, PinFailed),
+        ) as error:
+            raise self._unwilling(error, address) from None
         except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
-            raise unreachable(error, self._address) from None
+            raise unreachable(error, address) from None
         return connection
+
+    async def _log_in(self, address: ServerAddress) -> PostgresWire:
+        if not self._learned.is_pooler:
+            try:
+                return await connect(address, startup_parameters(address, self._policy))
+            except ServerError as error:
+                if not is_pooler_fault(error.fault):
+                    raise
+                self._learned.is_pooler = True
+        return await connect(address, plain_parameters(address))
 
     def placeholder(self, index: int) -> str:
         return f"${index}"
@@ -48,11 +97,23 @@ class PostgresEngine:
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
 
+    def is_failover(self, fault: DatabaseFault) -> bool:
+        return fault.code in _FAILOVER
+
     async def examine(self, ask: Ask) -> Posture:
         return await examine(ask, self._policy)
 
-    def _unwilling(self, error: Exception) -> OpenFailed:
-        if isinstance(error, UnknownMethod):
+    def _not_wanted(self, address: ServerAddress) -> OpenFailed:
+        what = (
+            f"the server is not of the kind that target_session_attrs={self._address.session_attrs} asks for."
+        )
+        return unwilling(address, what, "Name the other servers in the address too: host1,host2.")
+
+    def _unwilling(self, error: Exception, address: ServerAddress) -> OpenFailed:
+        if isinstance(error, NotBound):
+            what = "the address asks for channel_binding=require, and the login cannot be bound to the line."
+            hint = "Use TLS and scram-sha-256, or leave channel_binding out."
+        elif isinstance(error, UnknownMethod):
             what = "the server wants a login method that is not supported."
             hint = "Use scram-sha-256 or md5 in its pg_hba.conf."
         elif isinstance(error, NeedsPrivacy):
@@ -61,15 +122,27 @@ class PostgresEngine:
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."
         elif isinstance(error, PinFailed):
-            what = f"the session's {error} could not be set; there may be a pooler in between."
-            hint = "Connect to the server itself."
+            what = f"the session's settings could not be made sure of ({error})."
+            hint = "Something between us and the server changes them: connect to the server itself."
         elif isinstance(error, UnicodeEncodeError):
             what = "the user or database name cannot be written in UTF-8."
             hint = "Check the DSN."
         else:
             what = "the server did not prove that it knows the password."
             hint = "Somebody may intercept the connection; check host and TLS."
-        return unwilling(self._address, what, hint)
+        return unwilling(address, what, hint)
+
+
+def is_pooler_fault(fault: DatabaseFault) -> bool:
+    """PgBouncer and its like refuse settings in the startup message that they do not track."""
+    return fault.code == "08P01" and "startup parameter" in fault.message
+
+
+def _is_wanted(attrs: str, *, is_standby: bool) -> bool:
+    """Our own sessions are read-only by a setting of theirs, so that only the server's role can tell."""
+    if attrs in ("read-write", "primary"):
+        return not is_standby
+    return is_standby if attrs in ("read-only", "standby") else True
 
 
 def postgres_driver(

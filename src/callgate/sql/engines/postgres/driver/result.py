@@ -34,6 +34,7 @@ class Rows:
     fields: tuple[Field, ...] = ()
     keeper: RowKeeper = field(default_factory=lambda: RowKeeper(Limits()))
     affected: int = 0
+    completed: int = 0  # statements of the group that came to their end
     fault: DatabaseFault | None = None
     is_at_end: bool = True  # the server has said all it had to say
     status: bytes = b""  # of the session afterwards: I(dle), T (in a transaction), E (in a failed one)
@@ -84,6 +85,7 @@ async def _take_unless_data(wire: PostgresWire, kind: int, size: int) -> bytes:
 
 def _note(result: Rows, kind: int, body: bytes) -> None:
     if kind == _COMPLETE:
+        result.completed += 1
         result.affected = messages.read_affected(body)
     elif kind == ERROR:
         result.fault = messages.read_fault(body)

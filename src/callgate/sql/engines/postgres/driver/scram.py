@@ -1,6 +1,7 @@
 """Proving to a PostgreSQL server that we know the password, and having it prove the same. Pure.
 
-RFC 5802 and RFC 7677; randomness is an argument.
+RFC 5802 and RFC 7677; randomness is an argument. With channel binding (RFC 5929, tls-server-end-point) the
+proof holds only for the certificate that we see: nobody can pass it on over a line of their own.
 """
 
 import base64
@@ -11,6 +12,23 @@ import unicodedata
 from dataclasses import dataclass
 
 MECHANISM = "SCRAM-SHA-256"
+BOUND_MECHANISM = "SCRAM-SHA-256-PLUS"
+# The last arcs of the object ids of signature algorithms, and the hash in each (RFC 8017, RFC 5758).
+_RSA, _ECDSA = bytes.fromhex("2a864886f70d0101"), bytes.fromhex("2a8648ce3d0403")
+_HASHES = {
+    _RSA + b"\x0b": "sha256",
+    _RSA + b"\x0c": "sha384",
+    _RSA + b"\x0d": "sha512",
+    _RSA + b"\x0e": "sha224",
+    _ECDSA + b"\x01": "sha224",
+    _ECDSA + b"\x02": "sha256",
+    _ECDSA + b"\x03": "sha384",
+    _ECDSA + b"\x04": "sha512",
+    # RFC 5929: MD5 and SHA-1 count as SHA-256.
+    _RSA + b"\x04": "sha256",
+    _RSA + b"\x05": "sha256",
+    bytes.fromhex("2a8648ce3d0401"): "sha256",
+}
 # The server chooses; it must not choose to keep us computing. PostgreSQL's own default is 4,096.
 _MAX_ITERATIONS = 1_000_000
 
@@ -25,15 +43,59 @@ class Proof:
     expected: bytes  # what it must answer
 
 
-def first_message(nonce: str) -> bytes:
-    return f"n,,{_bare(nonce)}".encode()
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What the exchange is bound to."""
+
+    header: str = "n,,"  # y,,: we could, and the server did not offer it
+    data: bytes = b""
+
+    @property
+    def text(self) -> str:
+        return base64.b64encode(self.header.encode() + self.data).decode()
+
+
+def certificate_binding(certificate: bytes) -> Binding | None:
+    """To the server's certificate, in DER; None: its signature has no hash that would be known."""
+    oid = _signature_algorithm(certificate)
+    name = _HASHES.get(oid) if oid is not None else None
+    if name is None:
+        return None
+    return Binding("p=tls-server-end-point,,", hashlib.new(name, certificate).digest())
+
+
+def _signature_algorithm(certificate: bytes) -> bytes | None:
+    """Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OID, … }, … }"""
+    try:
+        start, _ = _element(certificate, 0)
+        _, after_body = _element(certificate, start)
+        algorithm, _ = _element(certificate, after_body)
+        oid, oid_end = _element(certificate, algorithm)
+    except IndexError:
+        return None
+    return certificate[oid:oid_end]
+
+
+def _element(data: bytes, at: int) -> tuple[int, int]:
+    """Where the content of the DER element at `at` begins and ends."""
+    size = data[at + 1]
+    start = at + 2
+    if size & 0x80:
+        width = size & 0x7F
+        size = int.from_bytes(data[start : start + width], "big")
+        start += width
+    return start, start + size
+
+
+def first_message(nonce: str, binding: Binding) -> bytes:
+    return f"{binding.header}{_bare(nonce)}".encode()
 
 
 def _bare(nonce: str) -> str:
     return f"n=,r={nonce}"  # the user's name stood in the startup message
 
 
-def prove(password: str, nonce: str, server_first: bytes) -> Proof:
+def prove(password: str, nonce: str, server_first: bytes, binding: Binding) -> Proof:
     """Slow by design: a few milliseconds."""
     try:
         parts = dict(part.split("=", 1) for part in server_first.decode("ascii").split(","))
@@ -46,7 +108,7 @@ def prove(password: str, nonce: str, server_first: bytes) -> Proof:
         raise ScramFailed
     salted = hashlib.pbkdf2_hmac("sha256", _prepared(password), salt, iterations)
     client_key = _hmac(salted, b"Client Key")
-    without_proof = f"c=biws,r={server_nonce}"  # biws: base64 of "n,,"
+    without_proof = f"c={binding.text},r={server_nonce}"
     signed = f"{_bare(nonce)},{server_first.decode('ascii')},{without_proof}".encode()
     signature = _hmac(hashlib.sha256(client_key).digest(), signed)
     proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))

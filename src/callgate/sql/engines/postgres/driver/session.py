@@ -1,7 +1,12 @@
-"""What every session with PostgreSQL is pinned to: said in the startup message, and read back once. Pure.
+"""What every session with PostgreSQL is pinned to. Pure.
 
-A setting given there is the session's own default, to which DISCARD ALL takes it back after each call. The
-guard's lexer reads text as this session does: without standard_conforming_strings, strings end elsewhere.
+The guard's lexer reads text as this session does: without standard_conforming_strings, strings end elsewhere.
+
+Direct: said in the startup message, and read back once. A setting given there is the session's own default,
+to which DISCARD ALL takes it back after each call.
+Behind a pooler (PgBouncer and its like): the next transaction may run in another session. So each transaction
+sets all of it for itself, and the same statement checks it: where a setting did not take, it fails, and what
+comes behind it is not run.
 """
 
 from collections.abc import Mapping
@@ -12,23 +17,46 @@ from callgate.sql.settings import ServerAddress
 # The server's own limit is the second wall: our watchdog comes first, this one holds when we are gone.
 _NATIVE_MARGIN_MS = 1_000
 
+BEGIN = "BEGIN"
 BEGIN_READ_ONLY = "BEGIN READ ONLY"
+COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"
 DISCARD_ALL = "DISCARD ALL"
+# The server tells times with a unit of its choice: what matters is that they took.
+_TIMES = ("statement_timeout", "lock_timeout")
 
 
 class PinFailed(Exception):  # noqa: N818 - the opener words the error
     """The session is not what we asked for: some proxy in between answers for the server."""
 
 
-def startup_parameters(address: ServerAddress, policy: Policy) -> dict[str, str]:
-    parameters = {"user": address.user, "application_name": address.application_name, **pins_of(policy)}
+def plain_parameters(address: ServerAddress) -> dict[str, str]:
+    """What every pooler lets through."""
+    parameters = {"user": address.user, "application_name": address.application_name}
     if address.database is not None:
         parameters["database"] = address.database
+    if address.options is not None:
+        parameters["options"] = address.options
     return parameters
 
 
-def pins_of(policy: Policy) -> Mapping[str, str]:
+def startup_parameters(address: ServerAddress, policy: Policy) -> dict[str, str]:
+    return plain_parameters(address) | pins_of(policy)
+
+
+def pin_transaction_sql(policy: Policy) -> str:
+    """Sets the pins for this transaction, and divides by zero unless each of them took."""
+    checks = [
+        f"pg_catalog.set_config('{name}', '{value}', true)"
+        + (" IS NOT NULL" if name in _TIMES else f" LIKE '{value}%'")
+        for name, value in pins_of(policy).items()
+    ]
+    if not policy.may_write:
+        checks.append("pg_catalog.current_setting('transaction_read_only') = 'on'")
+    return f"SELECT 1 / (CASE WHEN {' AND '.join(checks)} THEN 1 ELSE 0 END)"
+
+
+def pins_of(policy: Policy) -> dict[str, str]:
     timeout_ms = round(policy.limits.timeout_s * 1000)
     return {
         "client_encoding": "UTF8",

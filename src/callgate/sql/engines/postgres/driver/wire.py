@@ -39,6 +39,10 @@ class UnknownMethod(Exception):  # noqa: N818 - the opener words the error
     """The server wants to see a proof that we cannot make."""
 
 
+class NotBound(Exception):  # noqa: N818 - the opener words the error
+    """The operator wants a login that is bound to the line, and the server or the line cannot."""
+
+
 class NeedsPrivacy(Exception):  # noqa: N818 - the opener words the error
     """The server wants the password itself, and nobody knows who that server is."""
 
@@ -108,7 +112,9 @@ class PostgresWire:
         if method == _AUTH_OK:
             return
         if method == _AUTH_SASL and scram.MECHANISM.encode() in data.split(b"\0"):
-            await self._scram(password)
+            await self._scram(password, *self._binding(address, data.split(b"\0")))
+        elif address.channel_binding == "require":
+            raise NotBound
         elif method == _AUTH_MD5:
             self.send(messages.password(scram.md5_response(address.user, password, data[:4])))
         elif method == _AUTH_CLEAR:
@@ -118,12 +124,25 @@ class PostgresWire:
         else:
             raise UnknownMethod(str(method))
 
-    async def _scram(self, password: str) -> None:
+    def _binding(self, address: ServerAddress, offered: list[bytes]) -> tuple[str, scram.Binding]:
+        """The mechanism, and what it is bound to: as libpq chooses them."""
+        certificate = self.stream.server_certificate()
+        binding = None
+        if certificate is not None and address.channel_binding != "disable":
+            binding = scram.certificate_binding(certificate)
+        if binding is not None and scram.BOUND_MECHANISM.encode() in offered:
+            return scram.BOUND_MECHANISM, binding
+        if address.channel_binding == "require":
+            raise NotBound
+        # y: should somebody have taken the offer out of the list, the server notices.
+        return scram.MECHANISM, scram.Binding("y,," if binding is not None else "n,,")
+
+    async def _scram(self, password: str, mechanism: str, binding: scram.Binding) -> None:
         nonce = secrets.token_urlsafe(18)
-        self.send(messages.sasl_start(scram.MECHANISM, scram.first_message(nonce)))
+        self.send(messages.sasl_start(mechanism, scram.first_message(nonce, binding)))
         challenge = await self._sasl(_AUTH_SASL_CONTINUE)
         # Thousands of hashes: not on the loop.
-        proof = await asyncio.to_thread(scram.prove, password, nonce, challenge)
+        proof = await asyncio.to_thread(scram.prove, password, nonce, challenge, binding)
         self.send(messages.password(proof.message))
         scram.check_server(proof, await self._sasl(_AUTH_SASL_FINAL))
 

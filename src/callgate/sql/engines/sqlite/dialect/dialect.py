@@ -17,9 +17,9 @@ _TYPE_NAMES = word_set(
 # RAISE is left out: it only means something in a trigger.
 _CALL_KEYWORDS = word_set(
     """
-    all and as between by case cast conflict distinct else escape except exists filter from glob having if
-    in intersect into is isnull join like limit match materialized not notnull offset on or over regexp
-    returning select set then union using values when where
+    all and as between by case cast conflict distinct else escape except exists filter from glob group
+    having if in intersect into is isnull join like limit match materialized not notnull offset on or over
+    regexp returning select set then union using values when where
     """
 )
 _DEFINITION_KEYWORDS = word_set("check default key unique")
@@ -35,21 +35,17 @@ SQLITE = Dialect(
     vocabulary=Vocabulary(
         functions=functions.ALLOWED,
         forbidden_functions=functions.FORBIDDEN,
-        table_functions=functions.JSON_TABLES | pragmas.TABLES,
+        table_functions=functions.JSON_TABLES | functions.SERIES | pragmas.TABLES,
         type_names=_TYPE_NAMES,
         call_keywords=_CALL_KEYWORDS,
         definition_keywords=_DEFINITION_KEYWORDS,
-        # Raw pages, page layout, other connections' SQL text, byte code: never what a reader of data needs.
-        hidden_tables=frozenset(
-            {
-                "sqlite_dbpage",
-                "dbstat",
-                "sqlite_stmt",
-                "sqlite_dbdata",
-                "sqlite_dbptr",
-                "tables_used",
-                "fsdir",
-            }
+        # Raw pages, page layout, other connections' SQL text, byte code, files: never what a reader of data
+        # needs. Those of SQLite's command line are here too, should a library have them.
+        hidden_tables=word_set(
+            """
+            btreeinfo bytecode completion csv dbstat fsdir sqlite_dbdata sqlite_dbpage sqlite_dbptr
+            sqlite_stmt tables_used vsv zipfile
+            """
         ),
         hidden_prefixes=("pragma_",),
         system_prefixes=("sqlite_",),

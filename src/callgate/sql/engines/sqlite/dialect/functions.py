@@ -2,7 +2,7 @@
 
 Left off on purpose: load_extension (runs code), fts3_tokenizer (pointers), readfile, writefile, edit (the
 shell's), sqlite_log (writes to the host's log), optimize, fts5,
-rtreenode and friends (internals), matchinfo, offsets (historic memory bugs), subtype, sqlite_compileoption_*.
+rtreenode and friends (internals), matchinfo, offsets (historic memory bugs), subtype.
 """
 
 from types import MappingProxyType
@@ -19,8 +19,9 @@ SCALAR = word_set(
     """
     abs changes char coalesce concat concat_ws format glob hex if ifnull iif instr last_insert_rowid
     length like likelihood likely lower ltrim max min nullif octet_length printf quote random replace
-    round rtrim sign soundex sqlite_source_id sqlite_version substr substring total_changes trim typeof
-    unhex unicode unistr unistr_quote unlikely upper
+    round rtrim sign soundex sqlite_compileoption_get sqlite_compileoption_used sqlite_source_id
+    sqlite_version substr substring total_changes trim typeof unhex unicode unistr unistr_quote unlikely
+    upper
     """
 )
 AGGREGATE = word_set(
@@ -61,6 +62,8 @@ ALLOWED = frozenset(SIZED) | SCALAR | AGGREGATE | WINDOW | DATE | MATH | JSON | 
 WITH_NEEDLE = word_set("instr json_patch ltrim rtrim trim unhex")
 
 JSON_TABLES = word_set("json_each json_tree jsonb_each jsonb_tree")
+# Rows one after the other, where the library has it.
+SERIES = word_set("generate_series")
 
 # What the engine calls for an operator or a keyword: never written with parentheses, seen by the authorizer.
 OF_OPERATORS = frozenset(

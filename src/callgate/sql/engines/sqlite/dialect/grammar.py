@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from callgate.sql.engines.sqlite.dialect import pragmas
+from callgate.sql.engines.sqlite.dialect import functions, pragmas
 from callgate.sql.guard.definable import Definable
 from callgate.sql.guard.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Tokens, VerbClass
 from callgate.sql.guard.phrases import TransactionPhrases, match_phrase
@@ -33,6 +33,22 @@ def explain(tokens: Tokens) -> FormMatch | Fault:
     return FormMatch(reads=(found.statement,))
 
 
+def names_table(tokens: Tokens, at: int, verb: str) -> bool:
+    """`FROM docs('coffee')`: a virtual table of the schema (FTS5), given values for its hidden columns.
+
+    Right behind FROM and JOIN no scalar function can stand. Virtual tables that show more than the operator's
+    data are hidden by their names, here and in the authorizer.
+    """
+    if tokens[at].name in functions.FORBIDDEN:
+        return False
+    before = at - 3 if at >= 3 and tokens[at - 1].is_operator(".") else at - 1
+    if before < 1:
+        return False
+    # `a IS DISTINCT FROM f(x)` is an expression.
+    is_from = tokens[before].word == "FROM" and tokens[before - 1].word != "DISTINCT"
+    return is_from or tokens[before].word == "JOIN"
+
+
 def canonical(tokens: Tokens, verb: Token) -> str:
     pieces: list[str] = []
     skip_until = -1
@@ -49,6 +65,10 @@ def canonical(tokens: Tokens, verb: Token) -> str:
         elif token is verb and verb.word == "UPDATE" and at + 2 < len(tokens) and tokens[at + 1].word == "OR":
             pieces.append("UPDATE")  # nor UPDATE OR IGNORE: the conflict clause changes no table's name
             skip_until = at + 2
+        elif token.is_operator("%"):
+            pieces.append("*")  # behind LIMIT sqlglot takes it for a percentage; both bind alike
+        elif token.kind is TokenKind.NUMBER:
+            pieces.append(token.text.replace("_", ""))
         elif token.kind is TokenKind.QUOTED:
             pieces.append('"' + token.spelled.replace('"', '""') + '"')
         else:
@@ -93,4 +113,5 @@ GRAMMAR = Grammar(
     canonical=canonical,
     transaction=_TRANSACTION.step,
     definition=_DEFINABLE.check,
+    names_columns=names_table,
 )

@@ -9,6 +9,7 @@ ILLEGAL here too, because no later stage could see it.
 """
 
 import re
+from functools import partial
 
 from callgate.sql.guard.hidden_text import fault_in_comment, fault_in_name, fault_in_quotes, invisible
 from callgate.sql.guard.tokens import Token, TokenKind, fold, lex_by, word_token
@@ -18,8 +19,11 @@ _LINE_COMMENT = re.compile(r"--[^\n]*")
 _WORD = re.compile(r"[A-Za-z_\x80-\U0010FFFF][A-Za-z0-9_$\x80-\U0010FFFF]*")
 _BLOB = re.compile(r"[xX]'[^']*'?")
 _EVEN_HEX = re.compile(r"[xX]'(?:[0-9A-Fa-f]{2})*'")
-# 3.46 also reads 1_000; older versions call it illegal, and an illegal number is refused either way.
-_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# 3.46 also reads 1_000; older versions call it illegal, and refuse the statement.
+_DIGITS = "[0-9](?:_?[0-9])*"
+_NUMBER = re.compile(
+    rf"0[xX][0-9A-Fa-f](?:_?[0-9A-Fa-f])*|(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+)
 _ID_TAIL = re.compile(r"[A-Za-z0-9_$\x80-\U0010FFFF]+")
 _OPERATOR = re.compile(r"->>|->|\|\||<<|>>|<=|>=|<>|!=|==|[-+*/%=<>|&~,;().]")
 _NUMBERED_VARIABLE = re.compile(r"\?[0-9]*")
@@ -29,11 +33,6 @@ _NAMED_VARIABLE = re.compile(
     r"(?:[A-Za-z0-9_$\x80-\U0010FFFF]|::)+(?:\([^ \t\n\f\r)]*\)?)?"
 )
 _CLOSING = {"'": "'", '"': '"', "`": "`", "[": "]"}
-
-
-def lex(text: str) -> tuple[Token, ...]:
-    """Total: never raises, and the tokens' texts joined are `text`."""
-    return lex_by(_next, text)
 
 
 def _next(text: str, at: int) -> Token:
@@ -125,3 +124,7 @@ def _comment(whole: str, at: int) -> Token:
     if fault := fault_in_comment(whole):
         return Token(TokenKind.ILLEGAL, whole, at, fault=fault)
     return Token(TokenKind.COMMENT, whole, at)
+
+
+# Total: it never raises, and the texts of its tokens joined are the text it was given.
+lex = partial(lex_by, _next)

@@ -11,12 +11,12 @@ from callgate.sql.guard.dialect import Fault, FormMatch
 from callgate.sql.guard.tokens import Token, TokenKind, fold, word_set
 
 # Read without an argument. Left off: those that act when merely named (optimize, incremental_vacuum,
-# wal_checkpoint, shrink_memory), case_sensitive_like, the heap limits, and those that show where files lie
-# on the host (database_list, temp_store_directory).
+# wal_checkpoint, shrink_memory), case_sensitive_like, the heap limits, and temp_store_directory.
+# database_list shows the path of the file, which its operator has given: agents ask it for the schemas.
 PLAIN = word_set(
     """
     application_id auto_vacuum automatic_index busy_timeout cache_size cell_size_check collation_list
-    compile_options data_version encoding foreign_key_check foreign_keys freelist_count
+    compile_options data_version database_list encoding foreign_key_check foreign_keys freelist_count
     function_list integrity_check journal_mode journal_size_limit locking_mode max_page_count mmap_size
     module_list page_count page_size pragma_list query_only quick_check read_uncommitted
     recursive_triggers schema_version secure_delete synchronous table_list temp_store threads
@@ -39,6 +39,7 @@ TABLES = frozenset(
         "collation_list",
         "compile_options",
         "data_version",
+        "database_list",
         "encoding",
         "freelist_count",
         "function_list",

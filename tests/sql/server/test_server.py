@@ -316,7 +316,7 @@ async def test_a_locked_database_says_so(opened: OpenShop, shop: Path) -> None:
 async def test_the_engines_own_refusal_is_told_apart(opened: OpenShop, shop: Path) -> None:
     """A view may call what no statement may: the guard does not see into it, the authorizer does."""
     with closing(sqlite3.connect(shop)) as connection:
-        connection.execute("CREATE VIEW sneaky AS SELECT sqlite_compileoption_get(0) AS z")
+        connection.execute("CREATE VIEW sneaky AS SELECT sqlite_log(1, 'x') AS z")
     async with opened() as source:
         answer = await source.query("SELECT * FROM sneaky")
     assert (answer.code, answer.rule) == ("refused.forbidden", "engine")
@@ -330,7 +330,11 @@ async def test_full_text_tables_can_be_read(opened: OpenShop, shop: Path) -> Non
         connection.commit()
     async with opened() as source:
         answer = await source.query("SELECT highlight(docs, 0, '[', ']') FROM docs WHERE docs MATCH 'hello'")
+        called = await source.query("SELECT body FROM docs('hello') ORDER BY rank")
+        joined = await source.query("SELECT d.body FROM orders o JOIN main.docs('other') d ON d.rowid = o.id")
     assert answer.structured["rows"] == [["[hello] world"]]
+    assert called.structured["rows"] == [["hello world"]]
+    assert joined.structured["rows"] == [["other"]]
 
 
 async def test_a_missing_file_is_down_and_comes_back_by_itself(opened: OpenShop, shop: Path) -> None:

@@ -1,0 +1,223 @@
+"""`[record] store` and `[replicas] database`: DuckDB files of our own, or a database by its address.
+
+Unlike a source's, PostgreSQL's address may name several servers: `postgres://me:pw@a,b:5433/record`.
+ClickHouse's is that of its HTTP interface, and may name a second user for the SQL of users. No sentence made
+here repeats a part of an address: a password can sit anywhere in a malformed one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from pydantic import PlainValidator, WithJsonSchema
+
+from callgate.config.refusal import refusal
+from callgate.config.secret import MASK, mask_url
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName, parse_dsn, refused_dsn
+from callgate.model.near_miss import did_you_mean
+
+DUCKDB = "duckdb"
+POSTGRES = "postgres"  # the database of [replicas]
+_DEFAULT_PORT = 5432
+_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "sslmode": _MODES,
+    "sslrootcert": (),
+    "sslcert": (),
+    "sslkey": (),
+    "target_session_attrs": ("any", "primary", "read-write"),
+}
+_HINT = 'Write "duckdb", postgres://user:${PASSWORD}@host/database, or clickhouse://user:${PASSWORD}@host/database.'
+_DATABASE_HINT = "Write postgres://user:${PASSWORD}@host/database."
+# By scheme, whether it is TLS.
+_CLICKHOUSE = {"clickhouse": False, "clickhouses": True}
+_CLICKHOUSE_PORTS = {False: 8123, True: 8443}
+_CLICKHOUSE_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "secure": ("0", "1"),
+    "sslrootcert": (),
+    "reader": (),
+    "reader_password": (),
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClickhouseAddressSpec:
+    server: Dsn  # as if it were a PostgreSQL's: the grammar is the same
+    is_secure: bool
+
+    @property
+    def port(self) -> int:
+        return self.server.port or _CLICKHOUSE_PORTS[self.is_secure]
+
+    @property
+    def login(self) -> tuple[str, str]:
+        """User and password."""
+        password = self.server.password
+        return self.server.user or "default", password.get_secret_value() if password is not None else ""
+
+    @property
+    def reader(self) -> tuple[str, str] | None:
+        params = self.server.params
+        return (params["reader"], params.get("reader_password", "")) if "reader" in params else None
+
+    @property
+    def shown(self) -> str:
+        return f"{_host(self.server)}:{self.port}/{self.server.database}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoreAddressSpec:
+    servers: tuple[Dsn, ...] = ()  # PostgreSQL's, alike but for host and port
+    is_of_replicas: bool = False  # the word alone was written: see `Config.store`
+    clickhouse: ClickhouseAddressSpec | None = None  # none of the three: DuckDB files
+
+    @property
+    def is_postgres(self) -> bool:
+        return bool(self.servers) or self.is_of_replicas
+
+    @property
+    def is_database(self) -> bool:
+        return self.is_postgres or self.clickhouse is not None
+
+    @property
+    def dsn(self) -> str:
+        """With its password."""
+        first = self.servers[0]
+        secret = f":{quote(first.password.get_secret_value(), safe='')}" if first.password is not None else ""
+        user = f"{quote(first.user, safe='')}{secret}@" if first.user is not None else ""
+        params = "&".join(f"{name}={quote(value, safe='')}" for name, value in first.params.items())
+        database = quote(first.database or "", safe="")
+        return f"postgresql://{user}{self._hosts}/{database}{'?' if params else ''}{params}"
+
+    @property
+    def shown(self) -> str:
+        """Servers and database."""
+        return f"{self._hosts}/{self.servers[0].database or ''}"
+
+    @property
+    def _hosts(self) -> str:
+        return ",".join(f"{_host(dsn)}:{dsn.port or _DEFAULT_PORT}" for dsn in self.servers)
+
+    def __str__(self) -> str:
+        if self.clickhouse is not None:
+            scheme = "clickhouses" if self.clickhouse.is_secure else "clickhouse"
+            return f"{scheme}://{MASK}@{self.clickhouse.shown}"
+        if self.servers:
+            return mask_url(self.dsn)
+        return POSTGRES if self.is_of_replicas else DUCKDB
+
+    def __repr__(self) -> str:
+        return f"StoreAddressSpec({str(self)!r})"
+
+
+def mask_store(written: str) -> str:
+    """As it was written, its `${VAR}` unfilled, without what else in it may be secret."""
+    return mask_url(written) if "://" in written else written
+
+
+def _host(dsn: Dsn) -> str:
+    host = dsn.host or "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def read_store(value: Any) -> StoreAddressSpec:
+    """Raises PydanticCustomError, with a message and a hint in its context."""
+    if isinstance(value, StoreAddressSpec):
+        return value
+    if not isinstance(value, str):
+        raise refusal("a string is expected", _HINT)
+    if "://" not in value:
+        if value in (DUCKDB, POSTGRES):
+            return StoreAddressSpec(is_of_replicas=value == POSTGRES)
+        hint = did_you_mean(value, [DUCKDB, POSTGRES]) or _HINT
+        raise refusal("this is neither duckdb nor the address of a database", hint)
+    return _read_address(value)
+
+
+def _read_database(value: Any) -> StoreAddressSpec:
+    if isinstance(value, StoreAddressSpec):
+        return value
+    if not isinstance(value, str):
+        raise refusal("a string is expected", _DATABASE_HINT)
+    if "://" not in value:
+        raise refusal("this is not the address of a database", _DATABASE_HINT)
+    found = _read_address(value)
+    if found.clickhouse is not None:
+        raise refusal("replicas cannot meet in ClickHouse", _DATABASE_HINT)
+    return found
+
+
+def _read_address(text: str) -> StoreAddressSpec:
+    try:
+        scheme, _, rest = text.strip().partition("://")
+        if scheme.lower() in _CLICKHOUSE:
+            return StoreAddressSpec(clickhouse=_clickhouse(_CLICKHOUSE[scheme.lower()], rest))
+        return StoreAddressSpec(_servers(text))
+    except DsnError as error:
+        refused = refused_dsn(error)
+    raise refused
+
+
+def _servers(text: str) -> tuple[Dsn, ...]:
+    scheme, _, rest = text.strip().partition("://")
+    address, question, query = rest.partition("?")
+    authority, slash, database = address.partition("/")
+    credentials, at, hosts = authority.rpartition("@")
+    servers = tuple(
+        parse_dsn(f"{scheme}://{credentials}{at}{host}{slash}{database}{question}{query}")
+        for host in hosts.split(",")
+    )
+    first = servers[0]
+    if first.engine is not EngineName.POSTGRES:
+        raise DsnError(f"the record cannot be kept in {first.engine}, and replicas cannot meet there", _HINT)
+    if not first.database:
+        raise DsnError("the name of the database is missing", _HINT)
+    _check_params(first, _PARAMS)
+    return servers
+
+
+def _clickhouse(is_secure: bool, rest: str) -> ClickhouseAddressSpec:
+    hosts = rest.partition("?")[0].rpartition("@")[2].partition("/")[0]
+    if "," in hosts:
+        raise DsnError("a ClickHouse is named by one host", "Name the one server that keeps the record.")
+    server = parse_dsn(f"postgres://{rest}")
+    if not server.host:
+        raise DsnError("the host is missing", _HINT)
+    if not server.database:
+        raise DsnError("the name of the database is missing", _HINT)
+    _check_params(server, _CLICKHOUSE_PARAMS)
+    if "reader_password" in server.params and not server.params.get("reader"):
+        raise DsnError("reader_password is given without reader", "Write ?reader=name&reader_password=…")
+    return ClickhouseAddressSpec(server, is_secure or server.params.get("secure") == "1")
+
+
+def _check_params(dsn: Dsn, known: Mapping[str, tuple[str, ...]]) -> None:
+    for name, value in dsn.params.items():
+        if name not in known:
+            hint = did_you_mean(name, known) or f"Known are {', '.join(known)}."
+            raise DsnError('a parameter after the "?" is not known here', hint)
+        if known[name] and value not in known[name]:
+            raise DsnError(f"{name} has a value that is not known", f"Write one of {', '.join(known[name])}.")
+
+
+StoreField = Annotated[
+    StoreAddressSpec,
+    PlainValidator(read_store),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "examples": [
+                DUCKDB,
+                POSTGRES,
+                "postgres://me:${PASSWORD}@db/callgate",
+                "clickhouse://me:${PASSWORD}@db/callgate",
+            ],
+        }
+    ),
+]
+DatabaseField = Annotated[
+    StoreAddressSpec,
+    PlainValidator(_read_database),
+    WithJsonSchema({"type": "string", "examples": ["postgres://me:${PASSWORD}@db/callgate"]}),
+]

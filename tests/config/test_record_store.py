@@ -1,0 +1,121 @@
+"""`[record] store`: files, or a database's address, whose password is never shown."""
+
+import pytest
+from pydantic import ValidationError
+
+from callgate.app import setup_problems
+from callgate.config.specs.config import Config
+from callgate.config.specs.record import RecordSpec
+
+
+def test_files_are_the_default() -> None:
+    assert not RecordSpec().store.is_postgres
+    assert RecordSpec.model_validate({"store": "duckdb"}).model_dump(mode="json")["store"] == "duckdb"
+
+
+def test_several_servers_share_user_database_and_parameters() -> None:
+    text = "postgres://me:p%40ss@a,b:5433/record?target_session_attrs=read-write"
+    spec = RecordSpec.model_validate({"store": text})
+    assert spec.store.dsn == ("postgresql://me:p%40ss@a:5432,b:5433/record?target_session_attrs=read-write")
+    assert spec.store.shown == "a:5432,b:5433/record"
+    for told in (repr(spec), str(spec.store), repr(spec.store), str(spec.model_dump(mode="json"))):
+        assert "p%40ss" not in told
+        assert "p@ss" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "port", "is_secure"),
+    [
+        ("clickhouse://me:p%40ss@a/record", 8123, False),
+        ("clickhouse://me:p%40ss@a:9/record?secure=1", 9, True),
+        ("clickhouses://me:p%40ss@a/record?reader=r&reader_password=x%40y", 8443, True),
+    ],
+)
+def test_a_clickhouse_is_named_by_its_http_interface(text: str, port: int, is_secure: bool) -> None:
+    spec = RecordSpec.model_validate({"store": text})
+    found = spec.store.clickhouse
+    assert found is not None
+    assert spec.store.is_database
+    assert (found.port, found.is_secure, found.login) == (port, is_secure, ("me", "p@ss"))
+    assert found.reader == (("r", "x@y") if "reader" in text else None)
+    assert found.shown == f"a:{port}/record"
+    for told in (repr(spec), str(spec.store), repr(spec.store), str(spec.model_dump(mode="json"))):
+        assert not any(secret in told for secret in ("p%40ss", "p@ss", "x%40y", "x@y"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("clickhouse://me:secret@a", "the name of the database is missing"),
+        ("clickhouse://me:secret@a,b/c", "named by one host"),
+        ("clickhouse://me:secret@a/b?secure=yes", "secure has a value"),
+        ("clickhouse://me:secret@a/b?reder=x", "a parameter after the"),
+        ("clickhouse://me:x@a/b?reader_password=secret", "without reader"),
+        ("clickhouse://me:secret@/b", "host"),
+        ("duckbd", "neither duckdb nor the address"),
+        ("mysql://me:secret@a/b", "cannot be kept in mysql"),
+        ("postgres://me:secret@a", "the name of the database is missing"),
+        ("postgres://me:secret@a,/b?sslmod=require", "a parameter after the"),
+        ("postgres://me:secret@a/b?sslmode=perhaps", "sslmode has a value"),
+        ("postgres://me:secret@a b/c", "the host is not"),
+        (7, "a string is expected"),
+    ],
+)
+def test_a_bad_address_is_refused_without_being_repeated(text: object, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        RecordSpec.model_validate({"store": text})
+    assert said in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_only_a_database_can_do_is_refused_with_files() -> None:
+    record = {"sync": "store", "keep_bodies": "7d", "journal_max": "1GiB", "migrate": False}
+    config = Config.model_validate({"record": record})
+    found = {problem.key_path for problem in setup_problems.setup_problems(config)}
+    assert found == {f"record.{key}" for key in record}
+
+
+def test_the_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_nothing(name: str) -> None:
+        return None
+
+    monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
+    config = Config.model_validate({"record": {"store": "postgres://me@a/b"}})
+    (problem,) = setup_problems.setup_problems(config)
+    assert problem.hint == "pip install 'callgate[postgres]'"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("s3://me:secret@bucket/x", "holds no credentials"),
+        ("s3://bucket/x?key=secret", "holds no credentials"),
+        ("s4://bucket/secret", "is not known"),
+        ("s3://", "the bucket is missing"),
+        ("not/secret", "an absolute path"),
+        ("s3://[secret", "cannot be read"),
+        (7, "is expected"),
+    ],
+)
+def test_a_bad_archive_is_refused_without_being_repeated(text: object, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        RecordSpec.model_validate({"archive": text})
+    assert said in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://bucket/a/b", "gs://bucket", "az://account/container", "/var/archive"]
+)
+def test_an_archive_is_shown_as_it_was_written(address: str) -> None:
+    assert RecordSpec.model_validate({"archive": address}).model_dump()["archive"] == address
+
+
+def test_the_extra_for_an_archive_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_nothing(name: str) -> None:
+        return None
+
+    monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
+    config = Config.model_validate({"record": {"archive": "/var/archive"}})
+    (problem,) = setup_problems.setup_problems(config)
+    assert problem.hint == "pip install 'callgate[archive]'"
