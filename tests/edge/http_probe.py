@@ -162,3 +162,13 @@ class HttpProbe:
         answer = await self.legacy("initialize", INITIALIZE, rpc_id=1, **headers)
         assert answer.status == 200, answer
         return answer.headers["mcp-session-id"]
+
+
+async def is_refused(port: int) -> bool:
+    """Nobody listens there (any more)."""
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except ConnectionError:  # refused, or reset while it closes
+        return True
+    writer.close()
+    return False

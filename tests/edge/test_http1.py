@@ -5,7 +5,8 @@ import json
 
 import pytest
 from edge.conftest import Door
-from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
+from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe, is_refused
+from waiting import until
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import ClientConnection, Service
@@ -159,6 +160,28 @@ async def test_closing_lets_an_answer_under_way_finish(door: Door) -> None:
         door.answerer.release.set()
         assert (await http.answer()).json()["result"]["waited"] is True
         await closing
+
+
+async def test_closing_lets_a_request_under_way_arrive_and_answers_it(door: Door) -> None:
+    async with door.probe() as http:
+        await http.send(b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbo")
+        await until(lambda: door.listener.open_connections)
+        closing = asyncio.create_task(door.listener.close())
+        await until(lambda: is_refused(door.port))
+        await http.send(b"dy")
+        answer = await http.answer()
+        assert (answer.body, answer.headers["connection"]) == (b"POST /x local body", "close")
+        assert await http.rest() == b""
+        await closing
+
+
+async def test_a_listener_that_leaves_ends_each_connection_with_its_next_answer(door: Door) -> None:
+    async with door.probe() as before, door.probe() as after:
+        assert "connection" not in (await before.request("GET", "/x")).headers
+        door.listener.leave()
+        for http in (before, after):
+            assert (await http.request("GET", "/x")).headers["connection"] == "close"
+            assert await http.rest() == b""
 
 
 async def test_an_offer_to_upgrade_is_ignored_body_and_all(door: Door) -> None:

@@ -156,6 +156,7 @@ async def test_what_the_record_refuses_is_kept_with_its_name(
     shop: StagedUpstream, sink: RememberingSink
 ) -> None:
     class Full:
+        refuses = True
         is_refusing = True
 
         def admit(self) -> None:
@@ -163,6 +164,9 @@ async def test_what_the_record_refuses_is_kept_with_its_name(
 
         def written(self) -> None:
             return None
+
+        def when_written(self, reply: object, argument: object) -> None:
+            raise AssertionError("no call is made while the record refuses")
 
     relay = Relay([shop], sink=sink, session_gap_s=1, bridge=BRIDGE, record_gate=Full())
     await reply_of(relay, arrival("tools/call", {"name": "shop__query"}))

@@ -116,7 +116,7 @@ async def test_who_resumes_while_it_is_handed_something_is_not_handed_the_next_w
 async def test_what_was_read_before_the_end_is_handed_over_before_it_is_told() -> None:
     reader = Reader(WORK_S)
     async with flooded(reader, LONG[: 64 * 1024]) as theirs:
-        await until(lambda: reader.reading.has_rest)
+        await until(lambda: bool(reader.reading.rest))
         theirs.shutdown(socket.SHUT_WR)
         await until(lambda: reader.is_over)
     assert reader.taken == LONG[: 64 * 1024]

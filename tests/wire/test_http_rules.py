@@ -12,7 +12,7 @@ from callgate.wire.http_rules import (
     choose_era,
     decode_header_value,
 )
-from callgate.wire.params import meta_of, peek
+from callgate.wire.params import peek
 
 POST = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 ENVELOPE = Envelope(Era.MODERN, "2026-07-28")
@@ -34,7 +34,7 @@ MODERN_PARAMS = b'{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion"
 def test_the_era_comes_from_the_body_then_from_the_version_header(
     headers: dict[str, str], params: bytes, era: Era
 ) -> None:
-    assert choose_era(headers, meta_of(peek(params))) is era
+    assert choose_era(headers, peek(params)) is era
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.model.reply import RpcFault
+from callgate.model.reply import Reply, RpcFault
 from callgate.wire.json_rpc import (
     Notification,
     Request,
@@ -16,8 +16,8 @@ from callgate.wire.json_rpc import (
     decode,
     encode_fault,
     encode_notification,
+    encode_reply,
     encode_request,
-    encode_result,
 )
 
 json_values = st.recursive(
@@ -94,7 +94,7 @@ def test_a_request_survives_encoding_and_decoding(rpc_id: int | str, method: str
 @given(json_values)
 def test_a_result_is_passed_byte_for_byte(value: object) -> None:
     raw = json.dumps(value, indent=1).encode()
-    assert decode(encode_result(b"1", raw)) == Response(b"1", raw, None)
+    assert decode(encode_reply(b"1", Reply(result=raw))) == Response(b"1", raw, None)
 
 
 @given(code=st.integers(-40_000, 0), message=st.text(alphabet=string.printable))

@@ -33,12 +33,12 @@ def start_sse(responder: Responder) -> None:
 
 class EventStream:
     def __init__(self, stream_id: str, primes: bool, *, waits: bool = True) -> None:
-        """`primes`: the client knows of priming events (2025-11-25 on). `waits`: who writes calls `room`."""
+        """`primes`: the client knows of priming events (2025-11-25 on). `waits`: the writer calls `room`."""
         self.stream_id = stream_id
         self._waits = waits
         self._primes = primes
         self._events: deque[bytes] = deque()
-        self._bytes = 0
+        self.size_bytes = 0  # of what is kept
         self._first = 1  # number of the oldest event kept
         self._changed = asyncio.Event()  # something to write, or the end
         self._progress = asyncio.Event()  # something was written, or nobody reads any more
@@ -49,27 +49,22 @@ class EventStream:
 
     def push(self, frame: bytes) -> None:
         self._events.append(frame)
-        self._bytes += len(frame)
+        self.size_bytes += len(frame)
         while self._is_too_much() and (not self._waits or not self.is_read or self._first <= self._written):
-            self._bytes -= len(self._events.popleft())
+            self.size_bytes -= len(self._events.popleft())
             self._first += 1
         self._changed.set()
 
     def _is_too_much(self) -> bool:
-        return len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_BYTES and len(self._events) > 1)
+        return len(self._events) > _MAX_EVENTS or (self.size_bytes > _MAX_BYTES and len(self._events) > 1)
 
     async def room(self) -> None:
-        """Wait while the one who reads is far behind."""
+        """Wait while the reader is far behind."""
         while self.is_read and self._is_too_much():
             self._progress.clear()
             await self._progress.wait()
             if self._first <= self._written:
                 return
-
-    @property
-    def size_bytes(self) -> int:
-        """Of what is kept."""
-        return self._bytes
 
     @property
     def is_used_up(self) -> bool:
@@ -91,7 +86,7 @@ class EventStream:
         stream ends or is paused."""
         self.is_read = True
         self._paused_ms = None
-        responder.cancel_on_disconnect = True  # only this reading ends with it: who writes is another task
+        responder.cancel_on_disconnect = True  # only this reading ends with it: the writer is another task
         try:
             start_sse(responder)
             if self._primes and after is None:

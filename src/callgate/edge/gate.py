@@ -75,7 +75,8 @@ def check_site(rules: GateRules, fields: Mapping[str, str]) -> None:
             hint="Use the address the gateway printed, or add the name to [server] allowed_hosts",
         )
     origin = fields.get("origin")
-    if origin is not None and not _is_our_origin(origin.lower(), host, rules):
+    own_pages = (f"http://{host}", f"https://{host}")
+    if origin is not None and origin.lower() not in own_pages and origin.lower() not in rules.origins:
         raise RefusedError(
             REFUSED_ORIGIN,
             f"Origin {origin[:100]!r} may not call this gateway",
@@ -107,11 +108,6 @@ def check_page(rules: GateRules, fields: Mapping[str, str]) -> None:
             f"A web page of another origin may not call this gateway (Sec-Fetch-Site is {site[:40]!r})",
             hint="Add its origin to [server] allowed_origins if it is yours",
         )
-
-
-def _is_our_origin(origin: str, host: str, rules: GateRules) -> bool:
-    """Our own pages (same host and port), or one the operator named."""
-    return origin in rules.origins or origin in (f"http://{host}", f"https://{host}")
 
 
 def identify(rules: GateRules, fields: Mapping[str, str]) -> Principal:

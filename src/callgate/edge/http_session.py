@@ -66,7 +66,9 @@ class KeptStreams:
 
 
 class HttpSession:
-    def __init__(self, session: Session, target: str | None, kept: KeptStreams) -> None:
+    def __init__(self, session: Session, target: str | None, kept: KeptStreams, epoch: str = "") -> None:
+        """`epoch`: of a session that another process had: its streams are not ours, and nor are their ids."""
+        self._epoch = epoch
         self.session = session
         self._kept = kept
         self.target = target  # a session opened on one address is of no use on another
@@ -74,7 +76,7 @@ class HttpSession:
         self._primes = session.envelope.revision >= _PRIMING_SINCE
         self._last_stream = 0
         self.questions = Questions()
-        self.get_stream = EventStream("0", self._primes, waits=False)
+        self.get_stream = EventStream(f"0{epoch}", self._primes, waits=False)
         self._post_streams: OrderedDict[str, EventStream] = OrderedDict()
 
     # ---- ports.Outlet
@@ -96,7 +98,7 @@ class HttpSession:
 
     def new_stream(self) -> EventStream:
         self._last_stream += 1
-        stream = EventStream(str(self._last_stream), self._primes)
+        stream = EventStream(f"{self._last_stream}{self._epoch}", self._primes)
         self._post_streams[stream.stream_id] = stream
         finished = [key for key, kept in self._post_streams.items() if kept.is_finished and not kept.is_read]
         for key in finished[:-_KEPT_STREAMS]:
@@ -106,7 +108,8 @@ class HttpSession:
     def find_stream(self, last_event_id: str) -> tuple[EventStream, int] | None:
         """The stream of that event and the event's number in it; None for an id we did not hand out."""
         stream_id, _, number = last_event_id.partition(".")
-        stream = self.get_stream if stream_id == "0" else self._post_streams.get(stream_id)
+        is_get = stream_id == self.get_stream.stream_id
+        stream = self.get_stream if is_get else self._post_streams.get(stream_id)
         is_number = number.isascii() and number.isdigit() and len(number) <= 12
         return (stream, int(number)) if stream is not None and is_number else None
 

@@ -6,14 +6,14 @@ when its connection ends: a disconnect is not a cancellation. (2025-11-25, basic
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 
 from callgate.edge.event_stream import EventStream, start_sse
 from callgate.edge.http.message import Responder
 from callgate.edge.http_session import HttpSession, KeptStreams, OpenRequest
 from callgate.edge.refusals import Refusals
-from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
+from callgate.edge.visit import JSON_HEADERS, Visit
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import (
     CALLER_CONFLICT,
@@ -54,26 +54,27 @@ class LegacyHttp:
 
     # ---- what the client may do
 
-    async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
-        try:
-            if isinstance(message, Request) and message.method == "initialize":
-                await self._initialize(visit, responder, message)
-                return
-            http_session = self.session_of(visit)
-            session = http_session.session
-            if isinstance(message, Request):
-                envelope = legacy_envelope(session.envelope, peeked)
-                await self._answer(
-                    http_session, visit.arrival(message, envelope, session), message, responder
-                )
-                return
-        except CallerError as error:
-            raise RefusedVisitError(error, message) from error
+    def post(
+        self, visit: Visit, responder: Responder, message: Message, peeked: Peek
+    ) -> Awaitable[None] | None:
+        """What is still to be awaited. Raises CallerError."""
+        if isinstance(message, Request) and message.method == "initialize":
+            return self._initialize(visit, responder, message)
+        http_session = self.session_of(visit)
+        session = http_session.session
+        if isinstance(message, Request):
+            envelope = legacy_envelope(session.envelope, peeked)
+            if message.rpc_id in http_session.open:
+                raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
+            items = self._answerer.answer(visit.arrival(message, envelope, session))
+            is_stream = http_rules.prefers_stream(visit.headers.get("accept", ""))
+            return self.answer_items(http_session, items, message, responder, is_stream=is_stream)
         if isinstance(message, Response):
             http_session.questions.answered(message)
         else:
             self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
         responder.send(202, ())
+        return None
 
     async def get(self, visit: Visit, responder: Responder) -> None:
         if not http_rules.accepts(visit.headers.get("accept", ""), "text/event-stream"):
@@ -133,8 +134,12 @@ class LegacyHttp:
                         headers += (("mcp-session-id", item.opened.handshake_id),)
                     responder.send(200, headers, encode_reply(message.rpc_id, item))
 
-    def _remember(self, session: Session, target: str | None) -> None:
-        http_session = self._sessions[session.session_id] = HttpSession(session, target, self._kept)
+    def take_over(self, session: Session) -> None:
+        """A session that another replica had."""
+        self._remember(session, session.target, epoch=f"{time.time_ns():x}")
+
+    def _remember(self, session: Session, target: str | None, epoch: str = "") -> None:
+        http_session = self._sessions[session.session_id] = HttpSession(session, target, self._kept, epoch)
         self._answerer.attach(session, http_session, lambda: self._forget(http_session))
 
     def _forget(self, http_session: HttpSession) -> None:
@@ -150,16 +155,6 @@ class LegacyHttp:
 
     # ---- answering
 
-    async def _answer(
-        self, http_session: HttpSession, arrival: Arrival, message: Request, responder: Responder
-    ) -> None:
-        if message.rpc_id in http_session.open:
-            raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
-        is_stream = http_rules.prefers_stream((arrival.headers or {}).get("accept", ""))
-        await self.answer_items(
-            http_session, self._answerer.answer(arrival), message, responder, is_stream=is_stream
-        )
-
     async def answer_items(
         self,
         http_session: HttpSession,
@@ -170,7 +165,8 @@ class LegacyHttp:
         is_stream: bool = False,
     ) -> None:
         """`is_stream`: also when there is nothing but the reply."""
-        task = responder.task
+        task = responder.connection.task
+        assert task is not None
         request = http_session.open[message.rpc_id] = OpenRequest(task)
         try:
             first = await anext(items)

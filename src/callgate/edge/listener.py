@@ -11,6 +11,7 @@ import re
 import socket
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AsgiMount
@@ -25,8 +26,7 @@ from callgate.edge.gate import (
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import ClientConnection, Service
-from callgate.edge.http.known_head import Beginner
-from callgate.edge.http.message import Headers, HttpRequest, Responder
+from callgate.edge.http.message import Beginner, Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
@@ -39,6 +39,7 @@ from callgate.model.error_codes import (
     SETUP_PORT,
 )
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError, unknown_server
+from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
@@ -79,11 +80,20 @@ class ListenerLimits:
 
 class Listener:
     def __init__(
-        self, answerer: Answerer, app: MountedApp, rules: GateRules, limits: ListenerLimits, sink: EventSink
+        self,
+        answerer: Answerer,
+        app: MountedApp,
+        rules: GateRules,
+        limits: ListenerLimits,
+        sink: EventSink,
+        *,
+        mcp: McpHttp | None = None,
     ) -> None:
+        """`mcp`: that of another listener, whose sessions are served here too."""
+        self.made_of = (answerer, app, rules, limits, sink)
         self._answerer = answerer
         self._refusals = Refusals(sink, answerer.server_of)
-        self._mcp = McpHttp(answerer, self._refusals)
+        self.mcp = mcp or McpHttp(answerer, self._refusals)
         self._app = AsgiMount(app.serve)
         self._is_open = app.is_open
         self._rules = rules
@@ -99,8 +109,11 @@ class Listener:
         )
         self._guesses = TokenGuesses(time.monotonic)
         self._connections: set[_Connection] = set()
+        self.discard = self._connections.discard
         self._turned_away = TurnedAway(_tell_full)
+        self.turn_away = self._turned_away.take
         self._made_room_at = 0.0
+        self._is_leaving = False
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -122,12 +135,20 @@ class Listener:
         sockets: tuple[socket.socket, ...] = tuple(self._server.sockets)
         return int(sockets[0].getsockname()[1])
 
+    def leave(self) -> None:
+        """We serve on for a while, but each connection ends with its next answer."""
+        self._is_leaving = True
+        for connection in self._connections:
+            connection.leave()
+
     async def close(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
+        self.leave()
         if self._server is not None:
             self._server.close()
-        self._mcp.close()
+        self.mcp.close()
+        await asyncio.sleep(0)  # requests that have reached us but were not read yet
         answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
         if answering:
             _, late = await asyncio.wait(answering, timeout=_GRACE_S)
@@ -149,17 +170,13 @@ class Listener:
             self._make_room()
             return False
         self._connections.add(connection)
+        if self._is_leaving:
+            connection.leave()
         return True
-
-    def turn_away(self, transport: asyncio.BaseTransport) -> None:
-        self._turned_away.take(transport)
 
     @property
     def open_connections(self) -> int:
         return len(self._connections)
-
-    def discard(self, connection: "_Connection") -> None:
-        self._connections.discard(connection)
 
     def _make_room(self) -> None:
         """For those who come next: a connection that never asked anything costs an attacker nothing, and one
@@ -200,7 +217,7 @@ class Listener:
         if request.target[:1] != "/":
             check_target(request.target, fields)
         path = request.path
-        if path == "/mcp" or _is_mcp(path) or not self._is_open(unquote(path)):
+        if _endpoint(path)[0] or not self._is_open(unquote(path)):
             try:
                 request.principal = admit(self._rules, fields)
             except WrongTokenError:
@@ -218,26 +235,30 @@ class Listener:
 
     def decide(self, request: HttpRequest) -> Beginner | None:
         """Who may begin answers to requests with this head, which the gate let in."""
-        if not _is_mcp(request.path):
+        is_mcp, target = _endpoint(request.path)
+        if not is_mcp or (target is not None and not self._answerer.has_server(target)):
             return None
-        visit = _visit(request)
-        if visit.target is not None and not self._answerer.has_server(visit.target):
-            return None
-        return self._mcp.plain.decide(visit)
+        assert request.principal is not None, "the gate lets nobody in without"
+        return self.mcp.plain.decide(Visit(request, request.fields, request.principal, target))
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
+        is_mcp, target = _endpoint(request.path)
+        principal = request.principal
         try:
             if request.has_wrong_token:
                 await self._slow_down(request, responder)
             if request.refusal is not None:
                 self.refuse(request.refusal, request, responder)
+            elif not is_mcp:
+                await self._app.handle(request, responder, principal)
+            elif target is not None and not self._answerer.has_server(target):
+                error = unknown_server(target, self._answerer.server_names())
+                self.refuse(error, request, responder, principal)
             else:
-                await self._route(request, responder)
+                assert principal is not None, "the gate lets nobody in without"
+                await self.mcp.handle(Visit(request, request.fields, principal, target), responder)
         except CallgateError as error:
-            if not responder.started:
-                send_problem(error, responder)
-            if _is_mcp(request.path):
-                self._refusals.at_the_door(request, error)
+            self.refuse(error, request, responder)
         except asyncio.CancelledError:
             raise
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
@@ -246,11 +267,18 @@ class Listener:
                 status, body = bug_problem()
                 responder.send(status, (("content-type", PROBLEM_TYPE),), body)
 
-    def refuse(self, error: CallgateError, request: HttpRequest, responder: Responder) -> None:
-        """A request that could not be read, or that the gate does not let in."""
-        send_problem(error, responder)
-        if _is_mcp(request.path):
-            self._refusals.at_the_door(request, error)
+    def refuse(
+        self,
+        error: CallgateError,
+        request: HttpRequest,
+        responder: Responder,
+        principal: Principal | None = None,
+    ) -> None:
+        """A request that could not be read, that the gate does not let in, or for nobody (`principal`)."""
+        if not responder.started:
+            send_problem(error, responder)
+        if _endpoint(request.path)[0]:  # what is refused elsewhere is no message of the protocol
+            self._refusals.at_the_door(request, error, principal)
 
     async def _slow_down(self, request: HttpRequest, responder: Responder) -> None:
         """Whoever guesses tokens waits for each answer, also where none is needed."""
@@ -268,19 +296,6 @@ class Listener:
                 await asyncio.sleep(delay_s)
             finally:
                 self._guesses.waited(request.peer)
-
-    async def _route(self, request: HttpRequest, responder: Responder) -> None:
-        if not _is_mcp(request.path):
-            await self._app.handle(request, responder, request.principal)
-            return
-        visit = _visit(request)
-        target = visit.target
-        if target is not None and not self._answerer.has_server(target):
-            error = unknown_server(target, self._answerer.server_names())
-            send_problem(error, responder)
-            self._refusals.at_the_door(request, error, visit.principal)
-            return
-        await self._mcp.handle(visit, responder)
 
 
 class _Connection(ClientConnection):
@@ -314,16 +329,15 @@ def _plain_reason(problem: OSError | OverflowError) -> str:
     return getattr(problem, "strerror", None) or str(problem)
 
 
-def _is_mcp(path: str) -> bool:
-    """What is refused elsewhere is no message of the protocol, and not in its record."""
-    return path == "/mcp" or _SERVER_PATH.fullmatch(path) is not None
+@lru_cache(maxsize=1024)
+def _endpoint(path: str) -> tuple[bool, str | None]:
+    """Whether it is an MCP endpoint, and that of which server: None at /mcp."""
+    match = _SERVER_PATH.fullmatch(path)
+    return path == "/mcp" or match is not None, None if match is None else match[1]
 
 
-def _visit(request: HttpRequest) -> Visit:
-    """Of a request to an MCP endpoint."""
-    match = _SERVER_PATH.fullmatch(request.path)
-    assert request.principal is not None, "the gate lets nobody in without"
-    return Visit(request, request.fields, request.principal, None if match is None else match[1])
+def is_mcp_endpoint(path: str) -> bool:
+    return _endpoint(path)[0]
 
 
 def send_problem(error: CallgateError, responder: Responder) -> None:

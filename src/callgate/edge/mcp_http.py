@@ -2,37 +2,80 @@
 
 from callgate.edge.http.message import Responder
 from callgate.edge.legacy_http import LegacyHttp
-from callgate.edge.modern_http import ModernHttp
+from callgate.edge.modern_http import ModernHttp, read_envelope
+from callgate.edge.passing_on import PassingOn
 from callgate.edge.plain_http import PlainHttp
 from callgate.edge.refusals import Refusals
+from callgate.edge.stateless_legacy import StatelessLegacy
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError
-from callgate.ports.answerer import Answerer
+from callgate.ports.answerer import Answerer, SharedAnswerer
+from callgate.ports.homes import Homes
+from callgate.ports.peers import Peers
 from callgate.wire import http_rules
-from callgate.wire.json_rpc import Notification, Request, Unreadable, decode
-from callgate.wire.params import NO_PARAMS, meta_of, peek
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode
+from callgate.wire.params import NO_PARAMS, peek
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 
 class McpHttp:
     def __init__(self, answerer: Answerer, refusals: Refusals) -> None:
         self._refusals = refusals
+        self._passing: PassingOn | None = None  # without replicas nothing belongs to anybody else
+        self._alone: StatelessLegacy | None = None  # in place of the next: nobody has a session
         self._legacy = LegacyHttp(answerer, refusals)
         self._modern = ModernHttp(answerer, refusals)
         self.plain = PlainHttp(answerer, self._legacy, self._modern)
 
+    def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
+        """There are replicas. `peers`: None where they cannot reach one another."""
+        self._passing = PassingOn(homes, peers, answerer, self._legacy)
+        if peers is None:
+            self._alone = StatelessLegacy(answerer)
+
     async def handle(self, visit: Visit, responder: Responder) -> None:
+        request, message = visit.request, None
         try:
-            if visit.request.method == "POST":
-                await self._post(visit, responder)
-            else:
+            passing = self._passing
+            if passing is not None and await passing.session(visit, responder):
+                return
+            if request.method != "POST":
                 await self._other_method(visit, responder)
+                return
+            http_rules.check_post_headers(visit.headers)
+            decoded = request.decoded or decode(request.body)
+            if isinstance(decoded, Unreadable):
+                is_batch = request.body.lstrip()[:1] == b"["
+                if not is_batch or not await self._legacy.post_batch(visit, responder):
+                    self._refuse(visit, responder, RefusedVisitError(decoded.error, decoded))
+                return
+            message = decoded
+            if passing is not None and await self._is_passed_on(passing, visit, responder, message):
+                return
+            request.body = b""  # what is wanted of it is in the message; an answer may take hours
+            peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
+            is_modern = http_rules.choose_era(visit.headers, peeked) is Era.MODERN
+            half = self._modern if is_modern else self._alone or self._legacy
+            answer = half.post(visit, responder, message, peeked)
+            if answer is not None:
+                await answer
         except RefusedVisitError as refusal:
             self._refuse(visit, responder, refusal)
         except CallerError as error:
-            self._refuse(visit, responder, RefusedVisitError(error))
+            self._refuse(visit, responder, RefusedVisitError(error, message))
+
+    async def _is_passed_on(
+        self, passing: PassingOn, visit: Visit, responder: Responder, message: Message
+    ) -> bool:
+        if not isinstance(message, Request):
+            return False
+        peeked = peek(message.params)
+        if http_rules.choose_era(visit.headers, peeked) is not Era.MODERN:
+            return False
+        envelope = read_envelope(visit.headers, message.method, peeked)
+        return await passing.modern(visit, responder, visit.arrival(message, envelope), message)
 
     def close(self) -> None:
         self._legacy.close()
@@ -43,7 +86,7 @@ class McpHttp:
 
     async def _other_method(self, visit: Visit, responder: Responder) -> None:
         version = visit.headers.get(http_rules.VERSION_HEADER)
-        legacy = version is None or version in LEGACY_REVISIONS
+        legacy = self._alone is None and (version is None or version in LEGACY_REVISIONS)
         match visit.request.method:
             case "GET" if legacy:
                 await self._legacy.get(visit, responder)
@@ -55,17 +98,3 @@ class McpHttp:
                     CALLER_WRONG_HTTP_METHOD, f"{method[:20]} is not offered here; use {allow}"
                 )
                 raise RefusedVisitError(error, extra=(("allow", allow),))
-
-    async def _post(self, visit: Visit, responder: Responder) -> None:
-        http_rules.check_post_headers(visit.headers)
-        message = visit.request.decoded or decode(visit.request.body)
-        if isinstance(message, Unreadable):
-            if visit.request.body.lstrip()[:1] == b"[" and await self._legacy.post_batch(visit, responder):
-                return
-            raise RefusedVisitError(message.error, message)
-        visit.request.body = b""  # what is wanted of it is in the message; an answer may take hours
-        peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
-        if http_rules.choose_era(visit.headers, meta_of(peeked)) is Era.MODERN:
-            await self._modern.post(visit, responder, message, peeked)
-        else:
-            await self._legacy.post(visit, responder, message, peeked)

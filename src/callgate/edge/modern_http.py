@@ -4,13 +4,14 @@ The answer is plain JSON when it comes without notices, and becomes SSE with the
 while of silence so that no proxy gives up. (2026-07-28, basic/transports/streamable-http.)
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing
 
 from callgate.edge.event_stream import start_sse
 from callgate.edge.http.message import Responder
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, RefusedVisitError, Visit
+from callgate.model.envelope import Envelope
 from callgate.model.error_codes import (
     CALLER_MALFORMED,
     HEADER_MISMATCH,
@@ -45,24 +46,23 @@ class ModernHttp:
         self._answerer = answerer
         self._refusals = refusals
 
-    async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
+    def post(
+        self, visit: Visit, responder: Responder, message: Message, peeked: Peek
+    ) -> Awaitable[None] | None:
+        """What is still to be awaited. Raises CallerError."""
         if isinstance(message, Notification):
             # The core protocol has none on this wire; a client in the field that sends one is not told off.
             self._refusals.unheard(visit, message)
             responder.send(202, ())
-            return
+            return None
         if not isinstance(message, Request):
-            raise CallerError(CALLER_MALFORMED, "The body must be one request or notification")
-        try:
-            envelope = read_modern(peeked)
-            http_rules.check_modern_headers(visit.headers, message.method, peeked, envelope)
-            check_revision(envelope)
-        except CallerError as error:
-            raise RefusedVisitError(error, message) from error
+            error = CallerError(CALLER_MALFORMED, "The body must be one request or notification")
+            raise RefusedVisitError(error)
+        envelope = read_envelope(visit.headers, message.method, peeked)
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = lambda: start_sse(responder)
         items = self._answerer.answer(visit.arrival(message, envelope))
-        await self.answer_items(items, message, responder)
+        return self.answer_items(items, message, responder)
 
     async def answer_items(
         self, answer: AsyncGenerator[Item], message: Request, responder: Responder
@@ -75,6 +75,14 @@ class ModernHttp:
                     if not responder.streaming:
                         start_sse(responder)
                     await responder.stream(encode_event(encode_notification(item.method, item.params)))
+
+
+def read_envelope(headers: Mapping[str, str], method: str, peeked: Peek) -> Envelope:
+    """Raises CallerError: see the rungs of `wire.eras.envelopes`."""
+    envelope = read_modern(peeked)
+    http_rules.check_modern_headers(headers, method, peeked, envelope)
+    check_revision(envelope)
+    return envelope
 
 
 def send_reply(responder: Responder, message: Request, reply: Reply) -> None:

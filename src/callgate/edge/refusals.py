@@ -1,7 +1,7 @@
 """What is refused before it becomes an exchange is told to the record too, as an `Aside`.
 
-Of who did not pass the gate nothing is kept but where it came from and what it asked for in the first line;
-of who did, the message if it was one and is not long, and of a call always the tool and its server. How many
+Of a client that did not pass the gate only the peer address and the request line are kept; of one that did,
+the message if it was one and is not long, and of a call always the tool and its server. How many
 of these the record keeps is its own affair.
 """
 
@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from callgate.edge.http.message import HttpRequest
-from callgate.edge.name_client import name_client
-from callgate.edge.visit import Visit
+from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside
@@ -50,9 +49,7 @@ class Refusals:
         self._sink = sink
         self._server_of = server_of
 
-    def at_the_door(
-        self, request: HttpRequest, error: CallgateError, principal: Principal | None = None
-    ) -> None:
+    def at_the_door(self, request: HttpRequest, error: CallgateError, principal: Principal | None) -> None:
         """By the gate, or because the request itself could not be read."""
         sender = _Sender(request.peer or "http", principal and principal.name)
         message = _message_in(request) if principal is not None else None
@@ -75,7 +72,7 @@ class Refusals:
     ) -> None:
         """A frame of a pipe or local socket; None: it was too long to be read."""
         envelope = session.envelope if session is not None else _NO_ENVELOPE
-        sender = _Sender(name_client({}, envelope, None), LOCAL.name, session and session.session_id)
+        sender = _Sender(name_client(envelope), LOCAL.name, session and session.session_id)
         self._emit(_refused(error), sender, _method_of(message) or "stdio", message)
 
     def _emit(
@@ -89,7 +86,8 @@ class Refusals:
         now_s = time.time()
         params = message.params if isinstance(message, (Request, Notification)) else b""
         rpc_id = None if message is None or isinstance(message, Notification) else message.rpc_id
-        name = _name_in(message)
+        is_named = isinstance(message, Request) and message.method in (_CALL, "prompts/get")
+        name = text_of(peek(params).name) if is_named else None
         aside = Aside(
             event_id=new_exchange_id(now_s),
             at_s=now_s,
@@ -109,7 +107,7 @@ class Refusals:
 
 
 def _sender_of(visit: Visit) -> _Sender:
-    client = name_client(visit.headers, _NO_ENVELOPE, visit.request.peer)
+    client = name_client(_NO_ENVELOPE, visit.headers, visit.request.peer)
     return _Sender(client, visit.principal.name, target=visit.target)
 
 
@@ -128,12 +126,6 @@ def _message_in(request: HttpRequest) -> Request | Notification | None:
         return None
     message = decode(request.body)
     return message if isinstance(message, (Request, Notification)) else None
-
-
-def _name_in(message: Message | Unreadable | None) -> str | None:
-    if not isinstance(message, Request) or message.method not in (_CALL, "prompts/get"):
-        return None
-    return text_of(peek(message.params).name)
 
 
 def _method_of(message: Message | Unreadable | None) -> str | None:

@@ -9,9 +9,9 @@ import time
 from contextlib import aclosing, suppress
 from typing import Protocol
 
-from callgate.edge.name_client import name_client
 from callgate.edge.questions import Questions
 from callgate.edge.refusals import Refusals
+from callgate.edge.visit import name_client
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
@@ -31,13 +31,7 @@ from callgate.wire.connection.conversation import (
 )
 from callgate.wire.fault_of import fault_of
 from callgate.wire.framing.lines import flat
-from callgate.wire.json_rpc import (
-    Notification,
-    Request,
-    encode_fault,
-    encode_notification,
-    encode_reply,
-)
+from callgate.wire.json_rpc import Notification, Request, encode_fault, encode_notification, encode_reply
 
 _log = logging.getLogger(__name__)
 
@@ -202,7 +196,7 @@ class StreamClient:
             envelope=envelope,
             principal=LOCAL,
             transport="stdio",
-            client=name_client({}, envelope, None),
+            client=name_client(envelope),
             session=self._session if envelope.era == "legacy" else None,
             presence=self._presence,
         )

@@ -7,7 +7,8 @@ what makes it hopeless is the length of the tokens (config/specs/server.py).
 Rules
 1. Wrong tokens of one address, with no quiet minute between them, are one burst. The first few are answered
    at once (somebody mistyped), each later one after twice the time, up to a limit.
-2. No more than a few of one address wait at a time: who sends them in parallel is told that it is too many.
+2. No more than a few of one address wait at a time: a client that sends
+   more in parallel is refused.
 3. A burst is one line of the log, and one more for each minute that it lasts; the token is never in it.
 4. What is known of addresses has a limit: of many addresses the one heard longest ago is forgotten.
 """

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 import msgspec
 
 from callgate.edge.http.message import Headers, HttpRequest, Responder
-from callgate.edge.name_client import name_client
 from callgate.model.envelope import Envelope
-from callgate.model.errors import CallerError
+from callgate.model.errors import CallgateError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.session import Session
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
+_NONE: Mapping[str, str] = {}
+_MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
 JSON_HEADERS: Headers = (("content-type", "application/json"),)
 
 
@@ -24,8 +25,13 @@ class Visit(msgspec.Struct, frozen=True):
     target: str | None
 
     def arrival(
-        self, message: Request | Notification, envelope: Envelope, session: Session | None = None
+        self,
+        message: Request | Notification,
+        envelope: Envelope,
+        session: Session | None = None,
+        client: str | None = None,
     ) -> Arrival:
+        """`client`: who it is, if that is known already."""
         return Arrival(
             method=message.method,
             rpc_id=message.rpc_id if isinstance(message, Request) else None,
@@ -33,7 +39,7 @@ class Visit(msgspec.Struct, frozen=True):
             envelope=envelope,
             principal=self.principal,
             transport="http",
-            client=name_client(self.headers, envelope, self.request.peer),
+            client=client or name_client(envelope, self.headers, self.request.peer),
             session=session,
             target=self.target,
             workspace=self.headers.get("x-callgate-workspace"),
@@ -41,11 +47,19 @@ class Visit(msgspec.Struct, frozen=True):
         )
 
 
+def name_client(envelope: Envelope, headers: Mapping[str, str] = _NONE, peer: str | None = None) -> str:
+    """Who called, in words for people: an explicit client id, clientInfo, User-Agent, IP address, else
+    "stdio"."""
+    explicit = headers.get("x-callgate-client-id") or headers.get("x-dbhub-client-id")
+    name = explicit or envelope.client_label or headers.get("user-agent") or peer or "stdio"
+    return name[:_MAX_CLIENT_CHARS]
+
+
 class RefusedVisitError(Exception):
     """An error that ends the visit before there is an exchange."""
 
     def __init__(
-        self, error: CallerError, message: Message | Unreadable | None = None, extra: Headers = ()
+        self, error: CallgateError, message: Message | Unreadable | None = None, extra: Headers = ()
     ) -> None:
         """`message`: what was refused, as far as it could be read."""
         super().__init__(error.message)

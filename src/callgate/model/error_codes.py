@@ -220,6 +220,13 @@ REFUSED_UNAUTHENTICATED = _code(
     http=401,
     exit_code=6,
 )
+REFUSED_HOP = _code(
+    "refused.hop",
+    "A request between replicas is not genuine, or not for this one",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
+)
 REFUSED_TOO_MANY_GUESSES = _code(
     "refused.too_many_guesses",
     "The token is wrong, and so were many others from this address",
@@ -260,6 +267,16 @@ UPSTREAM_OTHER_ERA = _code(
     "The server speaks only the other era of the protocol",
     rpc=-31501,
     http=501,
+    exit_code=5,
+)
+UPSTREAM_REPLICA_LOST = _code(
+    "upstream.replica_lost", "The replica that served this request ended", rpc=-31502, http=502, exit_code=5
+)
+UPSTREAM_REPLICA_UNREACHABLE = _code(
+    "upstream.replica_unreachable",
+    "The replica that this session belongs to cannot be reached",
+    rpc=-31503,
+    http=503,
     exit_code=5,
 )
 UPSTREAM_FAILED = _code(
@@ -316,6 +333,16 @@ SETUP_RECORD_OFF = _code("setup.record_off", "Calls are not recorded here", rpc=
 SETUP_RECORD_ELSEWHERE = _code(
     "setup.record_elsewhere", "Another process holds the record's store", rpc=-31503, http=503
 )
+SETUP_STORE_UNREACHABLE = _code(
+    "setup.store_unreachable", "The record's database cannot be used now", rpc=-31503, http=503
+)
+SETUP_STORE_SCHEMA = _code(
+    "setup.store_schema", "The record's tables cannot be made or used", rpc=-31503, http=503
+)
+SETUP_STORE_NEWER = _code(
+    "setup.store_newer", "The record's tables are of a newer Callgate", rpc=-31503, http=503, exit_code=3
+)
+SETUP_ARCHIVE = _code("setup.archive", "The record's archive cannot be used now", rpc=-31503, http=503)
 
 # --- us
 BUG_INTERNAL = _code("bug.internal", "Callgate itself failed: please report it", rpc=INTERNAL_ERROR, http=500)

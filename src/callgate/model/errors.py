@@ -18,7 +18,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from callgate.model.clip import clip
-from callgate.model.error_codes import CALLER_UNKNOWN_SERVER, ErrorCode
+from callgate.model.error_codes import (
+    CALLER_UNKNOWN_SERVER,
+    UPSTREAM_REPLICA_LOST,
+    UPSTREAM_REPLICA_UNREACHABLE,
+    ErrorCode,
+)
 from callgate.model.near_miss import did_you_mean
 
 _MAX_HINT_CHARS = 2_000
@@ -84,3 +89,19 @@ def unknown_server(name: str, known: Iterable[str]) -> CallerError:
     known = list(known)
     hint = did_you_mean(name, known) or f"There are: {', '.join(known[:_MAX_NAMED]) or 'none'}"
     return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)
+
+
+def replica_lost() -> UpstreamError:
+    return UpstreamError(
+        UPSTREAM_REPLICA_LOST,
+        "The connection to the replica that served this request broke; the request may have been carried out",
+        hint="Check whether it was, then send it again",
+    )
+
+
+def replica_unreachable() -> UpstreamError:
+    return UpstreamError(
+        UPSTREAM_REPLICA_UNREACHABLE,
+        "The replica that this session belongs to cannot be reached at the moment",
+        hint="Send the request again after the number of seconds in Retry-After",
+    )

@@ -12,13 +12,14 @@ class SessionOpened(msgspec.Struct, frozen=True):
 
 class SessionClosed(msgspec.Struct, frozen=True):
     session: Session
+    goes_on: bool = False  # at another replica: it is over here only
 
 
 class ExchangeOpened(msgspec.Struct, frozen=True):
     exchange: Exchange
 
 
-class ExchangeSettled(msgspec.Struct, frozen=True):
+class ExchangeSettled(msgspec.Struct, frozen=True, gc=False):
     """The exchange does not change any more from here on: a sink on another thread may read it."""
 
     exchange: Exchange

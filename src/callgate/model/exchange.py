@@ -17,7 +17,7 @@ from callgate.model.identity import Principal
 from callgate.model.session import Presence, Session
 from callgate.model.trace import Trace
 
-# Of a tool's name in an exchange: longer ones come from nobody who means it.
+# Of a tool's name in an exchange: a longer one is an attack or a mistake.
 MAX_TOOL_NAME_CHARS = 200
 
 
@@ -45,7 +45,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     envelope: Envelope
     principal: Principal
     transport: str  # "http" | "stdio"
-    client: str  # who it was, for people: see edge.name_client
+    client: str  # who it was, for people: see edge.visit
     session: Session | None = None  # a legacy session already open
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     workspace: str | None = None
@@ -54,7 +54,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     presence: Presence | None = None  # of the stream it came on, where one stream is one client
 
 
-class StatementFacts(msgspec.Struct, frozen=True):
+class StatementFacts(msgspec.Struct, frozen=True, gc=False):
     """What a SQL statement was and what came of it; travels on the hop into the record's columns."""
 
     source_id: str
@@ -68,7 +68,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
     truncated: bool = False
 
 
-class Hop(msgspec.Struct):
+class Hop(msgspec.Struct, gc=False):
     """One leg of an exchange to one upstream."""
 
     upstream: str
@@ -92,7 +92,7 @@ class Hop(msgspec.Struct):
         return None if self.ended_mono is None else (self.ended_mono - self.started_mono) * 1000
 
 
-class Settlement(msgspec.Struct, frozen=True):
+class Settlement(msgspec.Struct, frozen=True, gc=False):
     """How an exchange ended."""
 
     outcome: Outcome
@@ -102,7 +102,7 @@ class Settlement(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-class Exchange(msgspec.Struct):
+class Exchange(msgspec.Struct, gc=False):
     exchange_id: str
     arrival: Arrival
     session: Session

@@ -19,41 +19,35 @@ LOCAL = Principal("local")
 _VARIANT = {digit: f"{0x8 | (int(digit, 16) & 0x3):x}" for digit in "0123456789abcdef"}
 
 
-class _Entropy:
-    """The system's CSPRNG by the page: asking it for each id took a fortieth of a request."""
-
-    def __init__(self) -> None:
-        self._page = ""
-        self._at = 0
-
-    def take(self, digits: int) -> str:
-        """Hexadecimal ones, four bits each."""
-        begin, end = self._at, self._at + digits
-        if end > len(self._page):
-            self._page, begin, end = os.urandom(4096).hex(), 0, digits
-        self._at = end
-        return self._page[begin:end]
-
-
-_entropy = _Entropy()
+# The last part of ids to come, by the page: asking the system's CSPRNG for each took a fortieth of a request.
+_tails: list[str] = []
+_TAILS_A_PAGE = 200
 
 
 def new_trace_id() -> str:
-    """For the thread of the event loop only, as `new_exchange_id`."""
-    return _entropy.take(32)
+    return os.urandom(16).hex()
 
 
 def new_span_id() -> str:
-    """For the thread of the event loop only."""
-    return _entropy.take(16)
+    return os.urandom(8).hex()
 
 
 def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
     """A UUIDv7 (RFC 9562, 5.7): sorts by time, so the newest rows of the record sit together.
 
-    `entropy` (10 bytes) is an argument for tests; by default it comes from the system's CSPRNG. For the
-    thread of the event loop only.
+    `entropy` (10 bytes) is an argument for tests; by default it comes from the system's CSPRNG.
     """
-    text = entropy.hex() if entropy is not None else _entropy.take(20)
-    millis = f"{int(now_s * 1000) & 0xFFFF_FFFF_FFFF:012x}"
-    return f"{millis[:8]}-{millis[8:]}-7{text[1:4]}-{_VARIANT[text[4]]}{text[5:8]}-{text[8:]}"
+    if entropy is not None:
+        tail = _tail(entropy)
+    else:
+        if not _tails:
+            page = os.urandom(10 * _TAILS_A_PAGE)
+            _tails.extend([_tail(page[at : at + 10]) for at in range(0, len(page), 10)])
+        tail = _tails.pop()
+    millis = "%012x" % (int(now_s * 1000) & 0xFFFF_FFFF_FFFF)
+    return f"{millis[:8]}-{millis[8:]}{tail}"
+
+
+def _tail(entropy: bytes) -> str:
+    text = entropy.hex()
+    return f"-7{text[1:4]}-{_VARIANT[text[4]]}{text[5:8]}-{text[8:]}"

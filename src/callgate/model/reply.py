@@ -8,7 +8,7 @@ import msgspec
 from callgate.model.session import Session
 
 
-class RpcFault(msgspec.Struct, frozen=True):
+class RpcFault(msgspec.Struct, frozen=True, gc=False):
     """A JSON-RPC error object."""
 
     code: int
@@ -17,7 +17,7 @@ class RpcFault(msgspec.Struct, frozen=True):
     raw: bytes | None = None  # an upstream's own, which goes to the client as it came
 
 
-class Notice(msgspec.Struct, frozen=True):
+class Notice(msgspec.Struct, frozen=True, gc=False):
     """A notification on its way to the client (progress, log message)."""
 
     method: str
@@ -55,7 +55,7 @@ class Paused(msgspec.Struct, frozen=True):
     retry_ms: int | None
 
 
-class Reply(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """The last item of every answer: a raw result, or a fault."""
 
     result: bytes | None = None

@@ -10,7 +10,7 @@ from callgate.model.identity import Principal
 class Presence:
     """Whether a client is still there, as far as the streams tell that it keeps open.
 
-    Edge keeps it; whoever holds something for the client alone looks at it.
+    Edge keeps it up to date. Parts that hold something for this client alone read it.
     """
 
     streams: int = 0  # open now

@@ -9,5 +9,5 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
     parent_id: str | None = None  # the client's span, if it told us
     state: str | None = None  # its `tracestate`
     is_sampled: bool = True
-    # What came in HTTP headers, for whoever is asked to find in `_meta`: names and values.
+    # What came in HTTP headers, and goes to upstreams in `_meta`: names and values.
     headers: tuple[tuple[str, str], ...] = ()

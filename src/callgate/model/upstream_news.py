@@ -18,7 +18,7 @@ class ServerMessage:
 
 @dataclass(frozen=True, slots=True)
 class StateChanged:
-    """It came up, or went down: what it offers is to be asked anew."""
+    """It came up, or went down: what it offers is to be asked again."""
 
     upstream: str
     is_up: bool

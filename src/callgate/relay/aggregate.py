@@ -11,11 +11,11 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind
+from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
 from callgate.model.reply import Item, Reply
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
-from callgate.relay.choose_route import Routed, by_reference, by_uri, to_offer, unknown_name
+from callgate.relay.choose_route import by_reference, by_uri, to_offer, unknown_name
 from callgate.relay.listen import listen
 from callgate.relay.path import Path
 from callgate.relay.search import call_tool, find_tools
@@ -23,6 +23,7 @@ from callgate.relay.search.find_tools import ToolSearch
 from callgate.wire.eras.capabilities import missing_for_tool
 from callgate.wire.params import name_of, peek, text_of
 
+_CALLED = {"tools/call": OfferKind.TOOL, "prompts/get": OfferKind.PROMPT}
 AGGREGATE = "aggregate"  # the record's server_name of a merged list
 
 
@@ -37,9 +38,6 @@ class AggregatePath:
 
     async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
         """Our own reply, or the items of the server's answer."""
-        own = self._own(exchange)
-        if own is not None:
-            return own
         if self._search is not None and exchange.arrival.method == "tools/call":
             match text_of(peek(exchange.arrival.params).name):
                 case find_tools.NAME:
@@ -49,38 +47,59 @@ class AggregatePath:
                     call_tool.unwrap(exchange, find_tools.OWN_NAMES)
                 case _:
                     pass
-        arrival = exchange.arrival
-        match arrival.method:
-            case method if method in KIND_BY_METHOD:
-                return await self._list(exchange, asker, KIND_BY_METHOD[method])
-            case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
-                return await self._tell_all(exchange, asker)
-            case "resources/subscribe" | "resources/unsubscribe":
-                return await self._subscribe(exchange, asker)
-            case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
-                exchange.server_name = AGGREGATE
-                return listen(self._path, exchange, asker)
-            case _:
-                routed = await self._route(exchange, asker)
-                headers = () if routed.offer is None else self._path.admit(exchange, routed.offer)
-                return self._path.ask(exchange, routed.upstream, routed.params, asker, headers)
+        kind = _CALLED.get(exchange.arrival.method)
+        if kind is not None:
+            return await self._call(exchange, asker, kind)
+        return self._own(exchange) or await self._route(exchange, asker)
 
     def _own(self, exchange: Exchange) -> Reply | None:
-        arrival = exchange.arrival
+        arrival, has_search = exchange.arrival, self._search is not None
         legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case "initialize" if legacy:
                 result = own_answers.initialize_result(
-                    arrival.envelope, self._capabilities, has_search=self._search is not None
+                    arrival.envelope, self._capabilities, has_search=has_search
                 )
                 return Reply(result=result, opened=exchange.session)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "server/discover" if not legacy:
-                has_search = self._search is not None
                 return Reply(result=own_answers.discover_result(self._capabilities, has_search=has_search))
             case _:
                 return None
+
+    async def _route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
+        """Raises CallerError when nothing of ours is meant."""
+        arrival, path = exchange.arrival, self._path
+        match arrival.method:
+            case method if method in KIND_BY_METHOD:
+                return await self._list(exchange, asker, KIND_BY_METHOD[method])
+            case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
+                return await self._tell_all(exchange, asker)
+            case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
+                exchange.server_name = AGGREGATE
+                return listen(path, exchange, asker)
+            case "resources/subscribe" | "resources/unsubscribe":
+                route, params = await self._by_uri(arrival.params, asker)
+                public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
+                return path.subscribe(exchange, route, public, params, asker)
+            case "resources/read":
+                route, params = await self._by_uri(arrival.params, asker)
+                return path.ask(exchange, route.upstream, params, asker)
+            case "completion/complete":
+                prompts = await path.listings.to_route_by(OfferKind.PROMPT, asker)
+                templates = await path.listings.to_route_by(OfferKind.TEMPLATE, asker)
+                route, params = by_reference(arrival.params, prompts, templates)
+                return path.ask(exchange, route.upstream, params, asker)
+            case method:
+                # With one server behind us, what we do not know may be its own; with several, nobody can say.
+                if len(path.upstreams) == 1:
+                    return path.ask(exchange, next(iter(path.upstreams)), arrival.params, asker)
+                raise CallerError(
+                    CALLER_UNKNOWN_METHOD,
+                    f"Method not found: {method[:100]}",
+                    hint="A method of one server's own is reached on /servers/<name>/mcp",
+                )
 
     async def _list(self, exchange: Exchange, asker: Asker, kind: OfferKind) -> Reply:
         exchange.server_name = AGGREGATE
@@ -92,42 +111,26 @@ class AggregatePath:
         era = exchange.arrival.envelope.era
         return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
 
-    async def _route(self, exchange: Exchange, asker: Asker) -> Routed:
-        """Raises CallerError when nothing of ours is meant."""
-        arrival, listings = exchange.arrival, self._path.listings
-        match arrival.method:
-            case "tools/call":
-                name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "tools/call")
-                offer = await self._find(exchange.server_name, OfferKind.TOOL, name, asker)
-                if offer is None:
-                    listings.check_chosen(name)
-                    error = unknown_name(name, listings.current(OfferKind.TOOL, asker), "tool", self._advice)
-                    raise self._for_others(name, exchange, asker) or error
-                return to_offer(offer, arrival.params)
-            case "prompts/get":
-                name = self._path.keep_what_was_asked(exchange) or name_of(arrival.params, "prompts/get")
-                offer = await self._find(exchange.server_name, OfferKind.PROMPT, name, asker)
-                if offer is None:
-                    raise unknown_name(name, listings.current(OfferKind.PROMPT, asker), "prompt")
-                return to_offer(offer, arrival.params)
-            case "resources/read":
-                resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
-                templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
-                return by_uri(arrival.params, resources, templates, listings.territory)[0]
-            case "completion/complete":
-                prompts = await listings.to_route_by(OfferKind.PROMPT, asker)
-                return by_reference(
-                    arrival.params, prompts, await listings.to_route_by(OfferKind.TEMPLATE, asker)
-                )
-            case method:
-                # With one server behind us, what we do not know may be its own; with several, nobody can say.
-                if len(self._path.upstreams) == 1:
-                    return Routed(next(iter(self._path.upstreams)), arrival.params)
-                raise CallerError(
-                    CALLER_UNKNOWN_METHOD,
-                    f"Method not found: {method[:100]}",
-                    hint="A method of one server's own is reached on /servers/<name>/mcp",
-                )
+    async def _call(self, exchange: Exchange, asker: Asker, kind: OfferKind) -> AsyncGenerator[Item]:
+        """Of a tool or a prompt. Raises CallerError when nothing of ours is meant."""
+        arrival, path = exchange.arrival, self._path
+        name = path.keep_what_was_asked(exchange) or name_of(arrival.params, arrival.method)
+        offer = await self._find(exchange.server_name, kind, name, asker)
+        if offer is None:
+            known = path.listings.current(kind, asker)
+            if kind is not OfferKind.TOOL:
+                raise unknown_name(name, known, kind)
+            path.listings.check_chosen(name)
+            raise self._for_others(name, exchange, asker) or unknown_name(name, known, kind, self._advice)
+        headers = path.admit(exchange, offer)
+        route, params = to_offer(offer, arrival.params)
+        return path.ask(exchange, route.upstream, params, asker, headers)
+
+    async def _by_uri(self, params: bytes, asker: Asker) -> tuple[Route, bytes]:
+        listings = self._path.listings
+        resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
+        templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
+        return by_uri(params, resources, templates, listings.territory)
 
     def _for_others(self, name: str, exchange: Exchange, asker: Asker) -> CallerError | None:
         """What is missing to this client, if the tool is there for clients that declare more."""
@@ -144,9 +147,9 @@ class AggregatePath:
         if server is None:
             return None
         listings = self._path.listings
-        part = listings.part(server, kind, asker)
-        offer = part.offers.get(name) if part is not None else None
-        if offer is None and (part is None or not listings.is_settled(server, kind, asker)):
+        listing = listings.listing(server, kind, asker)
+        offer = listing.part.offers.get(name) if listing is not None else None
+        if offer is None and (listing is None or not listings.is_settled(server, kind, asker)):
             offer = (await listings.ask_part(server, kind, asker)).offers.get(name)
         return offer
 
@@ -165,11 +168,3 @@ class AggregatePath:
                 raise result
         exchange.server_name = AGGREGATE
         return Reply(result=b"{}")
-
-    async def _subscribe(self, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
-        arrival, listings = exchange.arrival, self._path.listings
-        resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
-        templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
-        routed, route = by_uri(arrival.params, resources, templates, listings.territory)
-        public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
-        return self._path.subscribe(exchange, route, public, routed.params, asker)

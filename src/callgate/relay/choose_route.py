@@ -1,7 +1,9 @@
-"""Which upstream a request on the aggregate is meant for, and what it is called there. Pure."""
+"""Which upstream a request on the aggregate is meant for, and what it is called there. Pure.
+
+Each returns the route, and the params with the native name.
+"""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -13,38 +15,34 @@ from callgate.model.error_codes import (
     CALLER_UNKNOWN_TOOL,
 )
 from callgate.model.errors import CallerError
-from callgate.model.offers import Offer, Route
+from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.territory import Territory, scheme_of
 from callgate.wire.params import peek, text_of, with_member
 
 # Longer ones are held against no template: there may be a thousand.
 _MAX_URI_CHARS = 16 * 1024
+_UNKNOWN = {
+    OfferKind.TOOL: (CALLER_UNKNOWN_TOOL, "tool"),
+    OfferKind.PROMPT: (CALLER_UNKNOWN_PROMPT, "prompt"),
+}
 _EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
-    upstream: str
-    params: bytes  # with the native name
-    offer: Offer | None = None
+def to_offer(offer: Offer, params: bytes) -> tuple[Route, bytes]:
+    """A tool or a prompt."""
+    return offer.route, with_member(params, "name", msgspec.json.encode(offer.route.native_name))
 
 
-def to_offer(offer: Offer, params: bytes) -> Routed:
-    """A tool or a prompt, under its native name."""
-    native = msgspec.json.encode(offer.route.native_name)
-    return Routed(offer.route.upstream, with_member(params, "name", native), offer)
-
-
-def unknown_name(name: str, catalog: Catalog, what: str, advice: str = "") -> CallerError:
+def unknown_name(name: str, catalog: Catalog, kind: OfferKind, advice: str = "") -> CallerError:
     """`advice`: where others are found, if not in the list."""
-    code = CALLER_UNKNOWN_TOOL if what == "tool" else CALLER_UNKNOWN_PROMPT
+    code, what = _UNKNOWN[kind]
     return CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, advice))
 
 
 def by_uri(
     params: bytes, resources: Catalog, templates: Catalog, territory: Territory
-) -> tuple[Routed, Route]:
+) -> tuple[Route, bytes]:
     """A resource that is listed, or one that a template describes."""
     uri = text_of(peek(params).uri)
     if uri is None:
@@ -57,14 +55,15 @@ def by_uri(
         raise CallerError(CALLER_UNKNOWN_RESOURCE, "Resource not found", hint=hint, data={"uri": uri})
     if route.native_name != uri:
         params = with_member(params, "uri", msgspec.json.encode(route.native_name))
-    return Routed(route.upstream, params), route
+    return route, params
 
 
 def _route_of_uri(uri: str, resources: Catalog, templates: Catalog, territory: Territory) -> Route | None:
-    """Who is asked for it: see the rules of `territory`."""
+    """Which upstream is asked for it: see the rules of `territory`."""
     listed = resources.by_public_name.get(uri)
     for template in templates.by_scheme.get(scheme_of(uri), ()):
-        if listed is not None and not _comes_before(template, listed, territory):
+        rank = territory.rank(template.route.upstream)
+        if listed is not None and rank >= territory.rank(listed.route.upstream):
             break  # they are in the operator's order too
         if _matches(template.public_name, uri):
             return _route_by(template, uri)
@@ -75,10 +74,6 @@ def _route_of_uri(uri: str, resources: Catalog, templates: Catalog, territory: T
         if (owners is None or template.route.upstream in owners) and _matches(template.public_name, uri):
             return _route_by(template, uri)
     return None
-
-
-def _comes_before(template: Offer, listed: Offer, territory: Territory) -> bool:
-    return territory.rank(template.route.upstream) < territory.rank(listed.route.upstream)
 
 
 def _route_by(template: Offer, uri: str) -> Route:
@@ -133,7 +128,7 @@ def _read_reference(raw: bytes) -> _Reference:
         return _Reference()
 
 
-def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
+def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> tuple[Route, bytes]:
     """`completion/complete`: what its `ref` points at."""
     raw_ref = bytes(peek(params).ref)
     ref = _read_reference(raw_ref)
@@ -153,4 +148,4 @@ def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> Routed:
         code = CALLER_UNKNOWN_PROMPT if key == "name" else CALLER_UNKNOWN_RESOURCE
         raise CallerError(code, f"Unknown reference: {named[:100]}", hint=catalog.nearest(named))
     native = with_member(raw_ref, key, msgspec.json.encode(offer.route.native_name))
-    return Routed(offer.route.upstream, with_member(params, "ref", native))
+    return offer.route, with_member(params, "ref", native)

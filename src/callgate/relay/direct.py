@@ -63,8 +63,10 @@ class DirectPath:
         listings = self._path.listings
         if (choice := listings.choices.get(target)) is not None:
             choice.check(target, name)
-        part = listings.part(target, OfferKind.TOOL, asker)
-        if part is None:
+        listing, part = listings.listing(target, OfferKind.TOOL, asker), None
+        if listing is not None:
+            part = listing.part
+        else:
             with suppress(CallgateError):
                 part = await listings.ask_part(target, OfferKind.TOOL, asker)
         route = Route(target, name)

@@ -8,14 +8,9 @@ from callgate.model.clip import clip
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.reply import Item, Reply
-from callgate.ports.upstream import Upstream
 
 # Of a server's own words, for the record; the client gets them whole.
 MAX_ERROR_CHARS = 2_000
-
-
-def new_hop(upstream: Upstream, method: str, params: bytes) -> Hop:
-    return Hop(upstream.name, method, params, started_mono=time.monotonic())
 
 
 async def run_hop(hop: Hop, asked: AsyncGenerator[Item]) -> AsyncGenerator[Item]:

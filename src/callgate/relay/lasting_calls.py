@@ -16,20 +16,17 @@ _LASTING_S = 0.025
 class LastingCalls:
     def __init__(self, sink: EventSink) -> None:
         self._sink = sink
-        self._young: dict[str, Exchange] = {}  # not told yet, oldest first
+        self.young: dict[str, Exchange] = {}  # not told yet, oldest first
         self._timer: asyncio.TimerHandle | None = None
 
     def opened(self, exchange: Exchange) -> None:
-        self._young[exchange.exchange_id] = exchange
+        self.young[exchange.exchange_id] = exchange
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LASTING_S, self._tell_lasting)
 
-    def settled(self, exchange: Exchange) -> None:
-        self._young.pop(exchange.exchange_id, None)
-
     def _tell_lasting(self) -> None:
         self._timer = None
-        young, before = self._young, time.monotonic() - _LASTING_S
+        young, before = self.young, time.monotonic() - _LASTING_S
         while young:
             exchange = next(iter(young.values()))
             if exchange.opened_mono > before:

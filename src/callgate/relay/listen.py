@@ -81,7 +81,7 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
     templates = await path.listings.to_route_by(OfferKind.TEMPLATE, asker)
     for uri in uris:
         with suppress(CallerError):  # nobody has it: it is missing from the acknowledgment
-            _, route = by_uri(
+            route, _ = by_uri(
                 msgspec.json.encode({"uri": uri}), resources, templates, path.listings.territory
             )
             watches.setdefault(route.upstream, _Watch()).public[route.native_name] = uri

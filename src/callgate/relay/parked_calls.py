@@ -7,7 +7,7 @@ Rules
    Whatever else comes is refused with the reason; nothing is asked at the server for it.
 3. A retry that lacks answers is asked for those again. A retry that never comes expires: the call is
    cancelled at the server.
-4. A server that refuses a call until a url was visited (2025-11-25, -32042) is asked anew by the retry.
+4. A server that refuses a call until a url was visited (2025-11-25, -32042) is asked again by the retry.
 5. A state that this process did not seal may be a modern server's own and passes; a legacy server's side
    refuses it.
 
@@ -26,7 +26,7 @@ import msgspec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_REQUEST_STATE, UPSTREAM_BUSY
 from callgate.model.errors import CallerError, UpstreamError
-from callgate.model.exchange import Exchange, Hop
+from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.side_messages import SideMessages
@@ -36,6 +36,7 @@ from callgate.wire.eras.faults import question_in, url_elicitations
 from callgate.wire.eras.input_required import (
     CALL_ANEW,
     NEEDED_CAPABILITY,
+    ROUND_TRIP_METHODS,
     InputRequest,
     Retry,
     first_params,
@@ -96,12 +97,13 @@ class BridgeSettings:
 
     answer_timeout_s: float
     state_key: bytes
+    gateway: str | None = None  # the name of this process among replicas; None: there are none
 
 
 @dataclass(slots=True)
 class _Parked:
     principal: str
-    items: _ReadAhead | None  # suspended behind its questions; None: the call is to be made anew
+    items: _ReadAhead | None  # suspended behind its questions; None: the call is to be made again
     hop: Hop  # the leg that was parked: what it knows of the server is true of the next leg too
     questions: dict[str, Asking] = field(default_factory=dict[str, Asking])
     answers: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -149,7 +151,8 @@ class ParkedCalls:
         self._side_messages = side_messages
         self._timeout_s = settings.answer_timeout_s
         self._seal = StateSeal(settings.state_key)
-        self._gateway = secrets.token_urlsafe(6)
+        self._gateway = settings.gateway or secrets.token_urlsafe(6)
+        self._has_replicas = settings.gateway is not None
         self._parked: dict[str, _Parked] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -192,6 +195,16 @@ class ParkedCalls:
             if not is_parked and call.items is not None:
                 await call.items.close()
 
+    def holder_of(self, arrival: Arrival) -> str | None:
+        """Which other replica holds the call that this retry is meant for. None: it is none, or refused."""
+        if arrival.method not in ROUND_TRIP_METHODS:
+            return None
+        retry = read_retry(arrival.params)
+        claims = self._seal.open(retry.state) if retry is not None else None
+        if claims is None or claims.gateway == self._gateway or _problem_with(claims, arrival) is not None:
+            return None
+        return claims.gateway
+
     async def close(self) -> None:
         for handle in list(self._parked):
             self._expire(handle)
@@ -199,7 +212,7 @@ class ParkedCalls:
             await asyncio.wait(list(self._closing))
 
     def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange, asker: Asker) -> Reply | None:
-        """`input_required` for a call that the server wants to be made anew after a url was visited."""
+        """`input_required` for a call that the server wants to be made again after a url was visited."""
         asked = url_elicitations(fault)
         capabilities = asker.envelope.capabilities
         if not asked or any(lacks(capabilities, "elicitation/create", params) for params in asked):
@@ -240,20 +253,12 @@ class ParkedCalls:
         if claims is None:
             return None
         arrival = exchange.arrival
-        if claims.principal != arrival.principal.name:
-            raise CallerError(
-                CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW
-            )
-        if claims.digest != request_digest(arrival.target, arrival.method, arrival.params):
+        if (problem := _problem_with(claims, arrival)) is not None:
+            raise problem
+        if claims.gateway != self._gateway and self._has_replicas:
             raise CallerError(
                 CALLER_REQUEST_STATE,
-                "This requestState belongs to another request",
-                hint="A retry repeats the params of the request that was answered with input_required",
-            )
-        if claims.expires_at < time.time():
-            raise CallerError(
-                CALLER_REQUEST_STATE,
-                "This requestState has expired: the answer came too late and the call was cancelled",
+                "The replica that held this call is gone or out of reach, and the call with it",
                 hint=CALL_ANEW,
             )
         if claims.gateway != self._gateway:
@@ -280,6 +285,25 @@ class ParkedCalls:
             task = asyncio.create_task(parked.items.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+
+
+def _problem_with(claims: StateClaims, arrival: Arrival) -> CallerError | None:
+    """What every process can tell."""
+    if claims.principal != arrival.principal.name:
+        return CallerError(CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW)
+    if claims.digest != request_digest(arrival.target, arrival.method, arrival.params):
+        return CallerError(
+            CALLER_REQUEST_STATE,
+            "This requestState belongs to another request",
+            hint="A retry repeats the params of the request that was answered with input_required",
+        )
+    if claims.expires_at < time.time():
+        return CallerError(
+            CALLER_REQUEST_STATE,
+            "This requestState has expired: the answer came too late and the call was cancelled",
+            hint=CALL_ANEW,
+        )
+    return None
 
 
 def _params(question: Asking) -> bytes:

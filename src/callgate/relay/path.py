@@ -1,5 +1,6 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -13,9 +14,8 @@ from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.model.reply import Item, Reply
-from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.hops import new_hop, run_hop
+from callgate.relay.hops import run_hop
 from callgate.relay.lists.listings import Listings
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
@@ -24,11 +24,10 @@ from callgate.relay.subscribers import Subscribers
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
-from callgate.wire.params import peek, text_of
+from callgate.wire.params import call_params
 from callgate.wire.trace_context import with_trace, write_traceparent
 
 _NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
-_ALLOW = Allow()
 
 
 class _Hints(msgspec.Struct):
@@ -63,13 +62,14 @@ class Path:
         arrival = exchange.arrival
         if arrival.method not in _NAMED_METHODS:
             return None
-        name = text_of(peek(arrival.params).name)
-        if name is not None:
-            if arrival.method == "tools/call":
-                exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
-            if arrival.target is None:
-                exchange.server_name = self.listings.server_of(name)
-        return name
+        params = call_params(arrival.params)
+        if params is None:
+            return None
+        if arrival.method == "tools/call":
+            exchange.tool_name = params.name[:MAX_TOOL_NAME_CHARS]
+        if arrival.target is None:
+            exchange.server_name = self.listings.server_of(params.name)
+        return params.name
 
     def ask(
         self,
@@ -83,7 +83,7 @@ class Path:
         exchange.server_name = upstream
         if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
             return self._bridge(exchange, asked, params, asker, param_headers)
-        hop = self._new_leg(exchange, asked, params, param_headers)
+        hop = self._new_leg(exchange, upstream, params, param_headers)
         return run_hop(hop, asked.ask(hop, asker))
 
     def _bridge(
@@ -96,29 +96,25 @@ class Path:
     ) -> AsyncGenerator[Item]:
         """The client may have to be asked, in the words of another era than the server's."""
         if asker.envelope.era is Era.MODERN:
-            hop = self._new_leg(exchange, upstream, params, param_headers)
+            hop = self._new_leg(exchange, upstream.name, params, param_headers)
             return run_hop(hop, self.parked.ask(upstream, exchange, hop, asker))
 
         def leg(params: bytes) -> AsyncGenerator[Item]:
-            hop = self._new_leg(exchange, upstream, params, param_headers)
+            hop = self._new_leg(exchange, upstream.name, params, param_headers)
             return run_hop(hop, upstream.ask(hop, asker))
 
         return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s)
 
     def _new_leg(
-        self,
-        exchange: Exchange,
-        upstream: Upstream,
-        params: bytes,
-        param_headers: tuple[tuple[str, str], ...],
+        self, exchange: Exchange, upstream: str, params: bytes, param_headers: tuple[tuple[str, str], ...]
     ) -> Hop:
         span_id, trace = None, exchange.trace
-        if trace is not None and upstream.name in self._told_of_traces:
+        if trace is not None and upstream in self._told_of_traces:
             span_id = new_span_id()
             ours = write_traceparent(trace.trace_id, span_id, trace.is_sampled)
             params = with_trace(params, ours, trace.headers)
-        hop = new_hop(upstream, exchange.arrival.method, params)
-        hop.param_headers, hop.span_id = param_headers, span_id
+        method, now = exchange.arrival.method, time.monotonic()
+        hop = Hop(upstream, method, params, now, param_headers=param_headers, span_id=span_id)
         exchange.hops.append(hop)
         return hop
 
@@ -157,9 +153,12 @@ class Path:
             return ()
         arrival = exchange.arrival
         exchange.annotations = offer.annotations
-        verdict = _judge_call(offer, self.denies)
-        if isinstance(verdict, Deny):
-            raise RefusedError(verdict.code, verdict.reason, hint=verdict.hint)
+        if self.denies and _may_destroy(offer):
+            raise RefusedError(
+                REFUSED_DESTRUCTIVE,
+                f"{offer.public_name} may change or destroy something, and the policy denies such tools",
+                hint='Use a read-only tool, or set destructive = "allow" under [policy]',
+            )
         declared = declared_headers(offer.definition) if offer.may_want_headers else ()
         if not declared:
             return ()
@@ -169,17 +168,6 @@ class Path:
         if arrival.headers is not None and arrival.envelope.era is Era.MODERN and exchange.via is None:
             check_headers(declared, arguments, arrival.headers)
         return make_headers(declared, arguments)
-
-
-def _judge_call(offer: Offer, deny_destructive: bool) -> Verdict:
-    if not deny_destructive or not _may_destroy(offer):
-        return _ALLOW
-    return Deny(
-        REFUSED_DESTRUCTIVE,
-        rule="policy.destructive",
-        reason=f"{offer.public_name} may change or destroy something, and the policy denies such tools",
-        hint='Use a read-only tool, or set destructive = "allow" under [policy]',
-    )
 
 
 def _may_destroy(offer: Offer) -> bool:

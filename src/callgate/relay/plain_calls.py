@@ -6,7 +6,8 @@ Rules
 1. A call is plain when its tool is known and allowed as it is, its server takes it at once in the client's
    own era, and nothing has to be added to it. Everything else is `Relay.answer`'s, which is the definition: a
    plain call is recorded and answered exactly as there.
-2. When the server says something before its answer, `Relay.answer` goes on with the call.
+2. When the server says something before its answer, `Relay.answer` goes on with the call. It also begins
+   plain calls itself, for clients with a task that waits (`begin_waiting`).
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 """
 
@@ -37,12 +38,12 @@ from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.lists.listings import Listings
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.result_shape import to_modern
-from callgate.wire.params import with_member
+from callgate.wire.params import call_params, with_member
 
 _log = logging.getLogger(__name__)
 
 
-# Routes that are remembered, of all sessions; past it all are found anew.
+# Routes that are remembered, of all sessions; past it all are found again.
 _MAX_ROUTES = 10_000
 
 # Target, tool, and what a modern client declares: it decides what is shown to it.
@@ -73,7 +74,8 @@ class PlainCalls:
         self._upstreams = {name: one for name, one in upstreams.items() if isinstance(one, PlainUpstream)}
         self._listings = listings
         self._known_lists = listings.known_lists
-        self._sessions = sessions
+        # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
+        self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
         self.sink = sink
         self.lasting = lasting
         self.record_gate = record_gate
@@ -85,10 +87,12 @@ class PlainCalls:
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         """Implements `ports.Answerer.begin`."""
         gate = self.record_gate
-        if gate is not None and gate.is_refusing:
+        if gate is not None and gate.refuses and gate.is_refusing:
             return None
         now_s, now_mono = time.time(), time.monotonic()
-        session = self._sessions.of(arrival, now_s)
+        session = self.session_of(arrival, now_s)
+        if session is None:
+            return None
         target = arrival.target
         key = (target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
@@ -105,7 +109,7 @@ class PlainCalls:
                 params = with_member(params, "name", route.native_json)
             hop = Hop(route.server, "tools/call", params, now_mono)
             exchange = Exchange(
-                new_exchange_id(now_s),
+                arrival.exchange_id or new_exchange_id(now_s),
                 arrival,
                 session,
                 now_s,
@@ -199,14 +203,15 @@ class BegunToolCall(msgspec.Struct, eq=False):
             self.begun.cancel()
             self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
             end.settle(self.exchange, end.stopped())
+            self.begun = None
 
     def received(self, item: Item | CallgateError) -> None:
-        if self.begun is None:
-            self.early = item
-            return
         exchange, hop = self.exchange, self.hop
         if exchange.settlement is not None:
             return  # cancelled in the same turn of the loop
+        if self.begun is None:
+            self.early = item
+            return
         now_mono = time.monotonic()
         try:
             if isinstance(item, Reply):
@@ -216,7 +221,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
                     hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
                 elif reply.result is not None and exchange.arrival.envelope.era is Era.MODERN:
                     reply = Reply(result=to_modern(reply.result, "tools/call"))
-                settlement = settlements.of_reply(reply, "tools/call", EndedBy.UPSTREAM, is_ours=False)
+                settlement = settlements.of_reply(reply, "tools/call", EndedBy.UPSTREAM, hop.is_built_in)
             elif isinstance(item, CallgateError):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
@@ -228,11 +233,59 @@ class BegunToolCall(msgspec.Struct, eq=False):
             reply, settlement = settlements.of_bug()
         # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
         exchange.settlement, exchange.settled_mono = settlement, now_mono
+        self.begun = None  # it holds us: what is over is freed at once, and not when the collector looks
         calls = self.calls
-        calls.lasting.settled(exchange)
+        calls.lasting.young.pop(exchange.exchange_id, None)
         calls.sink.emit(ExchangeSettled(exchange))
-        written = calls.record_gate.written() if calls.record_gate is not None else None
-        if written is None:
+        if calls.record_gate is None:
             self.receiver.replied(reply)
         else:
-            written.add_done_callback(lambda _: self.receiver.replied(reply))
+            calls.record_gate.when_written(self.receiver.replied, reply)
+
+
+Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]
+
+
+class WaitingCall:
+    """A plain call for whose answer a task waits. Implements `ports.answerer.PlainReceiver`."""
+
+    __slots__ = ("_first", "call")
+
+    def __init__(self) -> None:
+        self._first: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        self.call: BegunToolCall | None = None
+
+    async def told(self) -> Reply | None:
+        """None: the server said something before its answer, and the call is still under way."""
+        try:
+            return await self._first
+        except asyncio.CancelledError:
+            call, self.call = self.call, None
+            if call is not None:
+                call.cancel()
+            raise
+
+    def replied(self, reply: Reply) -> None:
+        self.call = None  # it holds us
+        if not self._first.done():  # else its task was cancelled
+            self._first.set_result(reply)
+
+    def said_more(self, items: AsyncGenerator[Item]) -> None:
+        if not self._first.done():
+            self._first.set_result(None)
+
+
+def begin_waiting(arrival: Arrival, begin: Begin) -> WaitingCall | None:
+    """None: the call is not plain, and nothing was sent."""
+    envelope = arrival.envelope
+    if arrival.method != "tools/call" or envelope.log_level or envelope.traceparent:
+        return None
+    params = call_params(arrival.params)
+    if params is None:
+        return None
+    waiting = WaitingCall()
+    try:
+        waiting.call = begin(arrival, params.name, waiting)
+    except Exception:  # noqa: BLE001 - a bug of ours: `Relay.answer` has a border for it
+        _log.exception("a call could not be begun")
+    return None if waiting.call is None else waiting

@@ -7,7 +7,6 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -19,8 +18,8 @@ from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Item, Notice, Reply, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, StateChanged, ViewChanged
-from callgate.ports.answerer import PlainCall, PlainReceiver
 from callgate.ports.event_sink import EventSink
+from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
 from callgate.ports.tracer import Tracer
@@ -32,19 +31,19 @@ from callgate.relay.hops import run_hop
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
-from callgate.relay.lists.tool_choice import ToolChoice
-from callgate.relay.lists.tools_across import tools_across
+from callgate.relay.lists.tool_choice import ToolChoice, tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
-from callgate.relay.plain_calls import BegunToolCall, CallEnd, PlainCalls
+from callgate.relay.plain_calls import Begin, BegunToolCall, CallEnd, PlainCalls, begin_waiting
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.side_messages import SideMessages
 from callgate.relay.state_history import StateHistory
+from callgate.relay.whereabouts import Whereabouts
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.eras.result_shape import to_modern, without_other_era
-from callgate.wire.revisions import era_of
+from callgate.wire.revisions import MODERN_REVISIONS
 
 _log = logging.getLogger(__name__)
 
@@ -54,15 +53,9 @@ _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
     method: tuple(kind for kind in OfferKind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
+# What lives in the memory of this process from then on: no other replica can go on with such a session.
+_BINDING = frozenset({"resources/subscribe", "logging/setLevel"})
 _NOTHING = Reply()  # as long as none has come
-
-
-class _Begin(Protocol):
-    def __call__(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None: ...
-
-
-def _begin_none(arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
-    return None
 
 
 class Relay:
@@ -81,11 +74,12 @@ class Relay:
         max_offers: int = DEFAULT_MAX_OFFERS,
         tool_choices: Mapping[str, ToolChoice] | None = None,
         list_patience_s: float = DEFAULT_PATIENCE_S,
+        homes: Homes | None = None,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
         `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
         `tool_choices`: of servers with rules for their tools; `list_patience_s`: how long a list
-        waits for a server that has not told its offers yet."""
+        waits for a server that has not told its offers yet; `homes`: there are replicas."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -94,7 +88,9 @@ class Relay:
         self._lasting = LastingCalls(sink)
         self._side_messages = SideMessages(sink)
         self._is_retired = False
-        self._sessions = SessionBook(session_gap_s, self._on_session)
+        self._homes = homes
+        self._sessions = SessionBook(session_gap_s, self._on_session, homes)
+        self.find_session = self._sessions.find
         listings = Listings(
             self._upstreams,
             deny_destructive,
@@ -104,7 +100,11 @@ class Relay:
             patience_s=list_patience_s,
             on_change=lambda key: self._news.changed(key),
         )
+        self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
+        if homes is not None:
+            where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
+            self.home_of, self.after_loss = where.home_of, where.after_loss
         self._news = ListNews(self._path.subscribers, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
@@ -115,13 +115,17 @@ class Relay:
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
         # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
-        self.begin: _Begin = _begin_none
+        self.begin: Begin = lambda arrival, tool_name, receiver: None
         self._plain: PlainCalls | None = None
         if not deny_destructive and self._search is None and tracer is None:
-            end = CallEnd(self._settle, self._stopped, self._go_on)
+            end = CallEnd(
+                self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
+            )
             self._plain = PlainCalls(
                 self._upstreams, listings, self._sessions, sink, self._lasting, record_gate, end
             )
+            if homes is not None:  # a session that was not seen here is claimed first
+                self._plain.session_of = self._sessions.known
             self.begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
@@ -146,20 +150,31 @@ class Relay:
 
     # ---- ports.Answerer
 
-    def find_session(self, handshake_id: str, principal: Principal) -> Session | None:
-        return self._sessions.find(handshake_id, principal)
-
     def end_session(self, session: Session) -> None:
         self._sessions.end(session, time.time())
-
-    def server_of(self, public_name: str) -> str | None:
-        return self._path.listings.server_of(public_name)
 
     def has_server(self, name: str) -> bool:
         return name in self._upstreams
 
     def server_names(self) -> Iterable[str]:
         return self._upstreams
+
+    async def home_of(self, arrival: Arrival) -> str | None:
+        """Without replicas there is no other."""
+        return None
+
+    async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
+        return None
+
+    def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
+        session = self._sessions.adopt(adopted, handshake_id, principal, time.time())
+        if self._homes is not None:
+            self._homes.opened(session)
+        return session
+
+    def give_up(self, session: Session) -> None:
+        """Another replica has this session: it is over here only."""
+        self._sessions.end(session, time.time(), goes_on=True)
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
         self._path.subscribers.attach(session, outlet, on_end, self.catalog_version)
@@ -174,11 +189,13 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._side_messages.notified(arrival, session, told)
 
-    def _go_on(self, begun: BegunToolCall) -> AsyncGenerator[Item]:
-        return self.answer(begun.exchange.arrival, begun)
-
     async def answer(self, arrival: Arrival, begun: BegunToolCall | None = None) -> AsyncGenerator[Item]:
         """`begun`: it is under way already."""
+        if begun is None and (waiting := begin_waiting(arrival, self.begin)) is not None:
+            if (plain_reply := await waiting.told()) is not None:
+                yield plain_reply
+                return
+            begun = waiting.call
         exchange = self._open(arrival) if begun is None else begun.exchange
         reply = _NOTHING
         try:
@@ -206,7 +223,6 @@ class Relay:
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
         except (asyncio.CancelledError, GeneratorExit):
-            self._drop_unopened(exchange, _NOTHING)
             self._settle(exchange, self._stopped())
             raise
         except CallgateError as error:
@@ -214,8 +230,7 @@ class Relay:
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering %s failed", arrival.method)
             reply, settlement = settlements.of_bug()
-        self._settle(exchange, settlement)
-        self._drop_unopened(exchange, reply)
+        self._settle(exchange, settlement, reply.opened)
         if self._record_gate is not None and (written := self._record_gate.written()) is not None:
             await written
         yield reply
@@ -225,8 +240,11 @@ class Relay:
         self._is_retired = True
         self._path.subscribers.close()
 
-    async def close(self) -> None:
+    def end_sessions(self) -> None:
         self._sessions.end_all(time.time())
+
+    async def close(self) -> None:
+        self.end_sessions()
         await self._path.parked.close()
         self._news.close()
         await self._path.listings.close()
@@ -241,7 +259,7 @@ class Relay:
     def _hear(self, news: News) -> None:
         if isinstance(news, StateChanged):
             self._look(self._upstreams[news.upstream])
-            if news.is_up:  # whoever is down keeps what it said in the lists
+            if news.is_up:  # an upstream that is down keeps its entries in the lists
                 self._path.listings.came_up(news.upstream)
             return
         if isinstance(news, ViewChanged):
@@ -257,8 +275,11 @@ class Relay:
             self._side_messages.said_out_of_turn(news, was_for_somebody, session)
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
-        self._sink.emit(event)
+        if isinstance(event, SessionOpened) or not event.goes_on:
+            self._sink.emit(event)
         if isinstance(event, SessionClosed):
+            if self._homes is not None:
+                self._homes.ended(event.session, for_good=not event.goes_on)
             self._side_messages.end(event.session)
             self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
@@ -287,21 +308,18 @@ class Relay:
             trace=self._tracer.begin(arrival) if self._tracer is not None else None,
         )
         self._lasting.opened(exchange)
+        if self._homes is not None and arrival.method in _BINDING:
+            self._homes.bound(session)
         return exchange
 
-    def _drop_unopened(self, exchange: Exchange, reply: Reply) -> None:
-        """A handshake that failed: nobody will ever name this session again."""
-        arrival = exchange.arrival
-        if arrival.method == "initialize" and arrival.session is None and reply.opened is None:
-            self._sessions.end(exchange.session, time.time())
-
     async def _in_era(self, reply: Reply, exchange: Exchange) -> Reply:
-        """The answer as a client of its era expects it, whoever gave it."""
+        """The answer as a client of its era expects it, whichever upstream gave it."""
         arrival = exchange.arrival
         era = arrival.envelope.era
-        crossed = False
+        crossed, is_modern = False, era is Era.MODERN
         for hop in exchange.hops:
-            crossed |= hop.server_protocol is not None and era_of(hop.server_protocol) is not era
+            revision = hop.server_protocol
+            crossed |= revision is not None and (revision in MODERN_REVISIONS) is not is_modern
         if reply.fault is not None:
             return Reply(fault=fault_in(reply.fault, era, arrival.method)) if crossed else reply
         if reply.result is None or (era is Era.LEGACY and not crossed):
@@ -319,10 +337,17 @@ class Relay:
         """Of a call that nobody waits for any more."""
         return settlements.CUT_OFF if self._is_retired else settlements.CANCELLED
 
-    def _settle(self, exchange: Exchange, settlement: Settlement) -> None:
+    def _settle(self, exchange: Exchange, settlement: Settlement, opened: Session | None = None) -> None:
+        """`opened`: by a handshake. Nobody will ever name the session of one that failed."""
         if exchange.server_name is None:
             self._path.keep_what_was_asked(exchange)
         exchange.settle(settlement, time.monotonic())
-        self._lasting.settled(exchange)
+        self._lasting.young.pop(exchange.exchange_id, None)
         self._sink.emit(ExchangeSettled(exchange))
         self._side_messages.forget(exchange)
+        arrival = exchange.arrival
+        if arrival.method == "initialize" and arrival.session is None:
+            if opened is None:
+                self._sessions.end(exchange.session, time.time())
+            elif self._homes is not None:
+                self._homes.opened(opened)

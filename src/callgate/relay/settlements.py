@@ -40,20 +40,18 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Set
             error=reply.fault.message[:_MAX_ERROR_CHARS],
         )
     result = reply.result
-    if method == "tools/call" and result is not None and _may_be_error(result):
+    # Only what says so somewhere can be an error: the others need not be read. The last brace is that of the
+    # result itself, so what stands before it is the result's own member, and of two with one name the last
+    # counts. Our SQL answers end like this: a search of 25 KB would take 30 µs.
+    if (
+        method == "tools/call"
+        and result is not None
+        and not result.endswith(b'"isError":false}')
+        and b'"isError"' in result
+        and b"true" in result
+    ):
         return _of_tool_result(result, ended_by, is_ours)
-    return Settlement(Outcome.ANSWERED, ended_by, reply=reply.result)
-
-
-def _may_be_error(result: bytes) -> bool:
-    """Only what says so somewhere can be an error: the others need not be read.
-
-    The last brace is that of the result itself, so what stands before it is the result's own member, and of
-    two with one name the last counts. Our SQL answers end like this: a search of 25 KB would take 30 µs.
-    """
-    if result.endswith(b'"isError":false}'):
-        return False
-    return b'"isError"' in result and b"true" in result
+    return Settlement(Outcome.ANSWERED, ended_by, reply=result)
 
 
 def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settlement:

@@ -118,7 +118,14 @@ class SideMessages:
     def forget(self, call: Exchange) -> None:
         """The call ended: what its server asked meanwhile will not be answered any more."""
         if self._asked:
-            self._end(lambda question: not question.is_parked and _is_of(question.exchange, call))
+            rpc_id, session = call.arrival.rpc_id, call.session
+            self._end(
+                lambda question: (
+                    not question.is_parked
+                    and question.exchange.session is session
+                    and question.exchange.arrival.rpc_id == rpc_id
+                )
+            )
 
     def _of(self, asked: Iterable[Asking]) -> list[_Question]:
         wanted = list(asked)
@@ -159,10 +166,6 @@ def _kept_back(item: Notice | Asking | Undelivered) -> Settlement:
     if answer.result is not None:
         return Settlement(Outcome.ANSWERED, EndedBy.GATEWAY, answer.result)
     return Settlement(Outcome.REFUSED, EndedBy.GATEWAY, answer.error, error="It was answered for the client")
-
-
-def _is_of(asked: Exchange, call: Exchange) -> bool:
-    return asked.session is call.session and asked.arrival.rpc_id == call.arrival.rpc_id
 
 
 def _said(call: Exchange, method: str, params: bytes) -> Exchange:

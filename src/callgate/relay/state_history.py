@@ -1,6 +1,6 @@
 """Since when a part is in its state, and what was wrong with it last. Pure: time is an argument.
 
-As far as anybody looked: whoever comes and goes between two looks was there all the time.
+As far as we looked: an outage that begins and ends between two looks is not seen.
 """
 
 from dataclasses import dataclass, replace

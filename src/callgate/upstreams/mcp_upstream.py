@@ -32,7 +32,7 @@ from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
-from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, ToolOnLine, note_version
+from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, ToolOnLine
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.link import LinkPlan
@@ -75,14 +75,18 @@ class McpUpstreamPlan:
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
     own_patience: OwnPatience | None = None
+    keeps_state: bool = True  # a handshake server may remember what a session did, unless the operator knows
     shares: Shares | None = None  # of processes that serve one client, over all servers
 
 
 class McpUpstream:
     """Made inside a running loop; begins to connect at once, and nobody waits for it."""
 
+    schemes: frozenset[str] = frozenset()  # several servers may have files, or pages
+
     def __init__(self, plan: McpUpstreamPlan) -> None:
         self._plan = plan
+        self.name = plan.name
         self._loop = asyncio.get_running_loop()
         self._listener: Callable[[News], None] = lambda news: None
         self._levels = LogLevels()
@@ -102,16 +106,7 @@ class McpUpstream:
         self._principals: set[str] = set()  # who asked something of it
         self._first = self._open(None, None, None)
 
-    @property
-    def name(self) -> str:
-        return self._plan.name
-
     # ---- ports.Upstream
-
-    @property
-    def schemes(self) -> frozenset[str]:
-        """None: several servers may have files, or pages."""
-        return frozenset()
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         self._principals.add(asker.session.principal.name)
@@ -146,6 +141,13 @@ class McpUpstream:
         """Processes that could be done without at the moment: see `child.slots`."""
         return self._own.expendable() + self._listing.expendable()
 
+    def keeps_state(self) -> bool:
+        """Implements `ports.StatefulUpstream`: a handshake server with a process, or a session of its own."""
+        met = self._first.link.introduction
+        if not self._plan.keeps_state or met is None or met.era is not Era.LEGACY:
+            return False
+        return self._is_process or self._first.link.has_server_session
+
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction
         return introduction is None or introduction.era is not era
@@ -174,7 +176,7 @@ class McpUpstream:
 
     def forget(self, session: Session) -> None:
         self._levels.forget(session.session_id)
-        # A modern session ends by silence: whoever still listens, or has a call parked, is not silenced.
+        # A modern session ends by silence. A client that still listens, or has a parked call, is not silent.
         self._own.end(session.session_id, only_idle=session.era is Era.MODERN)
         for line in self._shared():
             line.forget(session.session_id)
@@ -196,7 +198,7 @@ class McpUpstream:
             )
         error, tail = first.error, tuple(first.stderr_tail)
         if error is None or (first.starting_s or 0.0) >= _SURELY_STARTING_S:
-            detail = f"starting; it has {first.start_timeout_s:g} s to answer{quoted(tail)}"
+            detail = f"starting; it has {self._plan.start_timeout_s:g} s to answer{quoted(tail)}"
             return shown(State.STARTING, detail, stderr_tail=tail)
         return shown(State.DOWN, first.trouble, error.code.code, stderr_tail=tail)
 
@@ -210,7 +212,8 @@ class McpUpstream:
     # ---- lines
 
     async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        line = await self._line_for(asker, hop.method, _watches_resources(hop))
+        watches = hop.method == "subscriptions/listen" and bool(watched_uris(read_filter(hop.params)))
+        line = await self._line_for(asker, hop.method, watches)
         line.users += 1
         try:
             async with aclosing(self._ask_on(line, hop, asker)) as items:
@@ -218,8 +221,8 @@ class McpUpstream:
                     yield item
         finally:
             line.users -= 1
-            if line.link.introduction is not None:
-                note_version(hop, line.link.introduction)
+            if (met := line.link.introduction) is not None:  # also where it was answered without the server
+                hop.server_version, hop.server_protocol = met.server_version, met.revision
 
     async def _ask_on(self, line: Line, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         introduction = line.link.ready
@@ -227,7 +230,7 @@ class McpUpstream:
             introduction = await line.link.until_ready(self._plan.timeout_s)
         call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
         if self._takes_turns(line, asker, hop.method):
-            # Whoever waits for a turn waits for calls, which may take long.
+            # A caller that waits for its turn waits for other calls, which may take long.
             asked = call.in_turn(hop, asker, self._own, self._plan.call_limits.timeout_s)
         else:
             asked = call.any(hop, asker)
@@ -359,7 +362,9 @@ class McpUpstream:
         try:
             return await (self._own_line(session.envelope, session) if has_own else self._up(line))
         except UpstreamError as error:
-            if not _is_refusal(error) or not self._first.link.is_ready or self._speaks_legacy():
+            # Where a handshake went well, the refusal of another one is a passing trouble.
+            speaks_legacy = any(one.link.is_ready and one.era is Era.LEGACY for one in self._lines())
+            if not _is_refusal(error) or not self._first.link.is_ready or speaks_legacy:
                 raise
             # It would try, and be refused, for ever.
             self._is_modern_only = True
@@ -373,10 +378,6 @@ class McpUpstream:
         if line.link.ready is None:
             await line.link.until_ready(self._plan.timeout_s)
         return line
-
-    def _speaks_legacy(self) -> bool:
-        """Whether a handshake went well: then the refusal of another one is a passing trouble."""
-        return any(line.link.is_ready and line.era is Era.LEGACY for line in self._lines())
 
     def _isolates(self, client: Envelope, server_era: Era) -> bool:
         """Whether this client is to have a line of its own, from its first call on."""
@@ -409,10 +410,6 @@ class McpUpstream:
             self._is_modern_only = False  # another one may stand there now
             self._own.by_declaration = self._first.era is not Era.MODERN
         self._listener(StateChanged(self.name, is_up))
-
-
-def _watches_resources(hop: Hop) -> bool:
-    return hop.method == "subscriptions/listen" and bool(watched_uris(read_filter(hop.params)))
 
 
 def _client(asker: Asker) -> Envelope:

@@ -12,13 +12,13 @@ class OneStream:
         self._holders: set[int | None] = set()
 
     def pause_stream(self, about: int | None) -> None:
-        """One reader who is behind holds up all of them (rule 9 of `Connection`)."""
+        """One reader that is behind holds up all of them (rule 9 of `Connection`)."""
         if not self._holders:
             self._pause()
         self._holders.add(about)
 
     def resume_stream(self, about: int | None) -> None:
-        """The stream is read again when the last who held it lets go."""
+        """The stream is read again when no reader is behind any more."""
         if about in self._holders:
             self._holders.discard(about)
             if not self._holders:
@@ -32,6 +32,11 @@ class OneStream:
 
     def listen(self) -> None:
         """Nothing: the one stream is always heard."""
+
+    @property
+    def has_session(self) -> bool:
+        """The stream is one."""
+        return True
 
     @property
     def stderr_tail(self) -> list[str]:

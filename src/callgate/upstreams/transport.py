@@ -11,7 +11,7 @@ from callgate.model.errors import UpstreamError
 from callgate.wire.json_rpc import Message
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """One frame for the upstream, with what an HTTP transport has to repeat in headers."""
 
     frame: bytes
@@ -69,13 +69,18 @@ class Transport(Protocol):
         ...
 
     def pause_stream(self, about: int | None) -> None:
-        """Whoever awaits this request is behind: read no more of its stream (on a pipe: of the pipe)."""
+        """The reader of this request is behind: read no more of its stream (on a pipe: of the pipe)."""
         ...
 
     def resume_stream(self, about: int | None) -> None: ...
 
     async def close(self) -> None:
         """Idempotent, and quick: a stubborn child is killed."""
+        ...
+
+    @property
+    def has_session(self) -> bool:
+        """The server may remember what was said on this connection before."""
         ...
 
     @property

@@ -17,7 +17,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError
 from callgate.wire.eras.envelopes import is_modern
-from callgate.wire.params import Meta, Peek, text_of
+from callgate.wire.params import Peek, meta_of, text_of
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 VERSION_HEADER = "mcp-protocol-version"
@@ -38,10 +38,10 @@ _PLAIN_VALUE = re.compile(r"[!-~]([\t -~]*[!-~])?")
 Headers = Mapping[str, str]  # names in lower case
 
 
-def choose_era(headers: Headers, meta: Meta) -> Era:
+def choose_era(headers: Headers, peeked: Peek) -> Era:
     """The body's reserved member decides, then the version header; never `Mcp-Method`, which some legacy
     clients (mcp-remote) send too."""
-    if is_modern(meta):
+    if peeked.meta and is_modern(meta_of(peeked)):
         return Era.MODERN
     version = headers.get(VERSION_HEADER)
     return Era.LEGACY if version is None or version in LEGACY_REVISIONS else Era.MODERN
@@ -50,7 +50,7 @@ def choose_era(headers: Headers, meta: Meta) -> Era:
 def check_post_headers(headers: Headers) -> None:
     """Both eras: the body is JSON, and the client can read either kind of answer."""
     content_type = headers.get("content-type", "")
-    if content_type != "application/json" and _media_type(content_type) != "application/json":
+    if content_type.partition(";")[0].strip().lower() != "application/json":
         raise CallerError(
             CALLER_WRONG_CONTENT_TYPE,
             f"Content-Type is {content_type[:100] or 'missing'}; MCP messages are application/json",
@@ -61,10 +61,6 @@ def check_post_headers(headers: Headers) -> None:
             CALLER_NOT_ACCEPTABLE,
             "Accept must list both application/json and text/event-stream",
         )
-
-
-def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
 
 
 @lru_cache(maxsize=256)  # a client sends the same line with every request

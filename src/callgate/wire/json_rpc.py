@@ -22,18 +22,18 @@ MAX_BATCH = 100
 NOT_READABLE = (msgspec.DecodeError, RecursionError)
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, gc=False):
     rpc_id: bytes
     method: str
     params: bytes
 
 
-class Notification(msgspec.Struct, frozen=True):
+class Notification(msgspec.Struct, frozen=True, gc=False):
     method: str
     params: bytes
 
 
-class Response(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True, gc=False):
     rpc_id: bytes
     result: bytes | None
     error: bytes | None
@@ -50,7 +50,7 @@ class Unreadable:
 Message = Request | Notification | Response
 
 
-class _Frame(msgspec.Struct):
+class _Frame(msgspec.Struct, gc=False):
     jsonrpc: msgspec.Raw = msgspec.Raw()
     id: msgspec.Raw = msgspec.Raw()
     method: msgspec.Raw = msgspec.Raw()
@@ -113,7 +113,9 @@ def decode_batch(frame: bytes) -> list[Message | Unreadable]:
 
 def _classify(parsed: _Frame) -> Message | Unreadable:
     rpc_id = bytes(parsed.id)
-    readable_id = rpc_id if _is_request_id(rpc_id) else None
+    # MCP allows strings and integers, never null (2026-07-28, basic, "Requests").
+    is_id = rpc_id[:1] == b'"' or rpc_id.removeprefix(b"-").isdigit()
+    readable_id = rpc_id if is_id and len(rpc_id) <= MAX_ID_BYTES else None
     if parsed.jsonrpc != _VERSION:
         return Unreadable(readable_id, _malformed('The member "jsonrpc" must be "2.0"'))
     if rpc_id and readable_id is None:
@@ -141,15 +143,6 @@ def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> 
     return Notification(name, params) if rpc_id is None else Request(rpc_id, name, params)
 
 
-def _is_request_id(raw: bytes) -> bool:
-    """MCP allows strings and integers, never null (2026-07-28, basic, "Requests")."""
-    if len(raw) > MAX_ID_BYTES:
-        return False
-    if raw[:1] == b'"':
-        return True
-    return raw.removeprefix(b"-").isdigit()
-
-
 def _malformed(message: str) -> CallerError:
     return CallerError(CALLER_MALFORMED, message)
 
@@ -157,15 +150,13 @@ def _malformed(message: str) -> CallerError:
 def encode_request(rpc_id: bytes, method: str, params: bytes) -> bytes:
     if not params:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (rpc_id, _encode(method))
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, _encode(method), params)
+    name = b'"tools/call"' if method == "tools/call" else _encode(method)  # nearly always
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, name, params)
 
 
 def encode_notification(method: str, params: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","method":%b%b}' % (_encode(method), _params_member(params))
-
-
-def encode_result(rpc_id: bytes, result: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (rpc_id, result)
+    member = b',"params":' + params if params else b""
+    return b'{"jsonrpc":"2.0","method":%b%b}' % (_encode(method), member)
 
 
 def encode_fault(rpc_id: bytes | None, fault: RpcFault) -> bytes:
@@ -173,7 +164,9 @@ def encode_fault(rpc_id: bytes | None, fault: RpcFault) -> bytes:
 
 
 def encode_reply(rpc_id: bytes, reply: Reply) -> bytes:
-    return encode_fault(rpc_id, reply.fault) if reply.fault else encode_result(rpc_id, reply.result or b"{}")
+    if reply.fault is not None:
+        return encode_fault(rpc_id, reply.fault)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (rpc_id, reply.result or b"{}")
 
 
 def encode_error_object(fault: RpcFault) -> bytes:
@@ -183,7 +176,3 @@ def encode_error_object(fault: RpcFault) -> bytes:
     if fault.data is not None:
         error["data"] = fault.data
     return _encode(error)
-
-
-def _params_member(params: bytes) -> bytes:
-    return b',"params":' + params if params else b""

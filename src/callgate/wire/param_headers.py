@@ -80,19 +80,16 @@ def check_headers(declared: tuple[Declared, ...], arguments: Any, headers: Mappi
         text = _render(value)
         if raw is None and text is None:
             continue
-        if raw is None or text is None or not _agree(entry, text, decode_header_value(raw)):
+        sent = decode_header_value(raw)
+        if entry.type_name == "integer" and sent is not None and _DECIMAL.fullmatch(sent):
+            sent = sent.partition(".")[0]
+        if text is None or text != sent:
             where = ".".join(entry.path)
             raise CallerError(
                 CALLER_HEADER_MISMATCH,
                 f"Header mismatch: {entry.header} must repeat the argument {where!r}",
                 hint="tools/list says which parameters are repeated in headers",
             )
-
-
-def _agree(entry: Declared, text: str, sent: str | None) -> bool:
-    if entry.type_name == "integer" and sent is not None and _DECIMAL.fullmatch(sent):
-        return text == sent.partition(".")[0]
-    return text == sent
 
 
 def _value_at(arguments: Any, path: tuple[str, ...]) -> Any:

@@ -1,6 +1,7 @@
 """The few members of `params` that routing needs, read without touching the others."""
 
-from typing import Any, cast
+from collections.abc import Collection
+from typing import cast
 
 import msgspec
 
@@ -26,7 +27,7 @@ _LARGE_MEMBERS = (
 )  # fmt: skip
 
 
-class Meta(msgspec.Struct):
+class Meta(msgspec.Struct, gc=False):
     """`_meta`, each member raw: whether it has the right shape is for the reader to say."""
 
     protocol_version: msgspec.Raw = msgspec.field(default=_RAW, name=META_PROTOCOL_VERSION)
@@ -37,7 +38,7 @@ class Meta(msgspec.Struct):
     traceparent: msgspec.Raw = _RAW
 
 
-class Peek(msgspec.Struct):
+class Peek(msgspec.Struct, gc=False):
     meta: msgspec.Raw = msgspec.field(default=_RAW, name="_meta")
     name: msgspec.Raw = _RAW
     uri: msgspec.Raw = _RAW
@@ -45,7 +46,7 @@ class Peek(msgspec.Struct):
     requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
 
 
-class CallParams(msgspec.Struct):
+class CallParams(msgspec.Struct, gc=False):
     """Of what is called by its name, as far as a plain call goes."""
 
     name: str
@@ -73,7 +74,7 @@ def peek(params: bytes) -> Peek:
 
 
 def meta_of(peeked: Peek) -> Meta:
-    """An absent or ill-formed `_meta` reads as empty; who needs a member will miss it."""
+    """An absent or ill-formed `_meta` reads as empty."""
     if not peeked.meta or bytes(peeked.meta)[:1] != b"{":
         return NO_META
     try:
@@ -94,14 +95,6 @@ def text_of(raw: msgspec.Raw) -> str | None:
     try:
         return cast(str, msgspec.json.decode(data)) if data[:1] == b'"' else None
     except NOT_READABLE:  # half a surrogate is JSON, but no text
-        return None
-
-
-def value_of(raw: msgspec.Raw) -> Any:
-    data = bytes(raw)
-    try:
-        return msgspec.json.decode(data) if data else None
-    except NOT_READABLE:
         return None
 
 
@@ -132,6 +125,20 @@ def with_member(params: bytes, key: str, value: bytes) -> bytes:
         ) from problem
     members[key] = msgspec.Raw(value)
     return msgspec.json.encode(members)
+
+
+def drop_meta(members: dict[str, msgspec.Raw], keys: Collection[str]) -> bool:
+    """Takes these out of the `_meta` of an object; one that is empty then goes. Whether any was there."""
+    raw = members.get("_meta", _RAW)
+    meta = _members_decoder.decode(raw) if bytes(raw)[:1] == b"{" else {}
+    kept = {key: value for key, value in meta.items() if key not in keys}
+    if len(kept) == len(meta):
+        return False
+    if kept:
+        members["_meta"] = msgspec.Raw(msgspec.json.encode(kept))
+    else:
+        del members["_meta"]
+    return True
 
 
 def _check_others(params: bytes) -> None:

@@ -12,8 +12,8 @@ from upstreams.http_servers.recording_receiver import RecordingReceiver
 from upstreams.http_servers.sdk_server import sdk_server
 
 from callgate.model.envelope import Era
+from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 
@@ -113,7 +113,7 @@ async def test_the_era_probe_can_tell_what_the_sdks_server_speaks(urls: dict[str
 async def test_the_sdks_server_forgets_a_session_that_was_ended(urls: dict[str, str]) -> None:
     async with talk(urls["json"], Era.LEGACY) as on:
         await on.shake_hands()
-        session_id = on.transport._session_id
+        session_id = on.transport.session_id
         assert session_id is not None
         await on.transport.close()
         again = StreamableHttpTransport(HttpSettings("sdk", on.url), Era.LEGACY, on.client, on.receiver)

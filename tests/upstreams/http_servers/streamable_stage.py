@@ -16,9 +16,9 @@ from upstreams.http_servers.scripted_http import (
 )
 
 from callgate.model.envelope import Era
+from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import PoolLimits
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.transport import Outgoing
 

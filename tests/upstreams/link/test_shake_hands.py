@@ -8,8 +8,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer
-from callgate.upstreams.link.handshake import PROBE_TIMEOUT_S
-from callgate.upstreams.link.shake_hands import shake_hands
+from callgate.upstreams.link.handshake import PROBE_TIMEOUT_S, shake_hands
 from callgate.upstreams.transport import Opened
 
 

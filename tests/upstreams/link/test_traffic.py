@@ -14,7 +14,7 @@ async def test_calls_whose_time_is_up_at_once_end_each_with_its_time_out() -> No
 
     async def outcome() -> UpstreamError | None:
         try:
-            async for _ in traffic.ask("tools/call", b"{}", Call(), 1e-6):
+            async for _ in traffic.ask(Call(), "tools/call", b"{}", 1e-6):
                 pass
         except UpstreamError as error:
             return error

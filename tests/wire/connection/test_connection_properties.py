@@ -245,5 +245,5 @@ def test_ten_thousand_in_flight_answered_in_random_order_all_get_their_own_answe
         assert (event.pending.call, event.result) == (calls[rpc_id], b"%d" % rpc_id)
         assert connection.tick(now) == []
     assert (connection.in_flight, connection.next_deadline()) == (0, None)
-    assert (connection.late, connection.orphans, connection.garbage) == (0, 0, 0)
+    assert (connection.incoming.late, connection.incoming.orphans, connection.incoming.garbage) == (0, 0, 0)
     assert_empty(connection._table._timers)

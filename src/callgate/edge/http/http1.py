@@ -11,10 +11,12 @@ Rules
 3. Answers are whole or streamed in chunks.
 4. When the client goes away, the handler's task is cancelled only if it asked for that.
 5. All requests of a connection are answered by one task: one for each costs as much as reading the request.
-   A request whose head is known may be answered without the task, by callbacks (`known_head.Begun`): whoever
-   began it says when it is finished, or hands it over to the task after all.
+   A request may also be answered without the task, by callbacks (`message.Begun`): whoever began it says when
+   it is finished, or hands it over to the task after all.
 6. A body is dropped when its request was answered, and when the connection ends: at once, not when the
    collector looks. Behind a request under way no body is read ahead.
+7. A connection that is to end (`leave`) says so with its next answer, so that the client sends nothing more.
+   One that is idle, or in the middle of a request, stays until `shut_down`.
 """
 
 import asyncio
@@ -25,8 +27,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.known_head import Beginner, Begun, KnownHead
-from callgate.edge.http.message import HttpRequest, Responder
+from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
 
@@ -68,17 +69,19 @@ class ClientConnection(asyncio.Protocol):
             now,
         )
         self._transport: asyncio.Transport | None = None
-        self._worker: asyncio.Task[None] | None = None  # from the first request on
+        self.has_asked = False  # a whole request came over it
+        self._worker: asyncio.Task[None] | None = None  # from the first request on that is not begun without
         self._idle: asyncio.Future[None] | None = None  # what it waits on for the next one
         self._begun: Begun | None = None  # the request is answered without the task
         self._handed_over: Handler | None = None  # what the task is to go on with it
-        self._ended: asyncio.Future[None] | None = None  # somebody waits for the end of such a request
+        self._ended: asyncio.Future[None] | None = None  # somebody waits for the end of the request
         self._request: HttpRequest | None = None  # the one being answered
         self._responder: Responder | None = None
         self._drain: asyncio.Future[None] | None = None
         self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
         self._refusal: CallgateError | None = None  # what follows them on the wire could not be read
         self._closing = False
+        self._is_leaving = False
         self._is_reading_paused = False
         self._lingering: asyncio.TimerHandle | None = None
         self._stuck_since: float | None = None  # the client does not read what we wrote
@@ -105,6 +108,8 @@ class ClientConnection(asyncio.Protocol):
         if self._idle is not None:
             self._idle.cancel()  # and with it the worker
             self._idle = self._worker = None
+        if self._request is None:
+            self._tell_ended()
         if self._responder is not None and self._responder.cancel_on_disconnect:
             if self._begun is not None:
                 self._begun.abort()
@@ -121,8 +126,11 @@ class ClientConnection(asyncio.Protocol):
             self._reader.feed(data)
         except CallgateError as error:
             self.refuse(error.with_traceback(None))  # its frames hold the bytes just read
+        if self._is_reading_paused or self._transport is None:
+            return
         if self._waiting or (self._request is not None and self._reader.is_mid_body):
-            self._pause_reading()
+            self._is_reading_paused = True
+            self._transport.pause_reading()
 
     def pause_writing(self) -> None:
         self._drain = asyncio.get_running_loop().create_future()
@@ -151,11 +159,6 @@ class ClientConnection(asyncio.Protocol):
     def task(self) -> asyncio.Task[None] | None:
         """The one that answers, while it does."""
         return self._worker if self._request is not None and self._begun is None else None
-
-    @property
-    def has_asked(self) -> bool:
-        """Whether a whole request ever came over it."""
-        return self._worker is not None
 
     @property
     def is_mid_request(self) -> bool:
@@ -197,25 +200,36 @@ class ClientConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def leave(self) -> None:
+        """The next answer, or the one under way, is the last."""
+        self._is_leaving = True
+        if self._responder is not None:
+            self._responder.closes = True
+
     def shut_down(self) -> asyncio.Future[None] | None:
-        """Hang up when idle; when answering, hang up after the answer. Returns what to wait for; cancelling
-        it ends the answer."""
-        if self._request is None:
+        """Hang up when idle; when a request is under way, hang up after its answer. Returns what to wait for;
+        cancelling it ends the answer."""
+        self.leave()
+        if self._request is None and not self._reader.is_mid_request:
             self.close()
-        self._closing = True
-        if self._begun is None:
+            return None
+        if self.task is not None:
             return self.task
         self._ended = asyncio.get_running_loop().create_future()
-        self._ended.add_done_callback(self._cancel_begun)
+        self._ended.add_done_callback(self._cancel_answer)
         return self._ended
 
-    def _cancel_begun(self, ended: asyncio.Future[None]) -> None:
+    def _cancel_answer(self, ended: asyncio.Future[None]) -> None:
         if not ended.cancelled():
             return
         if self._begun is not None:
             self._begun.abort()
         elif self.task is not None:
             self.task.cancel()
+
+    def _tell_ended(self) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
 
     def refuse(self, error: CallgateError) -> None:
         """Answer an unreadable request and hang up: what follows on the wire cannot be trusted.
@@ -239,11 +253,6 @@ class ClientConnection(asyncio.Protocol):
 
     # ---- reading
 
-    def _pause_reading(self) -> None:
-        if self._transport is not None and not self._is_reading_paused:
-            self._is_reading_paused = True
-            self._transport.pause_reading()
-
     def _resume_reading(self) -> None:
         if self._transport is not None and self._is_reading_paused:
             self._is_reading_paused = False
@@ -264,12 +273,14 @@ class ClientConnection(asyncio.Protocol):
 
     def _start(self, request: HttpRequest) -> None:
         self._responder = Responder(self, request.method == "HEAD", not request.is_http_10)
+        if self._is_leaving:
+            self._responder.closes = True
         self._wrote_at = self._now()
         self._request = request
-        known: KnownHead | None = request.known
-        if known is not None:
+        self.has_asked = True
+        if request.beginner is not None:
             try:
-                self._begun = known.beginner.begin(request, self._responder, self)
+                self._begun = request.beginner.begin(request, self._responder, self)
             except Exception:  # noqa: BLE001 - a bug of ours: the task answers, which has a border for it
                 _log.exception("%s %s could not be begun", request.method, request.path)
         if self._begun is None:
@@ -309,11 +320,23 @@ class ClientConnection(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         try:
             while True:
-                while self._request is not None and self._responder is not None and self._is_for_task:
-                    await self._serve(self._request, self._responder)
+                while self._request is not None and (self._begun is None or self._handed_over is not None):
+                    request, responder = self._request, self._responder
+                    assert responder is not None
+                    try:
+                        handler = self._handed_over or self._service.handler
+                        self._begun = self._handed_over = None
+                        await handler(request, responder)
+                        if self._drain is not None:
+                            await self._drain
+                    except asyncio.CancelledError:
+                        self.close()
+                    finally:
+                        self._end(request, responder)
                     self._next()
                     if self.is_answering:
                         await asyncio.sleep(0)  # a long pipeline is not answered in one go: others wait too
+                    request = responder = None
                 if self._transport is None or (self._closing and self._begun is None):
                     return
                 self._idle = loop.create_future()
@@ -324,35 +347,22 @@ class ClientConnection(asyncio.Protocol):
             if self._lingering is None:
                 self.close()  # whatever ended us: nobody else would answer here
 
-    @property
-    def _is_for_task(self) -> bool:
-        return self._begun is None or self._handed_over is not None
-
-    async def _serve(self, request: HttpRequest, responder: Responder) -> None:
-        try:
-            handler = self._handed_over or self._service.handler
-            self._begun = self._handed_over = None
-            await handler(request, responder)
-            await self.drained()
-        except asyncio.CancelledError:
-            self.close()
-        finally:
-            self._end(request, responder)
-
     def _end(self, request: HttpRequest, responder: Responder) -> None:
         self._request = self._responder = None
-        self._drop(request)
-        if self._ended is not None and not self._ended.done():
-            self._ended.set_result(None)
+        request.body, request.decoded = b"", None  # rule 6
+        if request.budget_bytes:
+            self._drop(request)
+        if self._ended is not None:
+            self._tell_ended()
         unfinished = not responder.started or responder.streaming
         if request.is_cut and not unfinished and not self._closing:
             self._linger()
-        elif request.wants_close or unfinished or self._closing:
+        elif request.wants_close or unfinished or self._closing or self._is_leaving:
             self.close()
 
     def _drop(self, request: HttpRequest) -> None:
         """It is done with: nothing of its body stays."""
-        request.body = b""
+        request.body, request.decoded = b"", None
         if request.budget_bytes:
             self._service.bodies.give_back(request.budget_bytes)
             request.budget_bytes = 0

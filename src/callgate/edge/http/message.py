@@ -1,7 +1,7 @@
 """One HTTP request as its handler sees it, and the answering half of it; `http1` is the connection."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ import msgspec
 
 from callgate.model.errors import CallgateError
 from callgate.model.identity import Principal
+from callgate.ports.peers import SignedHop
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
@@ -30,11 +31,12 @@ class HttpRequest(msgspec.Struct):
 
     method: str
     target: str  # as sent: path and query
+    path: str  # of it: see `path_of`
     headers: list[tuple[str, str]]  # names in lower case, in order, duplicates kept
     fields: Mapping[str, str]  # the same by name: those that decide something came once, others are joined
     peer: str | None  # IP address of the other end
     is_http_10: bool = False
-    body: bytes = b""  # whoever has read it drops it
+    body: bytes = b""  # its reader drops it
     body_bytes: int = 0  # how long it was
     budget_bytes: int = 0  # how much of the budget of bodies it takes, until it is answered
     wants_close: bool = True
@@ -43,16 +45,13 @@ class HttpRequest(msgspec.Struct):
     ignores_body: bool = False  # nobody will read it: nothing of it is kept
     has_wrong_token: bool = False
     refusal: CallgateError | None = None  # what the gate said
-    known: Any = None  # `known_head.KnownHead`, if its connection sent the same head before
+    beginner: "Beginner | None" = None  # who may begin the answer without the connection's task
     decoded: Any = None  # what the layer above has read of the body already
-
-    @property
-    def path(self) -> str:
-        return _path_of(self.target)
+    hop: SignedHop | None = None  # another replica passed it on
 
 
 @lru_cache(maxsize=1024)
-def _path_of(target: str) -> str:
+def path_of(target: str) -> str:
     path = target.partition("?")[0]
     if path[:1] != "/" and "://" in path:  # absolute form (RFC 9112, 3.2.2)
         path = "/" + path.partition("://")[2].partition("/")[2]
@@ -66,7 +65,9 @@ class AnswerLine(Protocol):
     def is_closed(self) -> bool: ...
 
     @property
-    def task(self) -> asyncio.Task[None] | None: ...
+    def task(self) -> asyncio.Task[None] | None:
+        """The one that answers at the moment: `asyncio.current_task()` is slow."""
+        ...
 
     def write(self, data: bytes) -> None: ...
 
@@ -82,15 +83,9 @@ class Responder(msgspec.Struct):
     started: bool = False
     streaming: bool = False
     cancel_on_disconnect: bool = False
+    closes: bool = False  # the connection ends with this answer
     # Called when nothing was written for a while (see Listener), to keep the connection alive.
     on_silence: Callable[[], None] | None = None
-
-    @property
-    def task(self) -> asyncio.Task[None]:
-        """The one that answers this request; asking asyncio for it is dear."""
-        task = self.connection.task
-        assert task is not None
-        return task
 
     @property
     def client_gone(self) -> bool:
@@ -103,13 +98,15 @@ class Responder(msgspec.Struct):
         # Neither has a body, and the length of a 304 would be that of the answer it stands for.
         length = b"" if status in (204, 304) else b"content-length: %d\r\n" % len(body)
         sent = b"" if self.head_only else body
-        self.connection.write(b"".join((_head(status, headers), length, b"\r\n", sent)))
+        last = b"connection: close\r\n\r\n" if self.closes else b"\r\n"
+        self.connection.write(b"".join((_head(status, headers), length, last, sent)))
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True
         # HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
-        end = b"transfer-encoding: chunked\r\n\r\n" if self.is_chunked else b"connection: close\r\n\r\n"
-        self.connection.write(_head(status, headers) + end)
+        last = b"connection: close\r\n\r\n" if self.closes or not self.is_chunked else b"\r\n"
+        framing = b"transfer-encoding: chunked\r\n" if self.is_chunked else b""
+        self.connection.write(_head(status, headers) + framing + last)
 
     def write(self, data: bytes) -> None:
         """One chunk of a stream."""
@@ -126,6 +123,35 @@ class Responder(msgspec.Struct):
         self.on_silence = None
         if self.is_chunked:
             self.connection.write(b"0\r\n\r\n")
+
+
+class Begun(Protocol):
+    """An answer that was begun without the connection's task (`http1`, rule 5)."""
+
+    def abort(self) -> None:
+        """Its client is gone, or we are stopped: nobody waits for it any more."""
+        ...
+
+
+class BegunOwner(Protocol):
+    """What such an answer needs of its connection."""
+
+    def hand_over(self, handler: Callable[[HttpRequest, Responder], Awaitable[None]]) -> None:
+        """The task is to go on with it."""
+        ...
+
+    def finish(self) -> None:
+        """It is complete, or given up."""
+        ...
+
+
+class Beginner(Protocol):
+    """Who may begin answers to all requests with one head."""
+
+    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
+        """None: the task is to answer. Nothing is sent, and `owner` not called, before this has returned. It
+        must not raise when something was begun: the task would do it again."""
+        ...
 
 
 @lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads

@@ -10,8 +10,9 @@ Rules
    at once and nothing more is read.
 3. The bodies of all connections share a budget, the first bytes of each left out: long ones that fill it
    must not keep short ones out.
-4. A head that came before on this connection, byte for byte but for the length, is not read and judged
-   again if its short body came with it (`known_head`). The parser is the definition: it read the first one.
+4. Of a POST with a short body of a given length it is asked who may begin its answer. What was decided holds
+   for all requests with the same head: one that comes again on this connection, byte for byte but for the
+   length, is not read and judged again (`repeated_head`). The parser is the definition: it read the first.
 5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
    upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
 """
@@ -22,12 +23,12 @@ from functools import lru_cache
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.known_head import Beginner, KnownHead, known_head
-from callgate.edge.http.message import HttpRequest
+from callgate.edge.http.message import Beginner, HttpRequest, path_of
 from callgate.edge.http.request_head import body_length, by_name, check_version
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.wire.framing.pieces import Pieces
+from callgate.wire.framing.repeated_head import RepeatedHead, repeated_head
 
 # Generous for cookies and tokens, small enough that 10,000 connections cannot fill the memory.
 MAX_HEAD_BYTES = 32 * 1024
@@ -40,6 +41,8 @@ _MAX_FRAMING_BYTES = 1024 * 1024
 _FREE_BODY_BYTES = 16 * 1024
 # To pass over so much is cheaper than a new connection.
 _PASSED_OVER_BYTES = 64 * 1024
+# With one of these the length is not all that says where a request ends, or what is to be done with it.
+_FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 
 
 class _ReadNoMoreError(Exception):
@@ -76,7 +79,7 @@ class RequestReader:
         self._body = Pieces()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
-        self._known: KnownHead | None = None
+        self._known: tuple[RepeatedHead, HttpRequest] | None = None  # and the request with it
         self.on_message_begin()
         self._is_between = True  # two requests
         self._whole: HttpRequest | None = None  # the last one that ended in what is being read
@@ -94,27 +97,21 @@ class RequestReader:
         if self._request is not None:
             return self._request
         method = self._parser.get_method() if self._target and self._parser is not None else b""
-        target = self._target.decode("latin-1")
-        return HttpRequest(method.decode("latin-1"), target, self._headers, dict(self._headers), self.peer)
+        target, fields = self._target.decode("latin-1"), dict(self._headers)
+        return HttpRequest(
+            method.decode("latin-1"), target, path_of(target), self._headers, fields, self.peer
+        )
 
     def known_request(self, data: bytes) -> HttpRequest | None:
-        """Rule 4. None: `feed` it."""
-        known = self._known
-        if known is None or not self._is_between or (body := known.head.body_of(data)) is None:
+        """Rule 4; while no other is answered. None: `feed` it."""
+        if self._known is None or not self._is_between:
             return None
-        first = known.first
-        return HttpRequest(
-            first.method,
-            first.target,
-            first.headers,
-            first.fields,
-            first.peer,
-            body=body,
-            body_bytes=len(body),
-            wants_close=False,
-            principal=first.principal,
-            known=known,
-        )
+        head, request = self._known
+        if (body := head.body_of(data)) is None:
+            return None
+        # One object for all of them: no request is read here before the one before it was answered.
+        request.body, request.body_bytes = body, len(body)
+        return request
 
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
@@ -137,7 +134,8 @@ class RequestReader:
         whole, self._whole = self._whole, None
         if was_between and self._is_between and whole is not None:
             max_body_bytes = min(_FREE_BODY_BYTES, self._max_body_bytes)
-            self._known = known_head(data, whole, max_body_bytes, self._decide)
+            head = repeated_head(data, whole.body_bytes, max_body_bytes) if whole.beginner else None
+            self._known = None if head is None else (head, whole)
 
     def close(self) -> None:
         """Nothing more will come. What is kept goes now: parser and reader hold each other, and until the
@@ -250,9 +248,11 @@ class RequestReader:
             raise self._fail(problem) from None
         if length > self._max_body_bytes:
             raise self._fail(self._too_large())
+        target = self._target.decode("latin-1")
         request = HttpRequest(
             method.decode("latin-1"),
-            self._target.decode("latin-1"),
+            target,
+            path_of(target),
             self._headers,
             fields,
             self.peer,
@@ -261,7 +261,7 @@ class RequestReader:
         self._request = request
         try:
             self._judge(request)
-            if length - _FREE_BODY_BYTES > self._budget.left_bytes:
+            if length > _FREE_BODY_BYTES and length - _FREE_BODY_BYTES > self._budget.left_bytes:
                 raise _overloaded()
         except CallgateError as error:
             # Without its frames, which hold the bytes just read and lead back here.
@@ -305,6 +305,15 @@ class RequestReader:
         self._whole = request
         if request.wants_close:
             self._known = None
+        elif (
+            request.method == "POST"
+            and self._body_bytes <= _FREE_BODY_BYTES
+            and not request.is_http_10
+            and not request.ignores_body
+            and request.refusal is None
+            and _FRAMING_FIELDS.isdisjoint(request.fields)
+        ):
+            request.beginner = self._decide(request)
         self._take(request)
 
     def _hand_on_early(self, request: HttpRequest) -> None:

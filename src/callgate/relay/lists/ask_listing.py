@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -54,7 +53,7 @@ async def ask_listing(ask: ListAsk) -> Listing:
     digest = await _digest(pages)
     ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
     lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
-    part = _same(ask.known, digest)
+    part = next((listing.part for listing in ask.known if listing.digest == digest), None)
     if part is None:
         part = await read_part(replace(ask.reading, era=era_of(ask.hop.server_protocol)), pages)
     now = time.monotonic()
@@ -110,10 +109,6 @@ async def _digest(pages: list[ListPage]) -> bytes:
         else:
             digest.update(page.entries)
     return digest.digest()
-
-
-def _same(known: Iterable[Listing], digest: bytes) -> Part | None:
-    return next((listing.part for listing in known if listing.digest == digest), None)
 
 
 def words_for(kind: OfferKind) -> str:

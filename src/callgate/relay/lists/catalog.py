@@ -60,7 +60,7 @@ class Catalog:
 def build_catalog(kind: OfferKind, parts: Sequence[Part], claims: Claims) -> Catalog:
     """`parts`: in the operator's order, so that names stay the same from run to run.
 
-    `claims`: who had an address first keeps it; new ones are added.
+    `claims`: the upstream that had an address first keeps it; new ones are added.
     """
     offers: dict[str, Offer] = {}
     by_route: dict[Route, Offer] = {}
@@ -101,14 +101,10 @@ def _settle(kind: OfferKind, part: Part, claims: Claims) -> tuple[dict[str, Offe
             settled[name] = offer
         elif renamed < _MAX_RENAMED:
             renamed += 1
-            moved = _under(offer, public_uri(upstream, offer.route.native_name))
-            settled.setdefault(moved.public_name, moved)
+            moved = public_uri(upstream, offer.route.native_name)
+            definition = with_member(offer.definition, offer.kind.key, msgspec.json.encode(moved))
+            settled.setdefault(moved, replace(offer, public_name=moved, definition=definition))
     return settled, told
-
-
-def _under(offer: Offer, name: str) -> Offer:
-    definition = with_member(offer.definition, offer.kind.key, msgspec.json.encode(name))
-    return replace(offer, public_name=name, definition=definition)
 
 
 def _told(kind: OfferKind, part: Part, shared: dict[str, str]) -> list[str]:

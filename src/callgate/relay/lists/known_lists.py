@@ -1,7 +1,7 @@
 """The lists that upstreams told, by upstream, kind and view, and the catalogs made of them. Asks nobody."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from callgate.model.offers import OfferKind
@@ -11,7 +11,7 @@ from callgate.relay.lists.catalog import Catalog, Part, build_catalog
 from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listing_notes import listing_notes
 from callgate.relay.lists.read_listing import MAX_LISTING_BYTES
-from callgate.relay.lists.some_clients_only import SomeClientsOnly
+from callgate.wire.eras.capabilities import questions_declared
 
 # Of one upstream, beside the common one and those of single sessions; the oldest go.
 _MAX_VIEWS = 16
@@ -19,6 +19,35 @@ _MAX_VIEWS = 16
 _MAX_CHANGED_AT_OWN = 10_000
 # Catalogs of one kind that are kept made; they share their offers.
 _MAX_CATALOGS = 64
+# Tools of some clients only, known for as long as we run: a server may make up new names all day.
+_MAX_KNOWN_TOOLS = 10_000
+
+
+class SomeClientsOnly:
+    """Tools that a server shows only to clients that can be asked something, and what those had declared.
+
+    A client that calls such a tool without it is told which capability is missing, not "unknown tool".
+    """
+
+    def __init__(self) -> None:
+        # By upstream and name, public or native: what all clients had declared that were shown it.
+        self._needed: dict[tuple[str, str], frozenset[str]] = {}
+
+    def note(self, part: Part, shown_to_all: Collection[str], capabilities: bytes) -> None:
+        """This part was shown to a client that declared these capabilities."""
+        had = questions_declared(capabilities)
+        hidden = part.offers.keys() - shown_to_all
+        if len(self._needed) + 2 * len(hidden) > _MAX_KNOWN_TOOLS:
+            self._needed.clear()
+        for name in list(hidden)[: _MAX_KNOWN_TOOLS // 2]:
+            offer = part.offers[name]
+            for key in ((part.upstream, name), (part.upstream, offer.route.native_name)):
+                self._needed[key] = self._needed.get(key, had) & had
+
+    def lacking(self, upstream: str, tool: str, capabilities: bytes) -> list[str]:
+        """What a client that declared these would have to declare in addition; nothing: it is not that."""
+        needed = self._needed.get((upstream, tool), frozenset())
+        return sorted(needed - questions_declared(capabilities))
 
 
 class KnownLists:
@@ -30,7 +59,7 @@ class KnownLists:
         self._catalogs: dict[OfferKind, dict[tuple[int, ...], tuple[Catalog, Sequence[Part]]]] = {
             kind: {} for kind in OfferKind
         }
-        # Who had a uri first keeps it, whoever else comes up with the same later.
+        # The upstream that had a uri first keeps it, even if others list the same one later.
         self._claims: dict[OfferKind, dict[str, set[str]]] = {kind: {} for kind in OfferKind}
         self._conflicts: dict[OfferKind, dict[str, list[str]]] = {}
         self.version = 0  # grows whenever `get` or `standing_in` may know of other offers than before

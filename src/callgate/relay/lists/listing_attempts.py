@@ -1,4 +1,4 @@
-"""Asking for lists: one question at a time for each list, whoever wants it, and again when it failed.
+"""Asking for lists: one question at a time for each list, however many want it, and again when it failed.
 
 Rules
 1. A question does not end with the patience of those who wait for it: what it brings later is taken over.
@@ -23,9 +23,8 @@ from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.hops import new_hop
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
-from callgate.wire.connection.backoff import Backoff
+from callgate.wire.connection.connection import Backoff
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +89,7 @@ class Attempts:
         """The one that is under way, or a new one. `asker`: whose connection a session's own list is of."""
         attempt = self._running.get(key)
         if attempt is None:
-            attempt = Attempt(new_hop(self._upstream(key[0]), key[1].method, b""), is_up)
+            attempt = Attempt(Hop(key[0], key[1].method, b"", time.monotonic()), is_up)
             self._running[key] = attempt
             trouble = self._troubles.get(key)
             if trouble is not None and trouble.retry is not None:

@@ -28,7 +28,6 @@ from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.hops import new_hop
 from callgate.relay.lists.ask_listing import ListAsk, Listing
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
@@ -36,7 +35,6 @@ from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
 from callgate.relay.lists.read_listing import ListReading
-from callgate.relay.lists.some_clients_only import SomeClientsOnly
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.params import our_envelope
@@ -89,14 +87,11 @@ class Listings:
         self._patience_s = patience_s
         self._on_change = on_change
         self._known = self.known_lists = KnownLists()
+        self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
-
-    @property
-    def some_clients_only(self) -> SomeClientsOnly:
-        return self._known.some_clients_only
 
     async def close(self) -> None:
         await self._survey.close()
@@ -105,7 +100,7 @@ class Listings:
     # ---- what happens to upstreams and sessions
 
     def came_up(self, name: str) -> None:
-        """It may be another one now: everything of it that anybody may have been told is asked anew."""
+        """It may be another one now: everything of it that anybody may have been told is asked again."""
         self._survey.came_up(name)
         keys = self._known.shared_keys(name)
         for key in keys:
@@ -158,13 +153,8 @@ class Listings:
         if server is not None and choice is not None:
             choice.check(server, public_name.partition(SEPARATOR)[2])
 
-    def part(self, name: str, kind: OfferKind, asker: Asker) -> Part | None:
-        """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
-        listing = self.listing(name, kind, asker)
-        return None if listing is None else listing.part
-
     def listing(self, name: str, kind: OfferKind, asker: Asker) -> Listing | None:
-        """The same, with when it was told."""
+        """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
         key = (name, kind, self._upstreams[name].view_of(asker))
         listing = self._known.get(key) or self._known.standing_in(key)
         if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
@@ -268,8 +258,8 @@ class Listings:
         name, kind, _ = key
         if attempt is not None and not attempt.is_running:
             return msgspec.structs.replace(attempt.hop)
-        hop = new_hop(self._upstreams[name], kind.method, b"")
-        hop.ended_mono, hop.cached = hop.started_mono, attempt is None
+        now = time.monotonic()
+        hop = Hop(name, kind.method, b"", now, ended_mono=now, cached=attempt is None)
         if attempt is not None:
             hop.error = f"{name} has not answered {kind.method} yet: what was known of it was used"
         return hop

@@ -13,7 +13,7 @@ Entry = TypeVar("Entry", bytes, msgspec.Raw)
 
 
 def slices(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """All of them, in order, a few at a time. Whoever takes them gives way to the loop in between."""
+    """All of them, in order, a few at a time. The event loop runs in between."""
     part: list[Entry] = []
     size_bytes = 0
     for entry in entries:

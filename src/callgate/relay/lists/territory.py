@@ -1,4 +1,4 @@
-"""To whom the address of a resource belongs, whoever lists it. Pure.
+"""Which upstream owns the address of a resource, even if others list it. Pure.
 
 Rules
 1. The scheme of a built-in source is its own. What another server lists under it is offered with that
@@ -39,7 +39,7 @@ class Territory:
         return upstream in self._rank
 
     def owners(self, address: str) -> frozenset[str] | None:
-        """Who alone may answer for it; None: whoever has it. Sources of one engine share its plain scheme."""
+        """The only upstream that may answer; None: any that lists it. Sources of an engine share a scheme."""
         scheme = scheme_of(address)
         if scheme is None:
             return None

@@ -1,19 +1,23 @@
 """Which tools of a server the operator lets through: `tools = { only = […], leave_out = […] }` of its entry.
 
-A tool that is left out is in no list and is not called, whichever way a client comes.
+A tool that is left out is in no list and is not called, whichever way a client comes. Also here: how one
+server's own list of tools is changed on its way to a client.
 """
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 
 import msgspec
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import REFUSED_LEFT_OUT, UPSTREAM_FAILED
 from callgate.model.errors import RefusedError, UpstreamError
+from callgate.model.offers import OfferKind
 from callgate.relay.lists.slices import slices
+from callgate.wire.eras.result_shape import definition_across
 from callgate.wire.params import peek, text_of
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -75,21 +79,48 @@ class ToolChoice:
 
 async def chosen_tools(server: str, result: bytes, choice: ToolChoice) -> bytes:
     """A server's own `tools/list` without what is left out. An entry without a name is nobody's choice."""
+
+    def chosen(entry: bytes) -> bytes | None:
+        name = text_of(peek(entry).name) if entry[:1] == b"{" else None
+        return entry if name is not None and choice.takes(name) else None
+
     try:
-        members = _members_decoder.decode(result)
-        entries = _list_decoder.decode(members["tools"])
+        return await _each_tool(result, chosen)
     except (msgspec.DecodeError, KeyError) as problem:
         raise UpstreamError(
             UPSTREAM_FAILED, f"{server} answered tools/list with an invalid result"
         ) from problem
-    kept: list[msgspec.Raw] = []
-    for some in slices(entries):
-        for entry in some:
-            name = text_of(peek(bytes(entry)).name) if bytes(entry)[:1] == b"{" else None
-            if name is not None and choice.takes(name):
-                kept.append(entry)
+
+
+async def tools_across(result: bytes, era: Era) -> bytes:
+    """One server's list of tools for a client of the other era, which is `era`. What cannot be read passes:
+    the client may make of it what it can."""
+    written_in = Era.MODERN if era is Era.LEGACY else Era.LEGACY
+
+    is_same = True
+
+    def across(entry: bytes) -> bytes:
+        nonlocal is_same
+        other = definition_across(OfferKind.TOOL, entry, written_in) if entry[:1] == b"{" else None
+        is_same = is_same and other is None
+        return other or entry
+
+    try:
+        told = await _each_tool(result, across)
+    except (msgspec.DecodeError, KeyError):
+        return result
+    return result if is_same else told
+
+
+async def _each_tool(result: bytes, change: Callable[[bytes], bytes | None]) -> bytes:
+    """The list with what `change` makes of each entry, None to leave it out. In slices: it may be as long as
+    a frame."""
+    members = _members_decoder.decode(result)
+    after: list[bytes] = []
+    for some in slices(_list_decoder.decode(members["tools"])):
+        after += [entry for raw in some if (entry := change(bytes(raw))) is not None]
         await asyncio.sleep(0)
-    members["tools"] = msgspec.Raw(msgspec.json.encode(kept))
+    members["tools"] = msgspec.Raw(b"[%b]" % b",".join(after))
     return msgspec.json.encode(members)
 
 

@@ -109,7 +109,8 @@ class ToolSearch:
             found = await self._offered.find_in(catalog.offers, arguments.query, arguments.limit)
             told = await asyncio.to_thread(short_tools, found, len(catalog.offers))
         self._note(exchange.session, found)
-        result = _result(told.decode())
+        content: dict[str, Any] = {"content": [{"type": "text", "text": told.decode()}], "isError": False}
+        result = msgspec.json.encode(content)
         return Reply(result=to_modern(result, exchange.arrival.method) if era is Era.MODERN else result)
 
     def _note(self, session: Session, found: list[Offer]) -> None:
@@ -123,8 +124,3 @@ class ToolSearch:
         self._found[session.session_id] = names
         if names.keys() != before.keys():
             self._subscribers.say_to_one(session, LIST_CHANGED["toolsListChanged"])
-
-
-def _result(told: str) -> bytes:
-    content: dict[str, Any] = {"content": [{"type": "text", "text": told}], "isError": False}
-    return msgspec.json.encode(content)

@@ -58,10 +58,12 @@ class ChildTransport(OneStream):
         slots: ChildSlots | None = None,
     ) -> None:
         """Without a receiver it is to be a spare: see `warm_up`. Without slots it has one already."""
+        self._process = process = ChildProcess(self, patience or ChildPatience(), warden)
+        # The pipe fills and the child waits. The chunk read already is still delivered.
+        self.pause_reading, self.resume_reading = process.pause_reading, process.resume_reading
         super().__init__(self.pause_reading, self.resume_reading)
         self._command = command
         self._receiver = receiver
-        self._process = ChildProcess(self, patience or ChildPatience(), warden)
         self._slots = slots
         self._has_slot = False
         self._splitter = LineSplitter()
@@ -124,19 +126,14 @@ class ChildTransport(OneStream):
             return False
         if not self._unsent:
             asyncio.get_running_loop().call_soon(self._flush)
-        frame = flat(outgoing.frame)
+        frame = outgoing.frame
+        if b"\n" in frame or b"\r" in frame:
+            frame = flat(frame)
         self._unsent += (frame, b"\n")
         self._unsent_bytes += len(frame) + 1
         if self._unsent_bytes >= _JOINED_BYTES:
             self._flush()
         return True
-
-    def pause_reading(self) -> None:
-        """The pipe fills and the child waits. The chunk read already is still delivered."""
-        self._process.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._process.resume_reading()
 
     async def close(self) -> None:
         self._silent = True

@@ -70,7 +70,8 @@ def _why(command: ChildCommand, failure: OSError | ValueError, path: str | None)
             return f"{program} was not found", (
                 "Install it, write its full path as `command`, or set PATH in `env`."
             )
-        if os.sep in program and not _program_file(command).exists():
+        # The child changes into its folder before it becomes the program: a relative path starts there.
+        if os.sep in program and not ((command.cwd or Path()) / program).exists():
             return f"{program} does not exist", f"Correct `command` of the server {command.name}."
         return f"{program} names an interpreter that does not exist", "See its first line (#!)."
     if isinstance(failure, (PermissionError, NotADirectoryError)):
@@ -82,8 +83,3 @@ def _why(command: ChildCommand, failure: OSError | ValueError, path: str | None)
             "A script needs a first line such as #!/bin/sh, or its interpreter as `command`."
         )
     return f"the system refused it ({os.strerror(failure.errno or 0)})", ""
-
-
-def _program_file(command: ChildCommand) -> Path:
-    # The child changes into its folder before it becomes the program: a relative path starts there.
-    return (command.cwd or Path()) / command.command

@@ -17,16 +17,17 @@ closes and checks, is the same under both loops, and the warden knows of the chi
 """
 
 import asyncio
+import contextlib
 import io
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Protocol, cast
 
 from callgate.upstreams.child.command import ChildCommand
-from callgate.upstreams.child.exit_watch import watch_exit
 from callgate.upstreams.child.warden import Warden, signal_group
 from callgate.upstreams.fair_reading import FairReading
 
@@ -65,10 +66,11 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._stdin = _Pipe(self._pipe_lost)
         self._stdout = _Pipe(self._pipe_lost, owner.stdout_data)
+        self.pause_reading, self.resume_reading = self._stdout.reading.pause, self._stdout.reading.resume
         self._stderr = _Pipe(self._settle, owner.stderr_data)
         self._connected = False  # all three pipes, so that a stage may begin
         self.exited = asyncio.Event()  # of the process alone: its pipes may hold more
-        self._closing = False
+        self.is_closing = False
         self._ending = False  # one of the stages above is under way
         self._stopped = False
         self._stage: asyncio.TimerHandle | None = None
@@ -94,7 +96,7 @@ class ChildProcess:
         if self._warden is not None:
             self._warden.watch(self._process.pid)
         self._over.clear()
-        watch_exit(self._process.pid, self._loop, self._process_exited)
+        _watch_exit(self._process.pid, self._loop, self._process_exited)
         connecting = asyncio.ensure_future(self._connect(self._process))
         try:
             await asyncio.shield(connecting)  # a pipe half connected belongs to nobody
@@ -107,22 +109,12 @@ class ChildProcess:
         return self._process.pid if self._process else None
 
     @property
-    def is_closing(self) -> bool:
-        return self._closing
-
-    @property
     def takes_data(self) -> bool:
         return self._connected and not self._ending and not self._stdin.is_full
 
     def write(self, data: bytes) -> None:
-        if self._stdin.is_open and not self._ending:
-            self._stdin.writing.write(data)
-
-    def pause_reading(self) -> None:
-        self._stdout.reading.pause()
-
-    def resume_reading(self) -> None:
-        self._stdout.reading.resume()
+        if (transport := self._stdin.transport) is not None and not self._ending:
+            transport.write(data)
 
     async def close(self) -> None:
         self._begin_close()
@@ -134,18 +126,19 @@ class ChildProcess:
         connect_out, connect_in = self._loop.connect_read_pipe, self._loop.connect_write_pipe
         try:
             await connect_in(lambda: self._stdin, self._hand_over(process.stdin, "wb"))
-            self._stdin.writing.set_write_buffer_limits(high=self._patience.unsent_high_bytes)
+            assert self._stdin.transport is not None
+            self._stdin.transport.set_write_buffer_limits(high=self._patience.unsent_high_bytes)
             await connect_out(lambda: self._stderr, self._hand_over(process.stderr, "rb"))
             await connect_out(lambda: self._stdout, self._hand_over(process.stdout, "rb"))
         except OSError:
-            self._closing = True
+            self.is_closing = True
             self.kill()
             raise
         finally:
             self._connected = True
         for pipe in (self._stdout, self._stderr):
             pipe.read_fairly()
-        if self._closing:  # it was closed while it started
+        if self.is_closing:  # it was closed while it started
             self._end()
         self._settle()
 
@@ -165,7 +158,7 @@ class ChildProcess:
         self.exited.set()
         self._ending = True
         self._drop_stdin()
-        if not self._closing:
+        if not self.is_closing:
             self._next(self._patience.drain_s, self.kill)
         # else: we closed it, and what is left of the group has what is left of its time.
         self._settle()
@@ -176,8 +169,8 @@ class ChildProcess:
 
     def _settle(self) -> None:
         """Exited, and the pipes at their end: everything it said has been delivered."""
-        pipes_open = self._stdin.is_open or self._stdout.is_open or self._stderr.is_open
-        if not self.exited.is_set() or not self._connected or pipes_open:
+        pipes = (self._stdin.transport, self._stdout.transport, self._stderr.transport)
+        if not self.exited.is_set() or not self._connected or pipes != (None, None, None):
             return
         if self._stage is not None:
             self._stage.cancel()
@@ -196,7 +189,7 @@ class ChildProcess:
     # --- the stages of an end
 
     def _begin_close(self) -> None:
-        self._closing = True
+        self.is_closing = True
         self.resume_reading()  # a child that waits for us to read would not see the end of its stdin
         self._end()
 
@@ -238,50 +231,39 @@ class ChildProcess:
         self._stage = self._loop.call_later(after_s, stage)
 
     def _drop_stdin(self) -> None:
-        if self._stdin.is_open and self._stdin.writing.get_write_buffer_size():
-            self._stdin.writing.abort()  # only then: after close, asyncio would report the end twice
+        transport = self._stdin.transport
+        if transport is not None and transport.get_write_buffer_size():
+            transport.abort()  # only then: after close, asyncio would report the end twice
         else:
             self._stdin.close()
-
-
-def _nothing(data: bytes) -> None:
-    """Of the pipe that is only written to."""
 
 
 class _Pipe(asyncio.Protocol):
     """Our end of one pipe."""
 
-    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] = _nothing) -> None:
+    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] = lambda data: None) -> None:
         self._lost = lost
-        self._transport: asyncio.BaseTransport | None = None
+        self.transport: asyncio.Transport | None = None  # for reading or for writing
         self.reading = FairReading(data)
         self.is_full = False
 
-    @property
-    def is_open(self) -> bool:
-        return self._transport is not None
-
-    @property
-    def writing(self) -> asyncio.WriteTransport:
-        return cast(asyncio.WriteTransport, self._transport)
-
     def read_fairly(self) -> None:
         """Once it is connected: uvloop undoes a pause in `connection_made`."""
-        if self._transport is not None:
-            self.reading.use(cast(asyncio.ReadTransport, self._transport))
+        if self.transport is not None:
+            self.reading.use(self.transport)
 
     def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        if self.transport is not None:
+            self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self.reading.received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
+        self.transport = None
         self.reading.flush()
         self.reading.end()
         self._lost()
@@ -291,3 +273,27 @@ class _Pipe(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_full = False
+
+
+def _watch_exit(pid: int, loop: asyncio.AbstractEventLoop, exited: Callable[[], None]) -> None:
+    """Calls `exited` on the loop, once, and does not reap: asyncio's child watchers do, and are a thread each
+    on Python 3.11. The process is our child, and nobody else reaps it."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux, or a sandbox that does not know the call
+        threading.Thread(target=_wait, args=(pid, loop, exited), name=f"exit-{pid}", daemon=True).start()
+        return
+
+    def readable() -> None:
+        loop.remove_reader(pidfd)
+        os.close(pidfd)
+        exited()
+
+    loop.add_reader(pidfd, readable)
+
+
+def _wait(pid: int, loop: asyncio.AbstractEventLoop, exited: Callable[[], None]) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody asks any more
+        loop.call_soon_threadsafe(exited)

@@ -5,7 +5,7 @@ Rules
    for good (`reserve`), all others take theirs when they start.
 2. Past the limit the process that is needed least is ended: first a spare, then one whose client has left,
    then the one that was idle longest. Nothing is ended that is being used.
-3. Who needs a slot waits a moment for it, in the order of asking, and is then told that all are in use.
+3. A caller waits a moment for a slot, in the order of asking, and then gets the error that all are in use.
    A spare does not wait, and nothing is ended for it.
 """
 
@@ -68,7 +68,7 @@ class ChildSlots:
         self._free -= 1
 
     def ask_first(self, offer: Offer) -> None:
-        """Who may have something to give up."""
+        """Holders of slots that may be able to give one up."""
         self._offers.append(offer)
 
     async def take(self) -> None:

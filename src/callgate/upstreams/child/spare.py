@@ -7,7 +7,7 @@ Rules
 1. Nothing is started before the second `take` within a minute: a person with one client needs no spare.
 2. What was taken is replaced at once, what died after a pause that doubles each time until one is taken.
 3. A spare that nobody came for within a minute is ended, and so is one whose place another process needs
-   (`slots`), or when no client is left (`rest`); the next `take` begins anew.
+   (`slots`), or when no client is left (`rest`); the next `take` begins again.
 """
 
 import asyncio
@@ -59,13 +59,13 @@ class SpareChild:
         return child
 
     def expendable(self) -> list[Expendable]:
-        """The spare, for whoever needs its slot."""
+        """The spare, whose slot another process needs."""
         if self._waiting is None or self._keeping is None:
             return []
         return [Expendable(Need.SPARE, self._asked_at or 0.0, self.rest)]
 
     def rest(self) -> None:
-        """Nobody is expected: the spare ends, and the next `take` begins anew."""
+        """Nobody is expected: the spare ends, and the next `take` begins again."""
         self._asked_at = None
         if self._keeping is not None:
             self._keeping.cancel()  # which closes it

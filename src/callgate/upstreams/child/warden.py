@@ -95,7 +95,7 @@ class Warden:
         return self._process.pid if self._process else None
 
     def close(self) -> None:
-        """Does at once what end of file would do, and ends the warden. Idempotent; `watch` starts anew."""
+        """Does at once what end of file would do, and ends the warden. Idempotent; `watch` starts again."""
         for group in self._groups:
             signal_group(group, signal.SIGKILL)
         self._groups.clear()
@@ -107,7 +107,7 @@ class Warden:
             return
         try:
             os.write(self._pipe_fd, line.encode())  # shorter than PIPE_BUF: whole or not at all
-        except OSError:  # somebody killed or stopped the warden: another one learns all groups anew
+        except OSError:  # somebody killed or stopped the warden: another one learns all groups again
             self._stop()
             self._restart()
 

@@ -7,11 +7,12 @@ that they never reach a message. Must not know connections.
 import base64
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from callgate.model.error_codes import SETUP_CONFIG
 from callgate.model.errors import SetupError
+from callgate.upstreams.hide_secrets import Hide, as_it_is
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -28,6 +29,16 @@ OUR_HEADERS = frozenset(
 )  # fmt: skip
 
 HeaderPairs = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """What the operator wrote about one HTTP upstream. Holds secrets: none of it is in its `repr`."""
+
+    name: str
+    url: str = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    redact: Hide = as_it_is  # takes out what looks like a secret of anybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ def parse_address(url: str) -> HttpAddress:
     """Raises SetupError without repeating the URL: a broken one may still hold a secret."""
     try:
         parts = urlsplit(url)
-        scheme, host, port = parts.scheme, parts.hostname, parts.port
+        scheme, host, port, user = parts.scheme, parts.hostname, parts.port, parts.username
     except ValueError as problem:
         raise SetupError(SETUP_CONFIG, "The URL of an MCP server cannot be read") from problem
     if scheme not in _DEFAULT_PORTS or not host:
@@ -70,14 +81,8 @@ def parse_address(url: str) -> HttpAddress:
         host_header=_bracketed(host) + (f":{port}" if port else ""),
         target=path + (f"?{quote(parts.query, safe=_TARGET_SAFE)}" if parts.query else ""),
         shown=str(origin) + path,
-        user=_user_of(parts),
+        user=None if user is None else f"{unquote(user)}:{unquote(parts.password or '')}",
     )
-
-
-def _user_of(parts: SplitResult) -> str | None:
-    if parts.username is None:
-        return None
-    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 
 
 def _bracketed(host: str) -> str:

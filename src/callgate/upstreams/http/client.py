@@ -35,10 +35,6 @@ class HttpAnswer:
     headers: dict[str, str]  # names in lower case; of duplicates the first
     body: bytes  # whole, or the first message of an event stream
 
-    @property
-    def content_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
 
 class HttpClient:
     """Made and closed inside a running loop; shared by all transports, whose connections it owns."""
@@ -95,7 +91,7 @@ class HttpClient:
 
 
 class WholeAnswer(HttpExchange):
-    """Puts an answer together for one who awaits it."""
+    """Puts the parts of an answer together for a caller that awaits it."""
 
     __slots__ = ("_body", "_decoder", "_headers", "_shown", "_status", "done")
 

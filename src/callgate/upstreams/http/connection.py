@@ -1,7 +1,7 @@
 """HTTP/1.1 towards one upstream, on one socket, by httptools: one exchange at a time.
 
-The mirror image of `edge.http.http1`. Owns reading and framing; the pool decides who comes next. Knows
-nothing of MCP.
+The mirror image of `edge.http.http1`. Owns reading and framing; the pool decides which request comes next.
+Knows nothing of MCP.
 
 Rules
 1. A connection goes back to its pool only when the answer was complete, the bytes that carried it held
@@ -12,7 +12,7 @@ Rules
 3. An answer without a length ends with the connection (RFC 9112, 6.3); with one, an early end is a failure.
 4. An answer whose head came before on this connection, byte for byte but for the length, is not read again if
    its short body came with it. The parser is the definition: it read the first one.
-5. Whoever cancels takes the connection down: the rest of the answer cannot be told from the next one.
+5. Cancelling closes the connection: the rest of the answer could not be told from the next one.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._has_served = False  # an answer came on it before: the peer may close it at any time
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
-        self._is_lost = False
+        self.is_lost = False
         self._known: KnownAnswer | None = None
         self.idle_since = 0.0
         # The peer's own promise (`Keep-Alive: timeout=5`), if it makes one.
@@ -100,7 +100,8 @@ class UpstreamConnection(asyncio.Protocol):
             self._reading.received(data)
             return
         self._exchange = exchange.place = None  # rule 4: its head came before
-        if self._can_stay():
+        transport = self._transport
+        if transport is not None and not self.is_lost and transport.get_write_buffer_size() == 0:
             self._owner.released(self)
         else:
             self.abort()
@@ -126,7 +127,7 @@ class UpstreamConnection(asyncio.Protocol):
                 return
             self._has_surplus = True
         if self._complete:
-            self._has_surplus = self._has_surplus or self._reading.has_rest
+            self._has_surplus = self._has_surplus or bool(self._reading.rest)
             self._known = self._learn(data)
             self._finish()
         elif not self._head_done and self._answer_bytes > MAX_HEAD_BYTES:
@@ -160,10 +161,6 @@ class UpstreamConnection(asyncio.Protocol):
 
     # ---- what the pool needs
 
-    @property
-    def is_open(self) -> bool:
-        return not self._is_lost and self._transport is not None
-
     def send(self, exchange: HttpExchange) -> None:
         assert self._exchange is None, "one exchange at a time"
         assert self._transport is not None, "the pool hands out open connections only"
@@ -175,7 +172,7 @@ class UpstreamConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """Without a farewell: for TLS that would mean waiting for the peer."""
-        self._is_lost = True
+        self.is_lost = True
         self._reading.end()
         if self._transport is not None:
             self._transport.abort()
@@ -222,7 +219,8 @@ class UpstreamConnection(asyncio.Protocol):
         if exchange is None:
             return
         # The sum is needed only when one read brought more than a head may have.
-        if self._answer_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
+        is_long = self._answer_bytes > MAX_HEAD_BYTES
+        if is_long and sum(len(name) + len(value) + 4 for name, value in self._headers) > MAX_HEAD_BYTES:
             self._fail(self._head_too_large())
             return
         exchange.on_head(status, self._headers)
@@ -237,9 +235,6 @@ class UpstreamConnection(asyncio.Protocol):
         if self._head_done and not self._complete:
             self._complete = True
             self._may_stay = self._parser.should_keep_alive()
-
-    def _head_bytes(self) -> int:
-        return sum(len(name) + len(value) + 4 for name, value in self._headers)
 
     def _head_too_large(self) -> UpstreamError:
         text = f"{self._owner.shown} sent an HTTP head larger than {MAX_HEAD_BYTES} bytes"
@@ -268,7 +263,7 @@ class UpstreamConnection(asyncio.Protocol):
         exchange.on_end()
 
     def _can_stay(self) -> bool:
-        if not self._may_stay or self._has_surplus or self._is_lost or self._transport is None:
+        if not self._may_stay or self._has_surplus or self.is_lost or self._transport is None:
             return False
         return self._transport.get_write_buffer_size() == 0
 
@@ -281,12 +276,13 @@ class UpstreamConnection(asyncio.Protocol):
 
     def _end(self, exc: Exception | None) -> None:
         """The peer is gone: what that means for the exchange under way."""
-        self._is_lost = True
+        self.is_lost = True
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return
         exchange.place = None
-        if self._head_done and exc is None and self._ends_with_connection():
+        has_end = any(name in (b"transfer-encoding", b"content-length") for name, _ in self._headers)
+        if self._head_done and exc is None and not has_end:
             exchange.on_end()
         elif (
             self._has_served and self._answer_bytes == 0 and exchange.repeatable and not exchange.was_repeated
@@ -295,10 +291,6 @@ class UpstreamConnection(asyncio.Protocol):
             self._owner.repeat(exchange)
         else:
             exchange.on_failure(self._hung_up(exchange))
-
-    def _ends_with_connection(self) -> bool:
-        coding = header_of(self._headers, b"transfer-encoding")
-        return coding is None and header_of(self._headers, b"content-length") is None
 
     def _hung_up(self, exchange: HttpExchange) -> UpstreamError:
         if self._answer_bytes:

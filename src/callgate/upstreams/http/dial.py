@@ -14,6 +14,7 @@ from callgate.upstreams.http.connection import UpstreamConnection
 CONNECT_TIMEOUT_S = 10.0
 # We never wait for a TLS farewell; this only bounds what the loop does for a handshake given up half-way.
 _TLS_FAREWELL_S = 0.5
+_REFUSED = errno.ECONNREFUSED
 
 
 async def dial(
@@ -36,12 +37,9 @@ async def dial(
                     ssl_shutdown_timeout=_TLS_FAREWELL_S,
                 )
     except (OSError, UnicodeError) as problem:  # TimeoutError and every ssl error are OSErrors
-        raise _explained(origin, problem, timeout_s) from problem
-
-
-def _explained(origin: Origin, problem: OSError | UnicodeError, timeout_s: float) -> UpstreamError:
-    text, hint = _words(origin, problem, timeout_s)
-    return UpstreamError(UPSTREAM_UNAVAILABLE, text, hint=hint, data={"reason": "unreachable"})
+        text, hint = _words(origin, problem, timeout_s)
+        reason = {"reason": "unreachable"}
+        raise UpstreamError(UPSTREAM_UNAVAILABLE, text, hint=hint, data=reason) from problem
 
 
 def _words(origin: Origin, problem: OSError | UnicodeError, timeout_s: float) -> tuple[str, str]:
@@ -62,14 +60,10 @@ def _words(origin: Origin, problem: OSError | UnicodeError, timeout_s: float) ->
             )
         case TimeoutError():
             return f"{origin} did not accept a connection within {timeout_s:g} s", ""
-        case OSError() if _is_refusal(problem):
+        # asyncio tells of several addresses (::1 and 127.0.0.1) in one text without a number.
+        case OSError() if problem.errno == _REFUSED or f"[Errno {_REFUSED}]" in str(problem):
             return f"{origin} refused the connection", "Is the server running, and is the port right?"
         case OSError() if isinstance(problem, ConnectionError) and origin.is_tls:
             return f"{origin} closed the connection during the TLS handshake", ""
         case _:
             return f"{origin} cannot be reached: {problem}", ""
-
-
-def _is_refusal(problem: OSError) -> bool:
-    # asyncio tells of several addresses (::1 and 127.0.0.1) in one text without a number.
-    return problem.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(problem)

@@ -14,6 +14,7 @@ Rules
 """
 
 import asyncio
+from typing import Protocol
 
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
@@ -41,7 +42,7 @@ class GetStream:
         self._owner = owner
         self._about = about
         self._cursor = cursor
-        self._attempt: _Attempt | None = None
+        self._attempt: StreamGet | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._polls = 0
@@ -54,7 +55,7 @@ class GetStream:
         self._has_heard = False
         self._cursor.start_again()
         payload = self._owner.get_payload(self._cursor.last_event_id)
-        self._attempt = _Attempt(self, payload)
+        self._attempt = StreamGet(self, payload)
         self._owner.pool.send(self._attempt)
 
     def open_later(self) -> None:
@@ -83,12 +84,12 @@ class GetStream:
 
     @property
     def tells_why(self) -> bool:
-        """Whether somebody waits who is told why there is no stream."""
+        """Whether a caller waits to hear why there is no stream."""
         return self._about is not None
 
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
         fault = answer_fault(self._owner.shown, status, headers, body, self._owner.hide)
-        if status == 404 and self._owner.has_session:
+        if status == 404 and self._owner.session_id is not None:
             self._owner.session_lost()
         elif status < 500 and status != 429:
             self._give_up(fault)
@@ -144,37 +145,54 @@ class GetStream:
             self._owner.receiver.stream_failed(self._about, error)
 
 
-class _Attempt(HttpExchange):
-    """One GET of it."""
+class StreamReader(Protocol):
+    """The reader of one GET's events."""
 
-    __slots__ = ("_refusal", "_stream")
+    @property
+    def tells_why(self) -> bool:
+        """Whether somebody is told why there is no stream."""
+        ...
 
-    def __init__(self, stream: GetStream, payload: bytes) -> None:
+    def read(self, data: bytes) -> None: ...
+
+    def refused(self, status: int, headers: RawHeaders, body: bytes) -> None: ...
+
+    def ended(self) -> None: ...
+
+    def failed(self, error: UpstreamError) -> None: ...
+
+
+class StreamGet(HttpExchange):
+    """One GET for an event stream."""
+
+    __slots__ = ("_reader", "_refusal")
+
+    def __init__(self, reader: StreamReader, payload: bytes) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
-        self._stream = stream
+        self._reader = reader
         self._refusal: Refusal | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         if status != 200 or media_type_of(headers) != SSE_TYPE:
             self._refusal = Refusal(status, headers)
-            if self._refusal.is_whole or not self._stream.tells_why:
+            if self._refusal.is_whole or not self._reader.tells_why:
                 self._refused(self._refusal)
 
     def on_data(self, data: bytes) -> None:
         if self._refusal is None:
-            self._stream.read(data)
+            self._reader.read(data)
         elif self._refusal.read(data):
             self._refused(self._refusal)
 
     def on_end(self) -> None:
         if self._refusal is None:
-            self._stream.ended()
+            self._reader.ended()
         else:
             self._refused(self._refusal)
 
     def _refused(self, refusal: Refusal) -> None:
         self.cancel()
-        self._stream.refused(refusal.status, refusal.headers, refusal.body)
+        self._reader.refused(refusal.status, refusal.headers, refusal.body)
 
     def on_failure(self, error: UpstreamError) -> None:
-        self._stream.failed(error)
+        self._reader.failed(error)

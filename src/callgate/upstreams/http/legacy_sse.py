@@ -14,21 +14,22 @@ from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTRE
 from callgate.model.errors import CallerError, SetupError, UpstreamError
 from callgate.upstreams.http.address import (
     HttpAddress,
+    HttpSettings,
     operator_headers,
     parse_address,
     request_line,
     resolve_address,
 )
 from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
-from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
+from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
+from callgate.upstreams.http.faults import answer_fault, session_lost_fault, too_large_fault
+from callgate.upstreams.http.get_stream import StreamGet
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.refusal_text import hider_of
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Outgoing, Receiver
-from callgate.wire.framing.sse import SseDecoder, SseEvent
+from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
 _ENDPOINT_TIMEOUT_S = 10.0
@@ -46,13 +47,14 @@ class LegacySseTransport(OneStream):
         self._address = parse_address(settings.url)
         self._pool = client.pool_for(self._address.origin)
         self._receiver = receiver
-        self._shown = f"{settings.name} ({self._address.shown})"
+        self.shown = f"{settings.name} ({self._address.shown})"
         self.hide = hider_of(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._version_line = b""
         self._endpoint: HttpAddress | None = None
         self._endpoint_found: asyncio.Future[None] | None = None
-        self._stream: _EventStream | None = None
+        self._stream: StreamGet | None = None
+        self._decoder = SseDecoder()
         self._posts: dict[_Post, None] = {}
         self._by_rpc_id: dict[int, _Post] = {}
         self._is_over = False
@@ -62,14 +64,14 @@ class LegacySseTransport(OneStream):
     async def start(self) -> None:
         self._endpoint_found = asyncio.get_running_loop().create_future()
         head = request_line("GET", self._address) + self._own_lines
-        self._stream = _EventStream(self, head + b"accept: text/event-stream\r\n\r\n")
+        self._stream = StreamGet(self, head + b"accept: text/event-stream\r\n\r\n")
         self._pool.send(self._stream)
         try:
             async with asyncio.timeout(_ENDPOINT_TIMEOUT_S):
                 await self._endpoint_found
         except TimeoutError as problem:
             self._stop()
-            text = f"{self._shown} named no endpoint within {_ENDPOINT_TIMEOUT_S:g} s"
+            text = f"{self.shown} named no endpoint within {_ENDPOINT_TIMEOUT_S:g} s"
             raise UpstreamError(UPSTREAM_TIMEOUT, text) from problem
 
     def send(self, outgoing: Outgoing) -> bool:
@@ -111,25 +113,35 @@ class LegacySseTransport(OneStream):
 
     # ---- what the exchanges report
 
-    @property
-    def shown(self) -> str:
-        return self._shown
+    tells_why = True
 
-    def event_came(self, event: SseEvent) -> None:
-        if event.event == "endpoint":
-            self._take_endpoint(event.data)
-        elif event.data and event.event == "message" and not self._is_over:
-            self._receiver.received(event.data, None)
+    def read(self, data: bytes) -> None:
+        try:
+            events = self._decoder.feed(data)
+        except CallerError:
+            self.failed(too_large_fault(self.shown))
+            return
+        for event in events:
+            if event.event == "endpoint":
+                self._take_endpoint(event.data)
+            elif event.data and event.event == "message" and not self._is_over:
+                self._receiver.received(event.data, None)
+
+    def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
+        self.failed(answer_fault(self.shown, status, headers, body, self.hide))
+
+    def ended(self) -> None:
+        self.failed(UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.shown} ended its event stream"))
 
     def _take_endpoint(self, data: bytes) -> None:
         try:
             endpoint = resolve_address(self._settings.url, data.decode())
         except (SetupError, UnicodeDecodeError):
-            self.over(UpstreamError(UPSTREAM_FAILED, f"{self._shown} named an endpoint that is not a URL"))
+            self.failed(UpstreamError(UPSTREAM_FAILED, f"{self.shown} named an endpoint that is not a URL"))
             return
         if endpoint.origin != self._address.origin:
-            text = f"{self._shown} named an endpoint of another origin ({endpoint.origin})"
-            self.over(
+            text = f"{self.shown} named an endpoint of another origin ({endpoint.origin})"
+            self.failed(
                 UpstreamError(UPSTREAM_FAILED, text, hint="Credentials are sent to the url's own host only")
             )
             return
@@ -137,7 +149,7 @@ class LegacySseTransport(OneStream):
         if self._endpoint_found is not None and not self._endpoint_found.done():
             self._endpoint_found.set_result(None)
 
-    def over(self, error: UpstreamError) -> None:
+    def failed(self, error: UpstreamError) -> None:
         """The stream is gone. Before `start` is through, that is its failure, not a loss."""
         if self._is_over:
             return
@@ -161,53 +173,6 @@ class LegacySseTransport(OneStream):
             post.cancel()
         self._posts.clear()
         self._by_rpc_id.clear()
-
-
-class _EventStream(HttpExchange):
-    __slots__ = ("_decoder", "_refusal", "_transport")
-
-    def __init__(self, transport: LegacySseTransport, payload: bytes) -> None:
-        super().__init__(payload, repeatable=True, is_urgent=True)
-        self._refusal: Refusal | None = None
-        self._transport = transport
-        self._decoder = SseDecoder()
-
-    def on_head(self, status: int, headers: RawHeaders) -> None:
-        if status != 200 or media_type_of(headers) != SSE_TYPE:
-            self._refusal = Refusal(status, headers)
-            if self._refusal.is_whole:
-                self._refused(self._refusal)
-
-    def _refused(self, refusal: Refusal) -> None:
-        self.cancel()
-        self._transport.over(
-            answer_fault(
-                self._transport.shown, refusal.status, refusal.headers, refusal.body, self._transport.hide
-            )
-        )
-
-    def on_data(self, data: bytes) -> None:
-        if self._refusal is not None:
-            if self._refusal.read(data):
-                self._refused(self._refusal)
-            return
-        try:
-            events = self._decoder.feed(data)
-        except CallerError:
-            self._transport.over(too_large_fault(self._transport.shown))
-            return
-        for event in events:
-            self._transport.event_came(event)
-
-    def on_end(self) -> None:
-        if self._refusal is not None:
-            self._refused(self._refusal)
-            return
-        text = f"{self._transport.shown} ended its event stream"
-        self._transport.over(UpstreamError(UPSTREAM_UNAVAILABLE, text))
-
-    def on_failure(self, error: UpstreamError) -> None:
-        self._transport.over(error)
 
 
 class _Post(HttpExchange):
@@ -238,7 +203,7 @@ class _Post(HttpExchange):
 
     def on_end(self) -> None:
         if self._status == 404:
-            self._transport.over(session_lost_fault(self._transport.shown))
+            self._transport.failed(session_lost_fault(self._transport.shown))
             return
         error = None
         if not 200 <= self._status < 300:

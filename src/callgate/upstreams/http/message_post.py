@@ -147,8 +147,9 @@ class MessagePost(HttpExchange):
 
     def on_whole(self, body: bytes, read: Response) -> None:
         self._is_over = True
-        self._owner.post_ended(self, self._about)
-        self._owner.receiver.received(body, self._about, read)
+        owner = self._owner
+        owner.post_ended(self, self._about)
+        owner.receiver.received(body, self._about, read)
 
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:

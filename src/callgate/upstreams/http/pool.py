@@ -1,10 +1,10 @@
-"""The connections to one origin: kept alive, reused, opened on demand, and who comes next.
+"""The connections to one origin: kept alive, reused, opened on demand, and the queue of requests for them.
 
-Owns who gets which connection. Knows neither MCP nor how bytes are read (connection.py).
+Owns which request gets which connection. Knows neither MCP nor how bytes are read (connection.py).
 
 Rules
 1. The connection used last is used next, so that a burst's surplus grows old and is closed.
-2. Who finds no idle connection waits in line; a connection is opened for each who waits, up to the limits.
+2. A request that finds no idle connection waits in line; one is opened for each of them, up to the limits.
    The next free one serves the first in line, whichever it was opened for. A failed opening fails the first
    in line.
 3. **A request is sent twice only if it is `repeatable`**, once, on a new connection, and only when a reused
@@ -53,7 +53,7 @@ class HttpPool:
         self._loop = asyncio.get_running_loop()
         self._idle: list[UpstreamConnection] = []
         self._connections: set[UpstreamConnection] = set()
-        self.line: OrderedDict[HttpExchange, None] = OrderedDict()  # who waits, without the urgent ones
+        self.line: OrderedDict[HttpExchange, None] = OrderedDict()  # requests that wait, urgent ones apart
         self._urgent_line: OrderedDict[HttpExchange, None] = OrderedDict()
         self._dials: set[asyncio.Task[None]] = set()
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -70,7 +70,7 @@ class HttpPool:
 
     def send(self, exchange: HttpExchange) -> None:
         idle, limits = self._idle, self._limits
-        while idle and not idle[-1].is_open:
+        while idle and idle[-1].is_lost:
             idle.pop()
         if idle:
             connection = idle[-1]
@@ -129,7 +129,7 @@ class HttpPool:
             raise
         # Only now: uvloop never reports the end of one whose opening was cancelled, and `close` waits for it.
         self._connections.add(connection)
-        if connection.is_open:
+        if not connection.is_lost:
             self.released(connection)
         else:
             self.gone(connection)

@@ -12,8 +12,8 @@ import msgspec
 
 from callgate.model.clip import clip
 from callgate.upstreams.hide_secrets import Hide, hider
+from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.exchange import RawHeaders, media_type_of
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.wire.json_rpc import NOT_READABLE
 
 MAX_SHOWN_CHARS = 300
@@ -46,7 +46,8 @@ def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:
     if told is None and text.lstrip()[:1] == "<":
         text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
     text = hide(told if told is not None else text)
-    return clip(" ".join(_printable(text).split()), MAX_SHOWN_CHARS)
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return clip(" ".join(printable.split()), MAX_SHOWN_CHARS)
 
 
 def _told_in_json(body: bytes) -> str | None:
@@ -61,7 +62,3 @@ def _told_in_json(body: bytes) -> str | None:
         if isinstance(said, str) and said.strip():
             return said[:_MAX_READ_BYTES]
     return None
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -44,29 +44,12 @@ class UnderWay(Protocol):
 
 
 class StreamOwner(Protocol):
-    @property
-    def shown(self) -> str:
-        """Name and address for messages."""
-        ...
-
-    @property
-    def hide(self) -> Hide:
-        """Takes the server's secrets out of a text."""
-        ...
-
-    @property
-    def receiver(self) -> Receiver: ...
-
-    @property
-    def pool(self) -> HttpPool: ...
-
-    @property
-    def can_resume(self) -> bool:
-        """Legacy only: 2026-07-28 has no resumable streams."""
-        ...
-
-    @property
-    def has_session(self) -> bool: ...
+    shown: str  # name and address for messages
+    hide: Hide  # takes the server's secrets out of a text
+    receiver: Receiver
+    pool: HttpPool
+    can_resume: bool  # legacy only: 2026-07-28 has no resumable streams
+    session_id: bytes | None
 
     def get_payload(self, last_event_id: str | None) -> bytes: ...
 

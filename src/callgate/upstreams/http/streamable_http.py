@@ -6,18 +6,22 @@ client's. Must not know request tables, time-outs or clients: it reports to a `R
 """
 
 import re
+from functools import lru_cache
 
 from callgate.model.envelope import Era
 from callgate.model.errors import SetupError, UpstreamError
-from callgate.upstreams.hide_secrets import Hide
-from callgate.upstreams.http.address import header_lines, operator_headers, parse_address, request_line
+from callgate.upstreams.http.address import (
+    HttpSettings,
+    header_lines,
+    operator_headers,
+    parse_address,
+    request_line,
+)
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
 from callgate.upstreams.http.message_post import MessagePost
-from callgate.upstreams.http.pool import HttpPool
 from callgate.upstreams.http.refusal_text import hider_of
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.stream_owner import EventCursor, UnderWay
 from callgate.upstreams.transport import Outgoing, Receiver
 from callgate.wire.http_rules import encode_header_value
@@ -29,6 +33,8 @@ MAX_WAITING = 1_000
 _FAREWELL_S = 1.0
 # Visible ASCII (2025-11-25, basic/transports, "Session Management"); bounded, since it is sent every time.
 _SESSION_ID = re.compile(rb"[!-~]{1,4096}")
+# Names of tools come again with every call; what is longer is an address of a resource.
+_MAX_KNOWN_CHARS = 200
 
 
 class StreamableHttpTransport:
@@ -38,26 +44,27 @@ class StreamableHttpTransport:
         """Raises SetupError for a URL or header that cannot be sent."""
         self._address = parse_address(settings.url)
         self._client = client
-        self._pool = client.pool_for(self._address.origin)
+        self.pool = client.pool_for(self._address.origin)
         self.receiver = receiver
         self._is_modern = era is Era.MODERN
-        self._shown = f"{settings.name} ({self._address.shown})"
-        self._hide = hider_of(settings)
+        self.can_resume = not self._is_modern
+        self.shown = f"{settings.name} ({self._address.shown})"
+        self.hide = hider_of(settings)
         self._own_lines = operator_headers(self._address, settings.headers)
         self._revision = MODERN_REVISIONS[0] if self._is_modern else None
-        self._session_id: bytes | None = None
+        self.session_id: bytes | None = None
         self._is_over = False
         self._under_way: dict[int, UnderWay] = {}
         self._loose: set[UnderWay] = set()  # notifications and our responses
         self._listen: GetStream | None = None
-        self._is_listen_refused = False
+        self.is_listen_refused = False  # the server offers no listen stream (405): it is not asked again
         self._prepare_heads()
 
     def _prepare_heads(self) -> None:
         """Once per change of session or revision, not once per request."""
         state = b"" if self._revision is None else b"mcp-protocol-version: %b\r\n" % self._revision.encode()
-        if self._session_id is not None:
-            state += b"mcp-session-id: %b\r\n" % self._session_id
+        if self.session_id is not None:
+            state += b"mcp-session-id: %b\r\n" % self.session_id
         post = request_line("POST", self._address) + self._own_lines
         post += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
         self._first_head = post  # a handshake knows neither revision nor session yet
@@ -71,9 +78,9 @@ class StreamableHttpTransport:
 
     def send(self, outgoing: Outgoing) -> bool:
         rpc_id, frame = outgoing.rpc_id, outgoing.frame
-        if self._is_over or (rpc_id is not None and len(self._pool.line) >= MAX_WAITING):
+        if self._is_over or (rpc_id is not None and len(self.pool.line) >= MAX_WAITING):
             return False
-        head, has_session = self._post_head, self._session_id is not None
+        head, has_session = self._post_head, self.session_id is not None
         if self._is_modern:
             head += _metadata_lines(outgoing)
         elif outgoing.method == "initialize":
@@ -84,7 +91,7 @@ class StreamableHttpTransport:
             self._loose.add(post)
         else:
             self._under_way[rpc_id] = post
-        self._pool.send(post)
+        self.pool.send(post)
         return True
 
     def abandon(self, rpc_id: int) -> None:
@@ -97,10 +104,10 @@ class StreamableHttpTransport:
         if self._is_over:
             return
         self._stop()
-        if self._session_id is None:
+        if self.session_id is None:
             return
         payload = request_line("DELETE", self._address) + self._state_lines + b"\r\n"
-        self._session_id = None
+        self.session_id = None
         try:
             await self._client.ask(self._address, payload, _FAREWELL_S)
         except UpstreamError:
@@ -109,6 +116,10 @@ class StreamableHttpTransport:
     @property
     def stderr_tail(self) -> list[str]:
         return []
+
+    @property
+    def has_session(self) -> bool:
+        return self.session_id is not None
 
     # ---- beyond Transport: what only HTTP has
 
@@ -119,15 +130,10 @@ class StreamableHttpTransport:
 
     def listen(self) -> None:
         """Legacy: the server's own messages, from after the handshake until `close`. Modern has none."""
-        if self._is_modern or self._is_over or self._is_listen_refused or self._listen is not None:
+        if self._is_modern or self._is_over or self.is_listen_refused or self._listen is not None:
             return
         self._listen = GetStream(self, None, EventCursor())
         self._listen.open_now()
-
-    @property
-    def is_listen_refused(self) -> bool:
-        """The server offers no listen stream (405); it is not asked again."""
-        return self._is_listen_refused
 
     def pause_stream(self, about: int | None) -> None:
         """Read no more of that request's stream (None: the listen stream) until `resume_stream`."""
@@ -142,26 +148,6 @@ class StreamableHttpTransport:
 
     # ---- what the exchanges need (StreamOwner)
 
-    @property
-    def shown(self) -> str:
-        return self._shown
-
-    @property
-    def hide(self) -> Hide:
-        return self._hide
-
-    @property
-    def pool(self) -> HttpPool:
-        return self._pool
-
-    @property
-    def can_resume(self) -> bool:
-        return not self._is_modern
-
-    @property
-    def has_session(self) -> bool:
-        return self._session_id is not None
-
     def get_payload(self, last_event_id: str | None) -> bytes:
         head = request_line("GET", self._address) + self._state_lines + b"accept: text/event-stream\r\n"
         if last_event_id:
@@ -173,16 +159,16 @@ class StreamableHttpTransport:
             return True  # ignored (2026-07-28, "Earlier Streamable HTTP Revisions")
         if not _SESSION_ID.fullmatch(session_id):
             return False
-        self._session_id = session_id
+        self.session_id = session_id
         self._prepare_heads()
         return True
 
     def session_lost(self) -> None:
         if self._is_over:
             return
-        self._session_id = None
+        self.session_id = None
         self._stop()
-        self.receiver.lost(session_lost_fault(self._shown))
+        self.receiver.lost(session_lost_fault(self.shown))
 
     def post_ended(self, stream: UnderWay, about: int | None) -> None:
         if about is None:
@@ -197,7 +183,7 @@ class StreamableHttpTransport:
 
     def listen_refused(self) -> None:
         self._listen = None
-        self._is_listen_refused = True
+        self.is_listen_refused = True
 
     def _stop(self) -> None:
         self._is_over = True
@@ -214,9 +200,8 @@ def _metadata_lines(outgoing: Outgoing) -> bytes:
     """2026-07-28, "Request Metadata": what intermediaries read instead of the body."""
     if outgoing.method is None:
         return b""
-    lines = b"mcp-method: %b\r\n" % encode_header_value(outgoing.method).encode()
-    if outgoing.name is not None:
-        lines += b"mcp-name: %b\r\n" % encode_header_value(outgoing.name).encode()
+    is_short = outgoing.name is None or len(outgoing.name) <= _MAX_KNOWN_CHARS
+    lines = (_known_name_lines if is_short else _name_lines)(outgoing.method, outgoing.name)
     if outgoing.param_headers:
         try:
             lines += header_lines(outgoing.param_headers)
@@ -224,3 +209,13 @@ def _metadata_lines(outgoing: Outgoing) -> bytes:
             # A name or value that would break out of its line: the server will say what it misses.
             return lines
     return lines
+
+
+def _name_lines(method: str, name: str | None) -> bytes:
+    lines = b"mcp-method: %b\r\n" % encode_header_value(method).encode()
+    if name is not None:
+        lines += b"mcp-name: %b\r\n" % encode_header_value(name).encode()
+    return lines
+
+
+_known_name_lines = lru_cache(maxsize=1_000)(_name_lines)

@@ -25,7 +25,7 @@ CallListener = Callable[[Item | CallgateError], None]
 class CallKeeper(Protocol):
     """What carries the call: see `traffic`."""
 
-    def items(self, call: "Call") -> AsyncGenerator[Item]: ...
+    def ask(self, call: "Call") -> AsyncGenerator[Item]: ...
 
     def let_go(self, call: "Call") -> None: ...
 
@@ -56,14 +56,14 @@ class Call(msgspec.Struct, eq=False):
     keeper: CallKeeper | None = None
     held_bytes: int = 0
     waiting: deque[Item | CallgateError] | None = None  # items that were not read yet
-    reader: asyncio.Future[None] | None = None  # who waits for the next
+    reader: asyncio.Future[None] | None = None  # set while a reader waits for the next item
 
     def put(self, item: Item | CallgateError) -> None:
         listener, self.listener = self.listener, None
         if isinstance(item, (Reply, CallgateError)):
             self.is_over = True
             if self.is_full:
-                self._set_full(False)  # nothing more will come for it
+                self.set_full(False)  # nothing more will come for it
             if listener is not None:
                 listener(item)
                 return
@@ -72,7 +72,7 @@ class Call(msgspec.Struct, eq=False):
                 return
             self.held_bytes += len(item.params)
             if self.held_bytes > _HIGH_BYTES:
-                self._set_full(True)
+                self.set_full(True)
         if self.waiting is None:
             self.waiting = deque()
         self.waiting.append(item)
@@ -92,25 +92,21 @@ class Call(msgspec.Struct, eq=False):
         if isinstance(item, Notice):
             self.held_bytes -= len(item.params)
             if self.held_bytes < _HIGH_BYTES // 2:
-                self._set_full(False)
+                self.set_full(False)
         return item
 
     # ---- ports.upstream.BegunCall
 
     def items(self) -> AsyncGenerator[Item]:
         assert self.keeper is not None, "it was begun"
-        return self.keeper.items(self)
+        return self.keeper.ask(self)
 
     def cancel(self) -> None:
         assert self.keeper is not None, "it was begun"
         self.listener = None
         self.keeper.let_go(self)
 
-    def let_go(self) -> None:
-        """Nobody reads any more: what was held back for this call is not."""
-        self._set_full(False)
-
-    def _set_full(self, is_full: bool) -> None:
+    def set_full(self, is_full: bool) -> None:
         if self.is_full != is_full and self.keeper is not None:
             self.is_full = is_full
             self.keeper.hold(self.rpc_id, is_full)

@@ -1,7 +1,7 @@
 """How long a tool call may take, on one server: a limit for all of its tools, and others for some.
 
-Progress starts the time anew, up to the end that `wire.connection.request_table` sets; a client that gives up
-earlier cancels. Other requests have the link's own, shorter limit.
+Progress starts the time again, up to the end that `wire.connection.request_table` sets; a client that
+gives up earlier cancels. Other requests have the link's own, shorter limit.
 """
 
 from collections.abc import Mapping

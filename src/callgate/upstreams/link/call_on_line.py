@@ -57,14 +57,8 @@ class CallOnLine(msgspec.Struct, frozen=True):
 
     def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """As it is, but for the envelope."""
-        params, call, timeout_s = self._prepare(hop, asker)
-        return self.line.link.ask(hop.method, params, call, timeout_s)
-
-    def _prepare(self, hop: Hop, asker: Asker) -> tuple[bytes, Call, float | None]:
-        introduction = self.introduction
-        hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
         modern_client = asker.envelope.era is Era.MODERN
-        if introduction.era is Era.MODERN:
+        if self.introduction.era is Era.MODERN:
             params = hop.params
             # The envelope of a modern client's own request is there: edge saw to that.
             if not modern_client or hop.method in _ASKED_BY_RELAY:
@@ -86,7 +80,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
             timeout_s, call.limit_key = self.line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
-        return params, call, timeout_s
+        return self.line.link.ask(call, hop.method, params, timeout_s)
 
     async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
         """Whatever the method is, and whichever the eras."""
@@ -214,7 +208,6 @@ class ToolOnLine:
         link = line.link
         if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
-        hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
         call = Call(self._name, (), hop)
         if introduction.era is Era.LEGACY:
             call.may_be_asked = True
@@ -224,10 +217,6 @@ class ToolOnLine:
         call.limit_key = self._limit_key
         link.begin("tools/call", hop.params, call, self._timeout_s)
         return call
-
-
-def note_version(hop: Hop, introduction: Introduction) -> None:
-    hop.server_version, hop.server_protocol = introduction.server_version, introduction.revision
 
 
 def _name_in(method: str, params: bytes) -> str | None:

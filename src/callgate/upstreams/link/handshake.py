@@ -1,9 +1,10 @@
-"""Getting to know an upstream: the probe of the modern era, the handshake of the legacy one.
+"""Getting to know an upstream: the probe of the modern era, then the handshake of the legacy one.
 
 (2026-07-28, basic/transports/stdio and streamable-http, "Backward Compatibility".) Says what to send and
 reads what came back; who sends it is the link.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,25 +13,28 @@ import msgspec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import (
     HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     UNSUPPORTED_PROTOCOL_VERSION,
     UPSTREAM_FAILED,
     UPSTREAM_OTHER_ERA,
+    UPSTREAM_TIMEOUT,
 )
 from callgate.model.errors import UpstreamError
+from callgate.model.reply import Answer
+from callgate.upstreams.transport import Opened, Outgoing
 from callgate.wire.eras.capabilities import capabilities_across
 from callgate.wire.eras.params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
-from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.revisions import (
-    LEGACY_REVISIONS,
-    META_SERVER_INFO,
-    MODERN_REVISIONS,
-)
+from callgate.wire.json_rpc import NOT_READABLE, encode_notification
+from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
 
 # A legacy server may stay silent when it is asked something before `initialize`.
 PROBE_TIMEOUT_S = 3.0
+_INITIALIZED = "notifications/initialized"
 _MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
+
+AskHandshake = Callable[[str, bytes, float], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +150,49 @@ def other_era(name: str, wanted: Era, detail: str = "") -> UpstreamError:
         f"{name} speaks only {other}{detail}",
         hint="Update the server, or the gateway: they have no revision of the protocol in common",
     )
+
+
+async def shake_hands(
+    name: str, client: Envelope | None, opened: Opened, ask: AskHandshake, start_timeout_s: float
+) -> Introduction:
+    """Raises UpstreamError. `client`: the one client this connection is for."""
+    if opened.era is not Era.LEGACY:
+        introduction = await _probe(name, opened.era, ask, start_timeout_s)
+        if introduction is not None:
+            return introduction
+    answer = await ask("initialize", initialize_params(client), start_timeout_s)
+    if answer.result is None:
+        speaks_modern = answer.error is not None and is_modern_evidence(answer.error, METHOD_NOT_FOUND)
+        if opened.era is None and speaks_modern:
+            # It was silent only because it was not up yet.
+            introduction = await _probe(name, Era.MODERN, ask, start_timeout_s)
+            if introduction is not None:
+                return introduction
+        if opened.era is Era.LEGACY and speaks_modern:
+            raise other_era(name, Era.LEGACY, f" ({error_message(answer.error)})")
+        text = f"{name} refused initialize: {error_message(answer.error)}"
+        raise UpstreamError(UPSTREAM_FAILED, text, data={"refused": "initialize"})
+    introduction = read_initialize(name, answer.result)
+    opened.transport.negotiated(introduction.revision)
+    opened.transport.send(Outgoing(encode_notification(_INITIALIZED, b""), None, _INITIALIZED))
+    opened.transport.listen()
+    return introduction
+
+
+async def _probe(
+    name: str, era: Era | None, ask: AskHandshake, start_timeout_s: float
+) -> Introduction | None:
+    """None: this is a legacy server. Silence means so only where the era is not known."""
+    timeout_s = start_timeout_s if era is Era.MODERN else PROBE_TIMEOUT_S
+    try:
+        answer = await ask("server/discover", discover_params(), timeout_s)
+    except UpstreamError as error:
+        if era is Era.MODERN or error.code is not UPSTREAM_TIMEOUT:
+            raise
+        return None  # silence
+    introduction = read_discover(answer.result) if answer.result is not None else None
+    if introduction is None and (
+        era is Era.MODERN or (answer.error is not None and is_modern_evidence(answer.error))
+    ):
+        raise other_era(name, Era.MODERN)
+    return introduction

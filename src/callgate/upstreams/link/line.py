@@ -5,7 +5,7 @@ it. After a restart of the server the level is set again, and what is watched as
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Item, Notice, Reply, Undelivered, Unsolicited
 from callgate.upstreams.link.call import Call
-from callgate.upstreams.link.link import Link, LinkPlan
+from callgate.upstreams.link.link import Link, LinkPlan, OnState, OnUnsolicited
 from callgate.upstreams.link.listening import Listening
 from callgate.upstreams.link.log_levels import LEVELS, level_in, rank_of
 from callgate.upstreams.link.watches import Watches
@@ -36,12 +36,7 @@ _UNSET_RANK = rank_of("notice")
 
 
 class Line:
-    def __init__(
-        self,
-        plan: LinkPlan,
-        on_unsolicited: Callable[[Unsolicited | Undelivered], None],
-        on_state: Callable[[bool], None],
-    ) -> None:
+    def __init__(self, plan: LinkPlan, on_unsolicited: OnUnsolicited, on_state: OnState) -> None:
         self._on_unsolicited = on_unsolicited
         self._on_state = on_state
         self._listeners: set[asyncio.Queue[Notice | None]] = set()
@@ -195,7 +190,7 @@ class Line:
         await self.watches.renew()
 
     async def _ask(self, method: str, params: bytes) -> Reply:
-        async with aclosing(self.link.ask(method, params, Call(), None)) as items:
+        async with aclosing(self.link.ask(Call(), method, params)) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     return item

@@ -1,7 +1,7 @@
 """One living connection to an upstream: it starts, shakes hands, lives, is lost, backs off and starts again.
 
 `attempted` says that an attempt is over, well or not. What goes over the connection is `traffic`'s business,
-how hands are shaken `shake_hands`', and what moves the bytes is a transport.
+how hands are shaken `handshake`'s, and what moves the bytes is a transport.
 """
 
 import asyncio
@@ -17,8 +17,7 @@ from callgate.model.health import Failure
 from callgate.model.reply import Answer, Undelivered, Unsolicited
 from callgate.model.stderr_text import quoted, telling_line
 from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
-from callgate.upstreams.link.handshake import Introduction
-from callgate.upstreams.link.shake_hands import shake_hands
+from callgate.upstreams.link.handshake import Introduction, shake_hands
 from callgate.upstreams.link.traffic import Traffic
 from callgate.upstreams.transport import Opener, Transport
 from callgate.wire.connection.errors import copy_of
@@ -29,6 +28,9 @@ _log = logging.getLogger(__name__)
 # A server that forgets our session again so soon is not asked again at once.
 _SESSION_PATIENCE_S = 5.0
 _DOUBTFUL_STATUSES = frozenset({400, 404, 405})
+
+OnUnsolicited = Callable[[Unsolicited | Undelivered], None]
+OnState = Callable[[bool], None]  # whether it is up
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,10 @@ class LinkPlan:
 class Link:
     """Implements `transport.Receiver`."""
 
-    def __init__(
-        self,
-        plan: LinkPlan,
-        on_unsolicited: Callable[[Unsolicited | Undelivered], None],
-        on_state: Callable[[bool], None],
-    ) -> None:
+    def __init__(self, plan: LinkPlan, on_unsolicited: OnUnsolicited, on_state: OnState) -> None:
         self._plan = plan
-        self._on_unsolicited = on_unsolicited
+        # Also for an item of a call that its asker does not want for itself.
+        self.unsolicited = on_unsolicited
         self._on_state = on_state
         self._loop = asyncio.get_running_loop()
         traffic = Traffic(plan.name, plan.client, plan.timeout_s, plan.answer_timeout_s, on_unsolicited)
@@ -92,10 +90,6 @@ class Link:
         return None if self._started_at is None else self._loop.time() - self._started_at
 
     @property
-    def start_timeout_s(self) -> float:
-        return self._plan.start_timeout_s
-
-    @property
     def state(self) -> str:
         return self._traffic.connection.state.value
 
@@ -120,10 +114,6 @@ class Link:
 
     # ---- what it is for
 
-    def unsolicited(self, item: Unsolicited) -> None:
-        """An item of a call that its asker does not want for itself."""
-        self._on_unsolicited(item)
-
     async def until_ready(self, timeout_s: float) -> Introduction:
         """What the upstream said of itself, once it did. Raises UpstreamError."""
         if not self.is_ready:
@@ -143,10 +133,15 @@ class Link:
         hint = f"Try again in a moment: it has {self._plan.start_timeout_s:g} s (start_timeout_s).{words}"
         return UpstreamError(UPSTREAM_STARTING, text, hint=hint)
 
+    @property
+    def has_server_session(self) -> bool:
+        """The server gave this connection an `Mcp-Session-Id`."""
+        return self._transport is not None and self._transport.has_session
+
     async def close(self) -> None:
         self._closing = True
         self._traffic.close()
-        self.attempted.set()  # whoever waits for it to be ready need not wait any longer
+        self.attempted.set()  # callers that wait for it to be ready need not wait any longer
         tasks = [task for task in (self._life, self._doubting) if task is not None]
         for task in tasks:
             task.cancel()
@@ -181,9 +176,7 @@ class Link:
             # Some legacy servers end when they are asked anything before `initialize`. And what was true
             # of a server that is gone need not be true of the one that comes back.
             self._era = Era.LEGACY if self._is_probing and self._plan.era is None else self._plan.era
-            if (
-                not self._gone.is_set()
-            ):  # else the transport has told the cause, and this only follows from it
+            if not self._gone.is_set():  # else the transport told the cause, and this only follows from it
                 self._lose(error)
             self.attempted.set()
         else:
@@ -212,6 +205,7 @@ class Link:
             self._plan.name, self._plan.client, opened, self._ask_handshake, self._plan.start_timeout_s
         )
         self._era = self.introduction.era
+        self._traffic.server = self.introduction.server_version, self.introduction.revision
         self._traffic.ready()
 
     async def _ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
@@ -259,7 +253,7 @@ class Link:
     def lost(self, error: UpstreamError) -> None:
         now = self._loop.time()
         if self.ready is not None:
-            # Who asks from now on waits for the next attempt, which is a second away: see `until_ready`.
+            # Callers that ask from now on wait for the next attempt, a second away: see `until_ready`.
             self.ready = None
             self.attempted.clear()
         if error.code is UPSTREAM_SESSION_LOST and now - self._session_lost_at >= _SESSION_PATIENCE_S:

@@ -32,7 +32,7 @@ _LISTS = dict.fromkeys(LIST_CHANGED, True)
 # A proxy on the way may cut a stream that is silent for long: ask again, but not in a hurry.
 _PAUSE_S = 1.0
 _MAX_PAUSE_S = 60.0
-# Who does not acknowledge by then will not tell us anything.
+# A server that has not acknowledged by then will not send anything.
 _PATIENCE_S = 5.0
 
 
@@ -106,7 +106,7 @@ class Listening:
 
     async def _listen_once(self, params: bytes, acknowledged: "asyncio.Future[frozenset[str]]") -> bool:
         """Whether it is worth asking again."""
-        async with aclosing(self._link.ask("subscriptions/listen", params, Call(), NO_TIMEOUT)) as items:
+        async with aclosing(self._link.ask(Call(), "subscriptions/listen", params, NO_TIMEOUT)) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     return item.fault is None

@@ -186,7 +186,7 @@ class OwnLines:
         return bool(self._lines) and self._key(client, session) in self._lines
 
     def expendable(self) -> list[Expendable]:
-        """Lines that nothing runs on, for whoever needs the slots of their processes."""
+        """Lines that nothing runs on: the slots of their processes can be given to others."""
         return [
             Expendable(
                 Need.CLIENT_LEFT if self._has_left(session) else Need.IDLE,
@@ -209,7 +209,7 @@ class OwnLines:
     async def take_turn(self, client: Envelope, session: Session, timeout_s: float) -> Turn:
         """On a line of this client's on which nothing runs. Raises UpstreamError.
 
-        Who waits is patient as long as turns are given: it gives up when nothing moves for `timeout_s`.
+        A caller waits as long as turns are given. It gives up when nothing moves for `timeout_s`.
         """
         loop = asyncio.get_running_loop()
         seen, give_up_at = self._turns_given, loop.time() + timeout_s

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator, Callable
-from functools import partial
 
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
@@ -93,6 +92,7 @@ class Traffic:
         self._on_unsolicited = on_unsolicited
         self._loop = asyncio.get_running_loop()
         self.connection = Connection(random.random, timeout_s)
+        self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
         self._calls: dict[int, Call] = {}
         self._questions = ServerQuestions(client)
@@ -115,14 +115,12 @@ class Traffic:
 
     # ---- asking
 
-    def ask(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> AsyncGenerator[Item]:
-        """Sent when the first item is asked for."""
-        return self.items(call, partial(self.begin, method, params, call, timeout_s))
-
-    async def items(self, call: Call, begin: Callable[[], None] | None = None) -> AsyncGenerator[Item]:
-        """What comes of a call; `begin`: unless it is under way already."""
-        if begin is not None:
-            begin()
+    async def ask(
+        self, call: Call, method: str = "", params: bytes = b"", timeout_s: float | None = None
+    ) -> AsyncGenerator[Item]:
+        """What comes of a call: sent when the first item is asked for; without a method, it runs already."""
+        if method:
+            self.begin(method, params, call, timeout_s)
         try:
             while True:
                 item = await call.next()
@@ -136,17 +134,27 @@ class Traffic:
         """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
         now = self._loop.time()
         sent = self.connection.ask(method, params, call, timeout_s, now, call.limit_key)
-        self._keep(call, sent.rpc_id, method, params)
+        over = self._over
+        call.rpc_id, call.method, call.params, call.keeper = sent.rpc_id, method, params, self
+        call.is_full = False
+        if (hop := call.hop) is not None:
+            hop.rpc_id = sent.rpc_id
+            hop.server_version, hop.server_protocol = self.server
+        call.drops = self._is_shared and over is not None and over.is_pipe
+        self._calls[sent.rpc_id] = call
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
             self._arm()
-        if isinstance(sent, Send):
-            self._send(sent, call)
+        if isinstance(sent, Send) and over is not None:
+            outgoing = Outgoing(sent.frame, sent.rpc_id, method, call.name, call.param_headers)
+            if not over.transport.send(outgoing):
+                self._busy(sent)
 
     def let_go(self, call: Call) -> None:
         """Nobody waits for it any more: it is cancelled at the server unless it is over."""
         self._calls.pop(call.rpc_id, None)
-        call.let_go()
+        if call.is_full:  # what was held back for it is not any more
+            call.set_full(False)
         if not call.is_over:
             self._cancel(call.rpc_id)
 
@@ -165,14 +173,6 @@ class Traffic:
     def tell(self, method: str, params: bytes) -> None:
         if self.is_ready and self._over is not None:
             self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
-
-    def _keep(self, call: Call, rpc_id: int, method: str, params: bytes) -> None:
-        call.rpc_id, call.method, call.params, call.keeper = rpc_id, method, params, self
-        call.is_full = False
-        if call.hop is not None:
-            call.hop.rpc_id = rpc_id
-        call.drops = self._is_shared and self._over is not None and self._over.is_pipe
-        self._calls[rpc_id] = call
 
     def hold(self, rpc_id: int, is_full: bool) -> None:
         """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
@@ -203,9 +203,7 @@ class Traffic:
             call: Call = event.pending.call
             if call.method in REPEATABLE_METHODS and not event.pending.handshake:
                 self._calls.pop(call.rpc_id, None)
-                again = self.connection.ask(call.method, call.params, call, event.pending.timeout_s, now)
-                self._keep(call, again.rpc_id, call.method, call.params)
-                self._arm()
+                self.begin(call.method, call.params, call, event.pending.timeout_s)
             else:
                 self._deliver([event])
 
@@ -225,10 +223,14 @@ class Traffic:
                 self._deliver(self.connection.receive(frame, about, now, read))
                 return
             event = self.connection.answered(read, now)
-            if isinstance(event, Answered):
-                self._answered(event)
-            else:
+            if not isinstance(event, Answered):
                 self._deliver([event])
+            elif event.error is None and read.result is not None and read.result[:1] == b"{":
+                pending = event.pending
+                self._calls.pop(pending.rpc_id, None)
+                pending.call.put(Reply(result=read.result))
+            else:
+                self._answered(event)
         except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
             _log.exception("%s: a frame could not be handled", self._name)
 
@@ -406,11 +408,14 @@ class Traffic:
             return
         outgoing = Outgoing(send.frame, call.rpc_id, call.method, call.name, call.param_headers)
         if not self._over.transport.send(outgoing):
-            outcome = self.connection.busy(send, self._loop.time())
-            if isinstance(outcome, Ended):
-                self._deliver([outcome])
-            else:
-                self._arm()
+            self._busy(send)
+
+    def _busy(self, send: Send) -> None:
+        outcome = self.connection.busy(send, self._loop.time())
+        if isinstance(outcome, Ended):
+            self._deliver([outcome])
+        else:
+            self._arm()
 
     def _cancel(self, rpc_id: int) -> None:
         cancelled = self.connection.cancel(rpc_id, "the client cancelled", self._loop.time())

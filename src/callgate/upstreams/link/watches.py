@@ -5,7 +5,7 @@ Rules
    left.
 2. Changes happen one after the other: two clients that subscribe at once both end up subscribed.
 3. After a restart the server knows nothing of it: what is wanted is asked for again (`renew`).
-4. Whoever is gone wants nothing, at once; that the server is told so comes after.
+4. A client that is gone watches nothing, at once; the server is told afterwards.
 
 How the server is asked (`resources/subscribe` of the legacy era, our own listening of the modern one) is
 handed in.
@@ -48,12 +48,10 @@ class Watches:
         """`resources/subscribe` for one client. Raises UpstreamError."""
         uri = text_of(peek(params).uri)
         if uri is None:
-            return await self._ask(
-                "resources/subscribe", params
-            )  # the server says best what is wrong with it
+            return await self._ask("resources/subscribe", params)  # the server says best what is wrong
         async with self._changing:
             is_first = uri not in self._wanted
-            # Before the server is asked: whoever leaves meanwhile (`forget`) finds itself here.
+            # Before the server is asked: a client that leaves meanwhile (`forget`) must be found here.
             self._wanted.setdefault(uri, set()).add(who)
             if not is_first:
                 return _DONE

@@ -29,7 +29,6 @@ from typing import Any
 import msgspec
 
 from callgate.model.errors import UpstreamError
-from callgate.wire.connection.backoff import Backoff
 from callgate.wire.connection.errors import closed, copy_of, down, not_taken, timed_out, too_large
 from callgate.wire.connection.events import (
     Cancelled,
@@ -44,18 +43,36 @@ from callgate.wire.connection.events import (
 )
 from callgate.wire.connection.incoming import Incoming
 from callgate.wire.connection.progress_token import put_ours
-from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S, START_TIMEOUT_S, Pending, RequestTable
-from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import (
-    Message,
-    Unreadable,
-    decode,
-    encode_notification,
-    encode_request,
+from callgate.wire.connection.request_table import (
+    BACKOFF_CEILING_S,
+    DEFAULT_TIMEOUT_S,
+    START_TIMEOUT_S,
+    Pending,
+    RequestTable,
 )
+from callgate.wire.framing.lines import MAX_FRAME_BYTES
+from callgate.wire.json_rpc import Message, Unreadable, decode, encode_notification, encode_request
 
 _MAX_SENDS = 3
+_FIRST_DELAY_S = 1.0
+_JITTER = 0.2  # so that the upstreams of one broken host do not come back in step
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
+
+
+class Backoff:
+    """How long to wait before an upstream is tried again: 1 s doubling to 30 s, ± 20 % inside that cap."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
+        self._delay_s = _FIRST_DELAY_S
+
+    def next_delay_s(self) -> float:
+        delay_s = self._delay_s
+        self._delay_s = min(delay_s * 2, BACKOFF_CEILING_S)
+        return min(delay_s * (1 - _JITTER + 2 * _JITTER * self._random()), BACKOFF_CEILING_S)
+
+    def reset(self) -> None:
+        self._delay_s = _FIRST_DELAY_S
 
 
 class ConnectionState(StrEnum):
@@ -76,16 +93,12 @@ class Connection:
         self._random = random
         self._default_timeout_s = default_timeout_s
         self._table = RequestTable(default_timeout_s)
-        self._incoming = Incoming(self._table)
-        self.answered = self._incoming.answer  # a response of the upstream
+        self.incoming = Incoming(self._table)
+        self.answered = self.incoming.answer  # a response of the upstream
         self._backoff = Backoff(random)
-        self._state = _STARTING
+        self.state = _STARTING
         self._retry_at: float | None = None
         self._lost: UpstreamError | None = None
-
-    @property
-    def state(self) -> ConnectionState:
-        return self._state
 
     @property
     def epoch(self) -> int:
@@ -95,31 +108,19 @@ class Connection:
     def in_flight(self) -> int:
         return len(self._table)
 
-    @property
-    def late(self) -> int:
-        return self._incoming.late
-
-    @property
-    def orphans(self) -> int:
-        return self._incoming.orphans
-
-    @property
-    def garbage(self) -> int:
-        return self._incoming.garbage
-
     # --- the life of the conversation. In `backoff` and `closing` a word from before means nothing any more;
     # --- in any other wrong state it is a bug.
 
     def opened(self) -> None:
         """The transport can carry frames: shake hands."""
         if self._may_move_from(_STARTING):
-            self._state = _INITIALIZING
+            self.state = _INITIALIZING
 
     def ready(self, now: float) -> list[Send]:
         """Hands were shaken: the frames of what was held and still has time, in the order of asking."""
         if not self._may_move_from(_INITIALIZING):
             return []
-        self._state = _READY
+        self.state = _READY
         self._backoff.reset()
         self._lost = None
         self._table.epoch += 1
@@ -128,9 +129,9 @@ class Connection:
 
     def lost(self, error: UpstreamError, now: float) -> list[Ended]:
         """The transport is gone. Said again, or after `close`, it changes nothing."""
-        if self._state in _DOWN:
+        if self.state in _DOWN:
             return []
-        self._state = _BACKOFF
+        self.state = _BACKOFF
         self._lost = error
         self._retry_at = now + self._backoff.next_delay_s()
         return self._end_all(error, now)
@@ -141,12 +142,12 @@ class Connection:
 
     def retrying(self) -> None:
         """Start again, at `retry_at` or, when the cause is known to be gone, before it."""
-        if self._state is _BACKOFF:
-            self._state = _STARTING
+        if self.state is _BACKOFF:
+            self.state = _STARTING
             self._retry_at = None
 
     def close(self, now: float) -> list[Ended]:
-        self._state = _CLOSING
+        self.state = _CLOSING
         self._retry_at = None
         return self._end_all(closed(), now)
 
@@ -165,14 +166,16 @@ class Connection:
 
         `timeout_s`: None for the default. `limit_key`: where the operator sets it.
         """
-        state = self._state
+        state = self.state
         if state is not _READY and state in _DOWN:
             raise self._refusal(now)
         if timeout_s is None:
             timeout_s = self._default_timeout_s
         table = self._table
         rpc_id = next(table.new_ids)
-        params, client_token = put_ours(params, rpc_id)
+        client_token = None
+        if b'"progressToken"' in params or b"\\u" in params:
+            params, client_token = put_ours(params, rpc_id)
         frame = encode_request(b"%d" % rpc_id, method, params)
         pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token, limit_key)
         if state is _READY:
@@ -219,7 +222,7 @@ class Connection:
         return None if pending is None else self._end(pending, error, now)
 
     def pause(self, rpc_id: int, now: float) -> None:
-        """The client's input is awaited. Whoever pauses says how long at most: no timer runs here."""
+        """The client's input is awaited. The caller decides how long at most: no timer runs here."""
         pending = self._table.find(rpc_id)
         if pending is not None:
             self._table.pause(pending, now)
@@ -242,8 +245,8 @@ class Connection:
         """
         if len(frame) > MAX_FRAME_BYTES:
             return [*self.lost(too_large(), now)]
-        events = self._incoming.read(frame, message or decode(frame), about, now)
-        if self._state is not _READY and self._state in _DOWN:
+        events = self.incoming.read(frame, message or decode(frame), about, now)
+        if self.state is not _READY and self.state in _DOWN:
             return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
         return events
 
@@ -265,11 +268,11 @@ class Connection:
     # --- inside
 
     def _may_move_from(self, state: ConnectionState) -> bool:
-        if self._state is state:
+        if self.state is state:
             return True
-        if self._state in _DOWN:
+        if self.state in _DOWN:
             return False
-        raise RuntimeError(f"a connection that is {self._state} was used as if it were {state}")
+        raise RuntimeError(f"a connection that is {self.state} was used as if it were {state}")
 
     def _has_time(self, pending: Pending, at: float) -> bool:
         deadline = self._table.deadline(pending.rpc_id)

@@ -36,12 +36,8 @@ class Deadlines:
     def add(self, key: int, duration_s: float, now: float) -> float:
         """The moment at which it will be due. A key can only be in here once."""
         assert key not in self._lane_of, f"{key} already has a deadline"
-        if (
-            now < self._latest_now
-        ):  # a caller with an older reading of the clock must not break a lane's order
-            now = self._latest_now
-        else:
-            self._latest_now = now
+        # A caller with an older reading of the clock must not break a lane's order.
+        now = self._latest_now = max(now, self._latest_now)
         at = now + duration_s
         lane_s = duration_s
         lane = self._lanes.get(lane_s)

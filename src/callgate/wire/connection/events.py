@@ -10,14 +10,14 @@ from callgate.model.errors import CallgateError, UpstreamError
 from callgate.wire.connection.request_table import Pending
 
 
-class Send(msgspec.Struct, frozen=True):
+class Send(msgspec.Struct, frozen=True, gc=False):
     """Give this request to the transport; when it takes no more at the moment, say `busy`."""
 
     rpc_id: int
     frame: bytes
 
 
-class Held(msgspec.Struct, frozen=True):
+class Held(msgspec.Struct, frozen=True, gc=False):
     """Stored and its time is running; `ready` will hand out the frame."""
 
     rpc_id: int
@@ -29,7 +29,7 @@ class RetryAt(msgspec.Struct, frozen=True):
     at: float
 
 
-class Answered(msgspec.Struct, frozen=True):
+class Answered(msgspec.Struct, frozen=True, gc=False):
     """A terminal outcome: the upstream's own answer, exactly one of the two."""
 
     pending: Pending

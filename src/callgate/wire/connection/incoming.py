@@ -62,10 +62,11 @@ class Incoming:
         )
 
     def answer(self, response: Response, now: float) -> Event:
-        rpc_id = own_id(response.rpc_id)
+        raw = response.rpc_id
+        rpc_id = int(raw) if raw.isdigit() and len(raw) <= _MAX_ID_DIGITS else own_id(raw)
         pending = self._table.answer(rpc_id)
         if pending is None:
-            return self._unmatched(response.rpc_id, rpc_id, now)
+            return self._unmatched(raw, rpc_id, now)
         return Answered(pending, response.result, response.error)
 
     def _progress(self, params: bytes, now: float) -> Event:

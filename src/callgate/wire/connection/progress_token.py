@@ -18,11 +18,11 @@ _progress_decoder = msgspec.json.Decoder(_Progress)
 
 
 def put_ours(params: bytes, rpc_id: int) -> tuple[bytes, bytes | None]:
-    """The params for the upstream, and the client's token (raw JSON); None when it wants no progress."""
-    # A \u escape can spell the same member, and a token of the client's choice must never reach the
-    # upstream: it could be the id of another client's request.
-    if b'"progressToken"' not in params and b"\\u" not in params:
-        return params, None
+    """The params for the upstream, and the client's token (raw JSON); None when it wants no progress.
+
+    For all params that hold the member's name or an escape: a \\u can spell the same member, and a token of
+    the client's choice must never reach the upstream, since it could be the id of another client's request.
+    """
     peeked = peek(params)
     token = bytes(meta_of(peeked).progress_token)
     if not token or token == b"null":

@@ -108,10 +108,11 @@ class RequestTable:
 
     def answer(self, rpc_id: int) -> Pending | None:
         """If it is `awaited`, it leaves with a response: no tombstone, a second one is to nothing we know."""
-        pending = self.awaited(rpc_id)
-        if pending is not None:
-            del self._pending[rpc_id]
-            self._timers.remove(rpc_id)
+        pending = self._pending.get(rpc_id)
+        if pending is None or pending.unsent is not None or pending.epoch != self.epoch:
+            return None
+        del self._pending[rpc_id]
+        self._timers.remove(rpc_id)
         return pending
 
     def end(self, pending: Pending, now: float) -> None:
@@ -150,7 +151,7 @@ class RequestTable:
         return self._timers.at(rpc_id)
 
     def extend(self, pending: Pending, now: float) -> None:
-        """Progress: the time-out starts anew, up to the end that no progress moves."""
+        """Progress: the time-out starts again, up to the end that no progress moves."""
         if pending.pauses:
             pending.remaining_s = pending.timeout_s
         else:

@@ -120,6 +120,8 @@ def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
     """A later legacy request: who it is was said in the handshake, only tokens and trace are its own.
 
     Raises CallerError for a `_meta` that is too large."""
+    if not peeked.meta:
+        return remembered
     check_meta(peeked)
     meta = meta_of(peeked)
     if meta is NO_META:

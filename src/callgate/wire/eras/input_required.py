@@ -128,10 +128,7 @@ def request_digest(target: str | None, method: str, params: bytes) -> str:
     """
     try:
         members: dict[str, Any] = msgspec.json.decode(params) if params else {}
-    except (
-        msgspec.DecodeError,
-        RecursionError,
-    ) as problem:  # a number beyond all measure, nesting without end
+    except NOT_READABLE as problem:  # a number beyond all measure, nesting without end
         raise CallerError(CALLER_BAD_PARAMS, f"The params cannot be read: {problem}") from problem
     salient = {key: value for key, value in members.items() if key not in (*_RETRY_MEMBERS, "_meta")}
     text = msgspec.json.encode([target, method, salient], order="sorted")

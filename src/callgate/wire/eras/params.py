@@ -8,6 +8,7 @@ import msgspec
 import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.wire.eras.capabilities import capabilities_across
+from callgate.wire.params import drop_meta
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -83,14 +84,6 @@ def without_envelope(params: bytes) -> bytes:
     if _MARK not in params and b"\\u" not in params:
         return params
     members = _members_decoder.decode(params)
-    raw_meta = bytes(members.get("_meta", b""))
-    if raw_meta[:1] != b"{":
+    if not drop_meta(members, _MODERN_KEYS):
         return params
-    meta = _members_decoder.decode(raw_meta)
-    for key in _MODERN_KEYS:
-        meta.pop(key, None)
-    if meta:
-        members["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
-    else:
-        del members["_meta"]
     return msgspec.json.encode(members) if members else b""

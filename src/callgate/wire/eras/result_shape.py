@@ -10,6 +10,8 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.offers import OfferKind
+from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.params import drop_meta
 from callgate.wire.revisions import META_RELATED_TASK, META_SERVER_INFO, META_SUBSCRIPTION_ID
 
 CACHEABLE_METHODS = frozenset(
@@ -25,6 +27,9 @@ CACHEABLE_METHODS = frozenset(
 # Members of `_meta` that only one era knows.
 _MODERN_META = (META_SERVER_INFO, META_SUBSCRIPTION_ID)
 _LEGACY_META = (META_RELATED_TASK,)
+# How most results of the modern era begin: nothing is missing.
+_SAYS_COMPLETE = (b'{"resultType":"complete",', b'{"resultType": "complete",')
+_LEGACY_MARK = b"related-task"  # without the slash before it, which some encoders escape
 # Any name can be spelled with escapes: only what is decoded decides.
 _ESCAPE = b"\\u"
 
@@ -44,6 +49,8 @@ def to_modern(result: bytes, method: str) -> bytes:
 
     What an upstream did not say, we do not promise: not fresh beyond now, not to be shared.
     """
+    if result.startswith(_SAYS_COMPLETE) and method not in CACHEABLE_METHODS:
+        return result
     shape = _shape_decoder.decode(result)
     missing: list[bytes] = []
     if not bytes(shape.resultType):
@@ -66,7 +73,7 @@ def without_other_era(result: bytes, method: str, era: Era) -> bytes:
     The tools in a list are each for `definition_across`.
     """
     is_legacy = era is Era.LEGACY
-    if not is_legacy and not _may_name(result, _LEGACY_META):
+    if not is_legacy and _ESCAPE not in result and _LEGACY_MARK not in result:
         return result
     try:
         members = _members_decoder.decode(result)
@@ -82,29 +89,8 @@ def without_other_era(result: bytes, method: str, era: Era) -> bytes:
         content = bytes(members.get("structuredContent", b"{"))
         if method == "tools/call" and content[:1] != b"{":
             del members["structuredContent"]
-    has_other_meta = _drop_meta(members, _MODERN_META if is_legacy else _LEGACY_META)
+    has_other_meta = drop_meta(members, _MODERN_META if is_legacy else _LEGACY_META)
     return msgspec.json.encode(members) if has_other_meta or len(members) < before else result
-
-
-def _drop_meta(members: dict[str, msgspec.Raw], keys: tuple[str, ...]) -> bool:
-    """Whether any was there; a `_meta` that is empty then goes."""
-    raw = bytes(members.get("_meta", b""))
-    if raw[:1] != b"{" or not _may_name(raw, keys):
-        return False
-    meta = _members_decoder.decode(raw)
-    kept = {key: value for key, value in meta.items() if key not in keys}
-    if len(kept) == len(meta):
-        return False
-    if kept:
-        members["_meta"] = msgspec.Raw(msgspec.json.encode(kept))
-    else:
-        del members["_meta"]
-    return True
-
-
-def _may_name(raw: bytes, keys: tuple[str, ...]) -> bool:
-    # Without the slash, which some encoders escape.
-    return _ESCAPE in raw or any(key.rpartition("/")[2].encode() in raw for key in keys)
 
 
 def definition_across(kind: OfferKind, definition: bytes, era: Era | None) -> bytes | None:
@@ -128,6 +114,6 @@ def definition_across(kind: OfferKind, definition: bytes, era: Era | None) -> by
 def _is_object_schema(schema: msgspec.Raw) -> bool:
     try:
         read: Any = msgspec.json.decode(schema)
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_READABLE:
         return False
     return isinstance(read, dict) and cast(dict[str, Any], read).get("type") == "object"

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import with_member
+from callgate.wire.params import drop_meta, with_member
 from callgate.wire.revisions import META_SUBSCRIPTION_ID
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -51,12 +51,7 @@ def without_subscription(raw: bytes) -> bytes:
     if subscription_of(raw) is None:
         return raw
     members = _members_decoder.decode(raw)
-    meta = _members_decoder.decode(members["_meta"])
-    del meta[META_SUBSCRIPTION_ID]
-    if meta:
-        members["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
-    else:
-        del members["_meta"]
+    drop_meta(members, (META_SUBSCRIPTION_ID,))
     return msgspec.json.encode(members)
 
 

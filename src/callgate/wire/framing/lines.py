@@ -18,6 +18,8 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames completed by `data`, blank lines skipped. Raises CallerError when one is too long."""
+        if not self._pending.size_bytes and data[-1:] == b"\n" and len(data) <= self._max_frame_bytes:
+            return list(filter(None, map(bytes.strip, data.split(b"\n"))))
         head, newline, rest = data.partition(b"\n")
         self._pending.append(head)
         if self._pending.size_bytes > self._max_frame_bytes:
@@ -36,6 +38,4 @@ class LineSplitter:
 
 def flat(frame: bytes) -> bytes:
     """The same JSON without raw newlines: they can only be white space between tokens, but end a line."""
-    if b"\n" in frame or b"\r" in frame:
-        return frame.replace(b"\r", b" ").replace(b"\n", b" ")
-    return frame
+    return frame.replace(b"\r", b" ").replace(b"\n", b" ")

@@ -1,7 +1,7 @@
 """The head of an HTTP message that a connection sends again and again, but for the length of the body.
 
-Whoever keeps a connection repeats its head with every message. The first one is read by the parser; this only
-finds out, byte by byte, that another message has the same head, and where its body is.
+A peer that keeps a connection repeats its head with every message. The first one is read by the parser; this
+only finds out, byte by byte, that another message has the same head, and where its body is.
 """
 
 import re
@@ -13,16 +13,21 @@ _MAX_HEAD_BYTES = 4 * 1024
 
 
 class RepeatedHead:
-    __slots__ = ("_after", "_before", "_max_body_bytes")
+    __slots__ = ("_after", "_before", "_body_bytes", "_head", "_max_body_bytes")
 
     def __init__(self, before: bytes, after: bytes, max_body_bytes: int) -> None:
         """`before` and `after`: what stands around the digits of the length."""
         self._before = before
         self._after = after
         self._max_body_bytes = max_body_bytes
+        # As it came last, length included: mostly the next one has the same.
+        self._head, self._body_bytes = before + b"0" + after, 0
 
     def body_of(self, data: bytes) -> bytes | None:
         """The body, if `data` is exactly one message with this head and a short body."""
+        if data.startswith(self._head):
+            body = data[len(self._head) :]
+            return body if len(body) == self._body_bytes else None
         before, after = self._before, self._after
         if not data.startswith(before):
             return None
@@ -31,8 +36,12 @@ class RepeatedHead:
         digits = data[begin:end]
         if end < 0 or not digits.isdigit() or not data.startswith(after, end):
             return None
-        body = data[end + len(after) :]
-        return body if int(digits) == len(body) <= self._max_body_bytes else None
+        head_bytes = end + len(after)
+        body = data[head_bytes:]
+        if not int(digits) == len(body) <= self._max_body_bytes:
+            return None
+        self._head, self._body_bytes = data[:head_bytes], len(body)
+        return body
 
 
 def repeated_head(data: bytes, body_bytes: int, max_body_bytes: int) -> RepeatedHead | None:

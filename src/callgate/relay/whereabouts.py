@@ -1,0 +1,76 @@
+"""Which replica an arrival of a modern client belongs to.
+
+Asked before an exchange is opened: only the replica that serves a request records it.
+
+Rules
+1. A retry of a parked call belongs to the replica that holds the call.
+2. A request to a handshake server that keeps state belongs to the home of its session. While it is not known
+   what the server is, it is served where it came.
+3. Everything else is served where it came. Of a session that was not seen here, the directory is asked once.
+"""
+
+import time
+from collections.abc import Mapping
+
+from callgate.model.exchange import Arrival
+from callgate.model.session import Session
+from callgate.ports.homes import Homes
+from callgate.ports.upstream import StatefulUpstream, Upstream
+from callgate.relay.lists.listings import Listings
+from callgate.relay.parked_calls import ParkedCalls
+from callgate.relay.session_book import SessionBook
+from callgate.wire.params import call_params
+
+_NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
+# At a server's own address: what is no request to this server, or is answered alike by each of its lines.
+_ANYWHERE = frozenset(
+    {
+        "initialize", "ping", "server/discover", "subscriptions/listen",
+        "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+    }
+)  # fmt: skip
+
+
+class Whereabouts:
+    def __init__(
+        self,
+        homes: Homes,
+        sessions: SessionBook,
+        parked: ParkedCalls,
+        listings: Listings,
+        upstreams: Mapping[str, Upstream],
+    ) -> None:
+        self._homes = homes
+        self._sessions = sessions
+        self._parked = parked
+        self._listings = listings
+        self._upstreams = upstreams
+
+    async def home_of(self, arrival: Arrival) -> str | None:
+        """The other replica that it belongs to; None: here."""
+        session = self._sessions.known(arrival, time.time()) or await self._sessions.claim(arrival)
+        holder = self._parked.holder_of(arrival)
+        if holder is None and self._needs_home(arrival):
+            holder = self._homes.known_home(session)
+        return None if holder == self._homes.gateway else holder
+
+    async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
+        """The same, once that replica is gone. What it held is gone with it: we say so ourselves."""
+        if self._parked.holder_of(arrival) is not None:
+            return None
+        session = self._session_of(arrival)
+        home = await self._homes.take(session, gone)
+        return None if home == self._homes.gateway else home
+
+    def _session_of(self, arrival: Arrival) -> Session:
+        return self._sessions.of(arrival, time.time())
+
+    def _needs_home(self, arrival: Arrival) -> bool:
+        server = arrival.target
+        if server is None and arrival.method in _NAMED_METHODS:
+            params = call_params(arrival.params)
+            server = self._listings.server_of(params.name) if params is not None else None
+        elif arrival.method in _ANYWHERE:
+            return False
+        upstream = self._upstreams.get(server) if server is not None else None
+        return isinstance(upstream, StatefulUpstream) and upstream.keeps_state()
