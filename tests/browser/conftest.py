@@ -22,7 +22,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    async with open_chromium() as browser:
+    async with open_chromium(prefers_shell=True) as browser:
         yield browser
 
 

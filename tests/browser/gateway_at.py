@@ -15,7 +15,7 @@ _MODULES = (
     "callgate.api.about_api",
     "callgate.api.recent_past",
     "callgate.api.record.stats_api",
-    "callgate.recorder.read.reader",
+    "callgate.recorder.stores.duckdb.reader",
 )
 
 

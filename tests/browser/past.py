@@ -16,10 +16,11 @@ from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement, StatementFacts
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
-from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.read.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
+from callgate.recorder.stores.duckdb.reader import Reader
+from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 
 # The queue is bounded, and what does not fit is dropped: leave the thread time to empty it.
 _AHEAD_BYTES = 16 * 1024 * 1024
@@ -89,7 +90,8 @@ class PastCall:
 async def write_past(state: Path, past: Iterable[tuple[PastSession, Iterable[PastCall]]]) -> None:
     """Into the state folder of a gateway that does not run yet."""
     settings = RecorderSettings(state / "record", keeps_store=True, waits_for_journal=False)
-    recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
+    store = DuckdbStore(settings.folder)
+    recorder = Recorder(settings, RowRedactor(Redactor(), 256 * 1024), store)
     try:
         for was, calls in past:
             session = was.session()
@@ -101,6 +103,6 @@ async def write_past(state: Path, past: Iterable[tuple[PastSession, Iterable[Pas
             if was.ended_s is not None:
                 session.ended_at = was.ended_s
                 recorder.emit(SessionClosed(session))
-        await Reader(recorder).extent()  # all of it is in the store
+        await Reader(recorder, store).extent()  # all of it is in the store
     finally:
         await recorder.close()

@@ -481,6 +481,8 @@ export interface components {
             sessions: components["schemas"]["SessionShape"][];
             total: number;
             next_cursor: string | null;
+            /** @default false */
+            total_is_at_least?: boolean;
         };
         /** SessionShape */
         SessionShape: {
@@ -507,6 +509,8 @@ export interface components {
             tool_calls: components["schemas"]["ExchangeShape"][];
             total: number;
             next_cursor: string | null;
+            /** @default false */
+            total_is_at_least?: boolean;
         };
         /**
          * ExchangeShape
@@ -682,7 +686,7 @@ export interface components {
         /**
          * Replay
          * @description Whether a call can be made again. `redacted` and `cut`: not all of its arguments is in the record, so
-         *         they have to be given anew. `missing_capability`: the server offers the tool to clients that can be asked
+         *         they have to be given again. `missing_capability`: the server offers the tool to clients that can be asked
          *         something, and nobody could be asked here.
          */
         Replay: {
@@ -697,6 +701,8 @@ export interface components {
             exchanges: components["schemas"]["ExchangeShape"][];
             total: number;
             next_cursor: string | null;
+            /** @default false */
+            total_is_at_least?: boolean;
         };
         /** StatsShape */
         StatsShape: {
@@ -930,6 +936,8 @@ export interface components {
             gap_events: number | null;
             keep_s: number | null;
             max_size_bytes: number | null;
+            /** @enum {unknown} */
+            dialect: "clickhouse" | "duckdb" | "postgres";
         };
         /** DatabasesShape */
         DatabasesShape: {

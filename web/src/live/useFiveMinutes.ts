@@ -3,7 +3,7 @@
 
 import { computed, onMounted, ref, shallowRef, watch } from 'vue'
 import { api, read } from '@/api/client'
-import { useNow } from '@/components/useNow'
+import { useNow } from '@/time/useNow'
 import { onLive, onStale, useLive } from '@/stores/live'
 import { RateWindow } from './rateWindow'
 
