@@ -44,7 +44,7 @@ def measure(target: Target, connections: int, seconds: float, cores: Cores) -> S
 
 def _mcpload(target: Target, connections: int, seconds: float, *options: str) -> list[str]:
     command = [str(FOLDER / "mcpload"), "-c", str(connections), "-d", str(seconds), "-t", target.tool]
-    command += options
+    command += [*options, *(["-M"] if target.is_modern else [])]
     for arguments in target.arguments:
         command += ["-a", arguments]
     if target.expected is not None:

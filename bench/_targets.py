@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from _processes import FOLDER, IDLE_S, Cores, free_port, running, wait_for_port
@@ -63,6 +63,7 @@ class Target:
     # JSON, %n is the number of the call; of several one at random; none: mcpload's own.
     arguments: tuple[str, ...] = ()
     expected: str | None = None  # what every reply must contain
+    is_modern: bool = False  # the era of its clients
     quiet_s: float = IDLE_S  # how long it must have been without work to be done with it
 
 
@@ -198,6 +199,9 @@ class Gateway:
     def aggregate(self, name: str = "Callgate, aggregate /mcp, HTTP upstream") -> Target:
         return self._target(name, "/mcp", "echo__echo")
 
+    def over_modern_http(self, name: str = "Callgate, HTTP upstream, modern clients and server") -> Target:
+        return replace(self._target(name, "/servers/modern/mcp"), is_modern=True)
+
     def _target(self, name: str, path: str, tool: str = "echo") -> Target:
         return Target(name, f"{self.base}{path}", self.pid, tool, quiet_s=self.quiet_s)
 
@@ -211,15 +215,18 @@ def callgate(
     recording: bool = True,
     sync: str | None = None,
     with_child: bool = True,
+    modern: Target | None = None,
     source: Path | None = None,
 ) -> Iterator[Gateway]:
-    """`source`: another `src` folder than the installed one."""
+    """`modern`: one more upstream, of that era; `source`: another `src` folder than the installed one."""
     text = f"version = 1\n[record]\nenabled = {str(recording).lower()}\n"
     if sync is not None:
         text += f"sync = {json.dumps(sync)}\n"
     text += http_server("echo", upstream)
     if with_child:
         text += stdio_server("pipe", cores)
+    if modern is not None:
+        text += http_server("modern", modern)
     env = {} if source is None else {"PYTHONPATH": str(source)}
     with serving(cores, state, text, env) as (base, pid):
         yield Gateway(base, pid, STORED_S if recording else IDLE_S)

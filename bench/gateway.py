@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from _goals import goals_table, publish
 from _load import Sample, mean_of, measure, median_of
 from _processes import FOLDER, Cores, end_on_sigterm
 from _targets import Target, UnavailableError, build_tools, callgate, echo, fastmcp, nginx, sketch
@@ -53,13 +54,15 @@ def line_up(stack: ExitStack, cores: Cores, options: argparse.Namespace) -> Fiel
     state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callgate-bench-")))
     gateway = stack.enter_context(callgate(cores, upstream, state / "recorded", sync="reply"))
     lazy = stack.enter_context(callgate(cores, upstream, state / "lazy", sync="interval"))
-    silent = stack.enter_context(callgate(cores, upstream, state / "silent", recording=False))
+    modern = stack.enter_context(echo(cores, "--modern"))
+    silent = stack.enter_context(callgate(cores, upstream, state / "silent", recording=False, modern=modern))
     taking_part.targets = [upstream, gateway.over_http(), gateway.over_stdio(), gateway.aggregate()]
     taking_part.targets += [
         lazy.over_http('Callgate, HTTP upstream, sync = "interval"'),
         lazy.over_stdio('Callgate, stdio upstream, sync = "interval"'),
         silent.over_http("Callgate, HTTP upstream, recording off"),
         silent.over_stdio("Callgate, stdio upstream, recording off"),
+        silent.over_modern_http("Callgate, HTTP upstream, modern era, recording off"),
     ]
     child = cores.on_load([str(FOLDER / "echo_mcp"), "--stdio"])
     for name, behind in (("HTTP", [upstream.url]), ("stdio", ["--", *child])):
@@ -146,6 +149,14 @@ def report(taking_part: Field, cores: Cores, options: argparse.Namespace) -> str
     return "\n\n".join([begin, *tables, FOOT, *taking_part.absent])
 
 
+def goals_of(taking_part: Field, options: argparse.Namespace) -> str:
+    peers = (taking_part.nginx and taking_part.nginx.name, taking_part.fastmcp and taking_part.fastmcp.name)
+    samples = taking_part.samples
+    made = goals_table(lambda name, count: samples[name, count], ratio, peers, options.connections)
+    how = f"medians of {options.rounds} rounds of {options.seconds:g} s, in one run that ended at a load of"
+    return f"{made}\n\n{machine()};\n{how} {os.getloadavg()[0]:.0f}."
+
+
 def store(text: str) -> None:
     """Replaces this benchmark's part of the results; the rest of the file is others'."""
     old = RESULTS.read_text() if RESULTS.exists() else f"# Results\n\n## Gateway\n\n{BEGIN}\n{END}\n"
@@ -158,7 +169,9 @@ def store(text: str) -> None:
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench gateway", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="64 connections only, 1 s, one round")
-    parser.add_argument("--write", action="store_true", help="store the tables in bench/RESULTS.md")
+    parser.add_argument(
+        "--write", action="store_true", help="store the tables in bench/RESULTS.md and docs/performance.md"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.5, help="of each measurement")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
@@ -183,10 +196,12 @@ def main() -> None:
             print(line, file=sys.stderr)
         run_rounds(taking_part, cores, options)
         text = report(taking_part, cores, options)
-    print(text)
+    goals = goals_of(taking_part, options)
+    print(f"{text}\n\n{goals}")
     print(f"\n{time.monotonic() - begun:.0f} s in all", file=sys.stderr)
     if options.write:
         store(text)
+        publish(goals)
 
 
 if __name__ == "__main__":

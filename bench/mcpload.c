@@ -6,6 +6,7 @@
 // Says "measuring" on stderr when the warm-up is over, so that others can read their clocks too.
 // With -p its connections stay open and their calls in flight: it measures again for every line on stdin, after
 // another warm-up, until stdin ends.
+// With -M it is a client of the modern era: no handshake, its envelope and headers with every call.
 // build: gcc -O2 -o mcpload mcpload.c
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,7 +34,8 @@
 static const char *tool = "echo", *args_t = "{\"text\":\"hello-%n\"}", *args_l[64], *proto = "2025-06-18";
 static const char *expect[MAXE]; static int nexpect, nargs;
 static char extra[4096]; static char host[128]; static int port; static char path[1024];
-static const char *rawbody = NULL; static int conns = 1, shared = 0, noinit = 0, noverify = 0, listtools = 0, paced = 0; static long modulo = 0;
+#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"mcpload\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{}},"
+static const char *rawbody = NULL, *meta = ""; static int conns = 1, shared = 0, noinit = 0, noverify = 0, listtools = 0, paced = 0, modern = 0; static long modulo = 0;
 static double secs = 5, warm = 1; static uint64_t maxreq = 0;
 static uint64_t next_n = 0;
 
@@ -99,7 +101,7 @@ static void handshake(conn_t*c,int first){ char b[1024];
 }
 
 static int fire(conn_t*c){ static char a[32768],b[49152]; uint64_t k=++next_n; c->id=k; c->n=modulo?(k%modulo)+1:k; subst(a,sizeof a,nargs>1?args_l[rand()%nargs]:args_t,c->n);
-  int l=rawbody?(int)subst(b,sizeof b,rawbody,c->n):snprintf(b,sizeof b,"{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\",\"arguments\":%s}}",(unsigned long long)c->id,tool,a);
+  int l=rawbody?(int)subst(b,sizeof b,rawbody,c->n):snprintf(b,sizeof b,"{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/call\",\"params\":{%s\"name\":\"%s\",\"arguments\":%s}}",(unsigned long long)c->id,meta,tool,a);
   reset(c); c->t0=now_ns(); return post(c,b,l); }
 
 static int verify(conn_t*c){ if(c->status!=200) return 0; if(noverify) return 1; char t[512];
@@ -115,11 +117,12 @@ static int verify(conn_t*c){ if(c->status!=200) return 0; if(noverify) return 1;
 static int cmp(const void*a,const void*b){ uint64_t x=*(uint64_t*)a,y=*(uint64_t*)b; return x<y?-1:x>y; }
 
 int main(int ac,char**av){ int o; 
-  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:sixlph"))!=-1) switch(o){
+  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:sixlpMh"))!=-1) switch(o){
     case 'c':conns=atoi(optarg);break; case 'd':secs=atof(optarg);break; case 'w':warm=atof(optarg);break; case 't':tool=optarg;break; case 'a':args_t=optarg;if(nargs<64)args_l[nargs++]=optarg;break;
     case 'e':if(nexpect<MAXE)expect[nexpect++]=optarg;break; case 'H':strcat(extra,optarg);strcat(extra,"\r\n");break; case 'P':proto=optarg;break; case 'm':modulo=atol(optarg);break;
-    case 'n':maxreq=strtoull(optarg,0,10);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'p':paced=1;break; case 'B':rawbody=optarg;noinit=1;break;
-    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-s one shared session] [-i no initialize] [-x no verification] [-l print tools/list] [-p measure for each line on stdin] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
+    case 'n':maxreq=strtoull(optarg,0,10);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'p':paced=1;break; case 'M':modern=1;break; case 'B':rawbody=optarg;noinit=1;break;
+    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-s one shared session] [-i no initialize] [-M modern client] [-x no verification] [-l print tools/list] [-p measure for each line on stdin] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
+  if(modern){ char h[600]; noinit=1; proto="2026-07-28"; meta=META; snprintf(h,sizeof h,"Mcp-Method: tools/call\r\nMcp-Name: %s\r\n",tool); strcat(extra,h); }
   if(optind>=ac) die("url missing"); const char*u=av[optind]; if(sscanf(u,"http://%127[^:/]:%d%1023s",host,&port,path)<2) die("bad url, want http://IP:PORT/path"); if(!path[0]) strcpy(path,"/"); if(!strcmp(host,"localhost")) strcpy(host,"127.0.0.1");
   if(!nexpect&&!strcmp(args_t,"{\"text\":\"hello-%n\"}")) expect[nexpect++]="hello-%n";
   conn_t*cs=calloc(conns,sizeof *cs); for(int i=0;i<conns;i++){ cs[i].fd=-1; }

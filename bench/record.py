@@ -22,10 +22,11 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
-from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.read.reader import Reader
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
+from callgate.recorder.stores.duckdb.reader import Reader
+from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 
 _ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "bench", "1")
 _WORDS = ("alpha", "order", "customer", "select", "result", "value", "price", "shipment", "warehouse")
@@ -121,8 +122,9 @@ async def fill(state: Path, events: int) -> None:
     chance = random.Random(1)
     session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
     settings = RecorderSettings(state / "record", keeps_store=True, waits_for_journal=False)
-    recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
-    reader = Reader(recorder)
+    store = DuckdbStore(settings.folder)
+    recorder = Recorder(settings, RowRedactor(Redactor(), 256 * 1024), store)
+    reader = Reader(recorder, store)
     await emit_all(recorder, (a_call(session, 40, chance) for _ in range(events)))
     extent = await reader.extent()
     await recorder.close()
@@ -137,14 +139,15 @@ async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
     calls = [a_call(session, body_bytes, chance) for _ in range(count)]
     with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
         settings = RecorderSettings(Path(name) / "record", keeps_store=True, waits_for_journal=False)
-        recorder = Recorder(settings, RowBuilder(Redactor(), 256 * 1024))
-        reader = Reader(recorder)
+        store = DuckdbStore(settings.folder)
+        recorder = Recorder(settings, RowRedactor(Redactor(), 256 * 1024), store)
+        reader = Reader(recorder, store)
         await reader.extent()  # the store is open
         before, begun = cpu_us(), time.monotonic()
         await emit_all(recorder, calls)
         extent = await reader.extent()
         took_s, after = time.monotonic() - begun, cpu_us()
-        size = sum(day.size_bytes for day in recorder.keeper.store.days) if recorder.keeper.store else 0
+        size = sum(day.size_bytes for day in store.opened.days) if store.opened else 0
         await recorder.close()
     assert extent.events == len(calls), extent
     used = {name: (after[name] - before.get(name, 0)) / len(calls) for name in after}

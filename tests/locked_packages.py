@@ -46,6 +46,7 @@ def python_packages(lock: Path, place: str) -> Path:
         options = (
             "--quiet",
             "--no-input",
+            "--no-compile",  # Python compiles what is imported when it is
             "--disable-pip-version-check",
             "--require-hashes",
             "-r",

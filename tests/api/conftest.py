@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from api.parts import Answered, KeptCaller, OneServer, ask, offer
 from recorder.happenings import REDACTOR, Record, a_session, opened
+from stores.kinds import KeptRecord
 
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
@@ -16,7 +17,7 @@ from callgate.model.session import Session
 
 @dataclass
 class Stage:
-    record: Record
+    record: Record | KeptRecord
     server: OneServer = field(default_factory=lambda: OneServer([offer("query")]))
     caller: KeptCaller = field(default_factory=KeptCaller)
     session: Session = field(default_factory=a_session)
@@ -27,7 +28,7 @@ class Stage:
         self.api = HttpApi(
             ApiParts(
                 self.server, self.caller, self.record.reader, self.record.queries,
-                self.record.recorder.feed, self.meter,
+                self.record.feed, self.meter,
                 redact=lambda text: text.replace("hunter2", "***"),
                 redact_document=lambda raw: REDACTOR.body(raw) or raw,
             )

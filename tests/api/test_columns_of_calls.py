@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from callgate.api.shapes import ExchangeShape
-from callgate.recorder.read.events import PAGE_COLUMNS
-from callgate.recorder.store.schema import SCHEMA_VERSION, TABLES
+from callgate.recorder.stores.duckdb.events import PAGE_COLUMNS
+from callgate.recorder.stores.duckdb.schema import SCHEMA_VERSION, TABLES
 
 # The record's names beside the API's, and what is found out from other rows.
 RENAMED = {"timestamp": "ts", "server": "server_name", "tool": "tool_name", "arguments": "request_json"}

@@ -16,7 +16,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import SessionClosed
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
-from callgate.recorder import feed
+from callgate.recorder import listeners
 from callgate.wire.framing.sse import KEEP_ALIVE, SseDecoder, SseEvent
 
 PATIENCE_S = 120.0  # only against a hang
@@ -171,7 +171,7 @@ async def test_a_slow_reader_gets_what_it_missed_from_the_record_and_nobody_else
 async def test_a_reader_that_missed_the_end_of_a_call_whose_start_it_was_told_gets_that_end(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    monkeypatch.setattr(feed, "_MAX_WAITING", room)
+    monkeypatch.setattr(listeners, "_MAX_WAITING", room)
     session = a_session("s-2")
     async with listening(stage, is_slow=True) as slow:
         stage.emit(opened(session))

@@ -81,6 +81,18 @@ async def test_tools_are_found_by_words_and_by_server(stage: Stage) -> None:
     ]
 
 
+async def test_metrics_tell_how_far_the_store_is_behind(stage: Stage) -> None:
+    stage.emit(settled(stage.session))
+    await stage.get("/api/v1/tool-calls")  # a read stores what was journalled
+    lines = (await stage.ask("/metrics")).body.decode().splitlines()
+    told = dict(line.split() for line in lines if line.startswith("callgate_record_"))
+    assert int(told["callgate_record_batches_stored_total"]) >= 1
+    assert told["callgate_record_rows_stored_total"] == "1"
+    assert told["callgate_record_journal_bytes"] == "0"
+    assert told["callgate_record_flush_lag_seconds"] == "0.000"
+    assert told["callgate_record_store_away"] == "0"
+
+
 async def test_metrics_count_outcomes_and_bound_what_a_client_can_make_up(stage: Stage) -> None:
     stage.emit(settled(stage.session))
     stage.emit(settled(stage.session, outcome=Outcome.FAILED, error="no"))

@@ -11,7 +11,8 @@ from bridge.driver_process import HERE, DriverProcess, running_driver, sdk1_pyth
 from bridge.seat import CLIENTS, ClientKind, Seat
 from bridge.upstream_servers import UPSTREAMS, Upstream, configured
 from conformance.suite import install
-from end_to_end.gateway_process import CALLGATE, GatewayProcess, clean_environment, running_gateway
+from end_to_end.forked import forked_callgate
+from end_to_end.gateway_process import GatewayProcess, clean_environment, running_gateway
 from locked_packages import node_modules, python_packages
 
 
@@ -56,7 +57,7 @@ class MatrixStage:
             return {"url": self._gateway.mcp_url}
         if way == "direct":
             return {"url": f"{self._gateway.announced['url']}/servers/{upstream.name}/mcp"}
-        command, *args = [*CALLGATE, "stdio", "--config", str(self._folder / "callgate.toml")]
+        command, *args = [*forked_callgate(), "stdio", "--config", str(self._folder / "callgate.toml")]
         return {
             "command": {
                 "command": command,

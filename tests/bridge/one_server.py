@@ -25,8 +25,13 @@ async def server(
 
 @asynccontextmanager
 async def gateway(config: Path) -> AsyncIterator[int]:
-    """Its port."""
+    """Its port, once the server behind it is up."""
     async with running_gateway(config.parent, "--port", "0", "--config", str(config)) as running:
+
+        async def is_up() -> bool:
+            return (await running.get("/healthz"))["status"] == "ok"
+
+        await until(is_up)
         yield int(running.announced["url"].rpartition(":")[2])
 
 

@@ -95,7 +95,7 @@ async def test_nobody_is_asked_what_it_did_not_declare(place: tuple[int, str]) -
 async def test_a_client_of_a_revision_before_pages_is_asked_forms_only(place: tuple[int, str]) -> None:
     """2025-06-18 knows no url mode, and `elicitation: {}` means forms in every later revision."""
     async with LegacyClient(*place, capabilities=FORMS) as client:
-        client._hello["protocolVersion"] = "2025-06-18"
+        client.hello["protocolVersion"] = "2025-06-18"
         client.session = ""
         async with client:
             assert client.introduced["result"]["protocolVersion"] == "2025-06-18"

@@ -40,6 +40,7 @@ _MODULES = {
     "reference_server.py": ("mcp.server.lowlevel", "mcp.server.streamable_http", "mcp.server.subscriptions"),
     "legacy_server.py": ("mcp.server.lowlevel", "mcp.server.session"),
 }
+_MODULES["refserver.py"] = _MODULES["reference_server.py"]
 _ERAS = {"reference": ("legacy", "modern"), "legacy": ("legacy",), "modern": ("modern",)}
 UPSTREAMS = {
     upstream.name: upstream
@@ -74,9 +75,9 @@ async def listening(upstream: Upstream, marks: Path, packages: Path) -> AsyncIte
 
 
 @asynccontextmanager
-async def forking(upstream: Upstream, marks: Path, packages: Path) -> AsyncIterator[list[str]]:
-    """The command that starts a copy of it."""
-    python, *words = upstream.command(marks)
+async def forking(command: list[str], environment: dict[str, str]) -> AsyncIterator[list[str]]:
+    """The command that starts a copy of this server, which speaks over stdio."""
+    python, *words = command
     at = next(place for place, word in enumerate(words) if word.endswith(".py"))
     modules = (*_MODULES[Path(words[at]).name], "mcp.server.stdio", "anyio._backends._asyncio")
     with tempfile.TemporaryDirectory() as folder:  # the path of a socket has at most 107 bytes
@@ -84,12 +85,12 @@ async def forking(upstream: Upstream, marks: Path, packages: Path) -> AsyncItera
         process = await asyncio.create_subprocess_exec(
             python, *words[:at], str(SERVERS / "fork_children.py"), socket, ",".join(modules), *words[at:],
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **upstream.environment(packages)},
+            env={**os.environ, **environment},
         )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            assert await process.stdout.readline(), f"{upstream.name} ended with {await process.wait()}"
+            assert await process.stdout.readline(), f"{words[at]} ended with {await process.wait()}"
             yield [sys.executable, "-E", "-S", str(SERVERS / "forked_child.py"), socket]
         finally:
             process.stdin.close()
@@ -114,6 +115,7 @@ async def configured(
             if upstream in urls:
                 lines.append(f"url = {json.dumps(urls[upstream])}")
             else:
-                command, *args = await stack.enter_async_context(forking(upstream, marks, packages))
+                forks = forking(upstream.command(marks), upstream.environment(packages))
+                command, *args = await stack.enter_async_context(forks)
                 lines += [f"command = {json.dumps(command)}", f"args = {json.dumps(args)}"]
         yield "\n".join(lines) + "\n"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import CALLGATE, Finished, clean_environment, run_callgate
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import Finished, clean_environment, run_callgate
 
 
 async def guard(tmp_path: Path, *arguments: str, stdin: str = "") -> Finished:
@@ -136,9 +137,10 @@ async def test_options_hold_where_a_line_says_nothing(tmp_path: Path) -> None:
 
 
 async def test_lines_are_answered_one_by_one_while_stdin_stays_open(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "guard", "--jsonl",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=clean_environment(tmp_path),
+    process = await start_forked(
+        "guard", "--jsonl",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        env=clean_environment(tmp_path), cwd=tmp_path,
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import clean_environment, run_callgate, running_gateway
 
 import callgate
 
@@ -97,8 +98,8 @@ async def test_a_call_is_replayed_as_it_was_and_with_other_arguments(tmp_path: P
 
 async def test_tail_shows_calls_as_they_end_until_interrupted(tmp_path: Path) -> None:
     async with running_gateway(tmp_path):
-        process = await asyncio.create_subprocess_exec(
-            *CALLGATE, "tail", "--json", "--tool", "demo__query", stdout=asyncio.subprocess.PIPE,
+        process = await start_forked(
+            "tail", "--json", "--tool", "demo__query", stdout=asyncio.subprocess.PIPE,
             env=clean_environment(tmp_path), cwd=tmp_path,
         )  # fmt: skip
         assert process.stdout is not None

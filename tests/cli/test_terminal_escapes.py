@@ -21,6 +21,7 @@ import pytest
 import typer
 from cli.hostile_text import ACTS, FORBIDDEN, FORGED, HOSTILE, MARK, OWN
 from cli.terminal_stage import Shown, run_on_terminal
+from end_to_end.forked import forked_callgate
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate
 
 from callgate.cli.main import app
@@ -66,7 +67,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         f"args = [{json.dumps(str(SERVER))}, '--dies']\n"
     )
     process = subprocess.Popen(
-        [*CALLGATE, "serve", "--json", "--port", "0"], stdout=subprocess.PIPE,
+        [*forked_callgate(), "serve", "--json", "--port", "0"], stdout=subprocess.PIPE,
         env=clean_environment(state), cwd=folder,
     )  # fmt: skip
     assert process.stdout is not None
@@ -225,6 +226,19 @@ def feed_config_path(stage: Stage) -> Iterator[Shown]:
     yield stage.run("config", "path", "--json")
 
 
+def feed_record_migrate(stage: Stage) -> Iterator[Shown]:
+    """Of a record in files it shows nothing: only its usage can be wrong."""
+    yield stage.run("record", "migrate", HOSTILE)
+
+
+def feed_record_copy(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("record", "copy", "--to", f"duckdb:/dev/null/{HOSTILE}")
+
+
+def feed_record_archive(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("record", "archive", "--to", f"/dev/null/{HOSTILE}")
+
+
 FEEDS = {
     ("serve",): feed_serve,
     ("stdio",): feed_stdio,
@@ -238,6 +252,9 @@ FEEDS = {
     ("query",): feed_query,
     ("export",): feed_export,
     ("replay",): feed_replay,
+    ("record", "migrate"): feed_record_migrate,
+    ("record", "copy"): feed_record_copy,
+    ("record", "archive"): feed_record_archive,
     ("config", "check"): feed_config_check,
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,
@@ -294,7 +311,7 @@ def test_what_is_piped_is_as_safe_and_json_as_whole(stage: Stage) -> None:
     """It ends up on a terminal often enough: | head, | tee, a log of CI."""
     for json_too in ((), ("--json",)):
         done = subprocess.run(
-            [*CALLGATE, "call", "hostile__talk", *json_too], stdin=subprocess.DEVNULL,
+            [*forked_callgate(), "call", "hostile__talk", *json_too], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, env=clean_environment(stage.state), cwd=stage.config.parent,
             check=True,
         )  # fmt: skip
@@ -305,7 +322,8 @@ def test_what_is_piped_is_as_safe_and_json_as_whole(stage: Stage) -> None:
 
 def test_an_export_to_a_file_or_a_pipe_is_exact(stage: Stage) -> None:
     done = subprocess.run(
-        [*CALLGATE, "export", "--format", "csv", "--tool", "hostile__talk"], stdin=subprocess.DEVNULL,
-        capture_output=True, env=clean_environment(stage.state), cwd=stage.config.parent, check=True,
+        [*forked_callgate(), "export", "--format", "csv", "--tool", "hostile__talk"],
+        stdin=subprocess.DEVNULL, capture_output=True, check=True,
+        env=clean_environment(stage.state), cwd=stage.config.parent,
     )  # fmt: skip
     assert ACTS[-1].encode() in done.stdout

@@ -9,7 +9,7 @@ from end_to_end.gateway_process import run_callgate, running_gateway
 from relay.real_tools import __file__ as real_tools
 from relay.real_tools import tools_by_server
 
-from callgate.recorder.store.tokens import TokenCounter
+from callgate.recorder.flush.tokens import TokenCounter
 
 SERVERS = ("github", "notion", "time")
 RUNNING = pytest.mark.parametrize("running", [False, True], ids=["alone", "through the gateway"])

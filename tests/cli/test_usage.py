@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import typer
 from cli.test_terminal_escapes import commands
+from end_to_end.forked import forked_callgate
 from end_to_end.gateway_process import CALLGATE, clean_environment
 
 from callgate.cli.main import app, command_of
@@ -24,8 +25,8 @@ def test_the_help_gives_a_flag_no_type(command: tuple[str, ...], capsys: pytest.
 
 def run(folder: Path, *arguments: str) -> Any:
     return subprocess.run(
-        [*CALLGATE, *arguments], env=clean_environment(folder), cwd=folder, capture_output=True, text=True,
-        check=False,
+        [*forked_callgate(), *arguments], env=clean_environment(folder), cwd=folder,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 

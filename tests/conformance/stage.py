@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bridge.upstream_servers import forking
 from conformance.suite import Leg, Suite, SuiteError
 from conformance.verdicts import Check, Comparison, Verdict, compare, read_verdicts
 from end_to_end.gateway_process import GatewayProcess, running_gateway
@@ -93,7 +94,11 @@ async def standing_stage(
         state = folder / "gateway"
         state.mkdir()
         config = state / "callgate.toml"
-        config.write_text("version = 1\n" + "".join(_entry(each, urls) for each in upstreams))
+        entries = [
+            _entry(each, urls) if each.transport == "HTTP" else await stack.enter_async_context(_forks(each))
+            for each in upstreams
+        ]
+        config.write_text("version = 1\n" + "".join(entries))
         gateway = await stack.enter_async_context(
             running_gateway(state, "--port", "0", "--config", str(config))
         )
@@ -104,13 +109,16 @@ async def standing_stage(
 
 def _entry(upstream: Reference, urls: dict[str, str]) -> str:
     """JSON strings and lists are TOML ones too."""
-    if upstream.transport == "HTTP":
-        how = f"url = {json.dumps(urls[upstream.era])}"
-    else:
-        words = [str(REFSERVER), "stdio", "--era", upstream.era]
-        how = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(words)}"
-        how += f"\nisolation = {json.dumps(upstream.isolation)}"
-    return f"\n[mcpServers.{upstream.name}]\n{how}\n"
+    return f"\n[mcpServers.{upstream.name}]\nurl = {json.dumps(urls[upstream.era])}\n"
+
+
+@asynccontextmanager
+async def _forks(upstream: Reference) -> AsyncIterator[str]:
+    """An entry whose processes are forks: many sessions have one of their own."""
+    words = [sys.executable, str(REFSERVER), "stdio", "--era", upstream.era]
+    async with forking(words, {}) as (command, *args):
+        how = f"command = {json.dumps(command)}\nargs = {json.dumps(args)}"
+        yield f"\n[mcpServers.{upstream.name}]\n{how}\nisolation = {json.dumps(upstream.isolation)}\n"
 
 
 @asynccontextmanager

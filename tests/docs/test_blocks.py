@@ -21,8 +21,8 @@ from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.wire.framing.sse import SseDecoder
 
-# text: a drawing, an output of no command. sql: for somebody else's database.
-KINDS = {"console", "toml", "json", "python", "sql", "sh", "sse", "text"}
+# text: a drawing, an output of no command. sql: for somebody else's database. nginx: tests/replicas runs it.
+KINDS = {"console", "toml", "json", "python", "sql", "sh", "sse", "text", "nginx"}
 SERVES = {"scripts/run", "callgate"}  # without arguments: it goes on until the document ends
 ADDRESS = "http://127.0.0.1:7420"  # in documents
 HOME = "/home/you"

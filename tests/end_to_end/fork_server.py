@@ -3,7 +3,8 @@
 Starting `python -m callgate` takes a second of CPU, nearly all of it imports. A fork is a process as real: it
 has its own id, environment, folder, descriptors, signals and end. Runs on its own, see `forked.py`.
 
-fork_server.py FD      orders come over this socket, and process ids go back
+fork_server.py FD LISTENER    orders come over the first socket, and process ids go back; `forked_command.py`
+                              connects to the second one, with one order
 """
 
 import atexit
@@ -34,10 +35,12 @@ import callgate.app.serve
 import callgate.cli.call_command
 import callgate.cli.main
 import callgate.cli.record_commands
+import callgate.cli.safe_console
 import callgate.cli.serve_command
 import callgate.cli.stdio_command
 import callgate.cli.stream_commands
 import callgate.cli.tools_command
+import callgate.recorder.flush.tokens
 import callgate.recorder.redact.redact
 import callgate.sql.demo.demo
 import callgate.sql.engines.duckdb.dialect.tree
@@ -61,61 +64,95 @@ def prepare() -> None:
     callgate.api.page_files.PageFiles.bundled().routes()
     callgate.recorder.redact.redact.Redactor()
     callgate.sql.engines.sqlite.dialect.dialect.SQLITE.lex("SELECT 1")
+    callgate.recorder.flush.tokens.vocabulary()
 
 
-def serve(control: socket.socket) -> dict[str, Any] | None:
+def serve(control: socket.socket, listener: socket.socket) -> dict[str, Any] | None:
     """Returns an order in the process that is to be it, and None in this one, at the end."""
     told, wakes = socket.socketpair()
     for end in (told, wakes):
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes.fileno())
-    ended: dict[int, int] = {}  # process id: where its exit code is wanted
     gc.collect()
     gc.freeze()  # or each fork's first collection would copy all that is shared
     atexit.register(gc.unfreeze)  # or the interpreter could not take modules apart, and DuckDB would complain
     with selectors.DefaultSelector() as events:
-        events.register(control, selectors.EVENT_READ)
-        events.register(told, selectors.EVENT_READ)
+        for each in (control, listener, told):
+            events.register(each, selectors.EVENT_READ)
+        forks = Forks(events)
         while True:
-            ready = {key.fileobj for key, _ in events.select()}
+            ready = {key.fileobj: key.data for key, _ in events.select()}
             if told in ready:
                 told.recv(4096)
-                report_ended(ended)
-            if control not in ready:
-                continue
-            said, descriptors, _, _ = socket.recv_fds(control, LONGEST_ORDER, 4, socket.MSG_CMSG_CLOEXEC)
-            if not said:
-                return None
-            child = os.fork()
-            if child == 0:
-                break
-            ended[child] = descriptors.pop()
-            for descriptor in descriptors:
-                os.close(descriptor)
-            control.send(str(child).encode())
+                forks.report_ended()
+            elif control in ready:
+                said, descriptors, _, _ = socket.recv_fds(control, LONGEST_ORDER, 4, socket.MSG_CMSG_CLOEXEC)
+                if not said:
+                    return None
+                child = os.fork()
+                if child == 0:
+                    break
+                control.send(str(forks.note(child, descriptors)).encode())
+            elif listener in ready:
+                link, _ = listener.accept()
+                said, descriptors, _, _ = socket.recv_fds(link, LONGEST_ORDER, 3, socket.MSG_CMSG_CLOEXEC)
+                descriptors.append(link.detach())
+                child = os.fork()
+                if child == 0:
+                    break
+                forks.note(child, descriptors)
+                forks.watch(child)
+            else:
+                forks.kill(*ready.values())
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, number)
-    for each in (told, wakes, control):
+    for each in (told, wakes, control, listener):
         each.close()
-    os.closerange(3, 3 + len(ended) + 16 + max(descriptors))
+    os.closerange(3, 3 + len(forks.ended) + 16 + max(descriptors))
     return json.loads(said)
 
 
-def report_ended(ended: dict[int, int]) -> None:
-    while True:
-        try:
-            process, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if not process:
-            return
-        wanted = ended.pop(process)
-        with suppress(BrokenPipeError):  # nobody waits for it any more
-            os.write(wanted, str(os.waitstatus_to_exitcode(status)).encode())
-        os.close(wanted)
+class Forks:
+    def __init__(self, events: selectors.BaseSelector) -> None:
+        self._events = events
+        self.ended: dict[int, int] = {}  # process id: where its exit code is wanted
+
+    def note(self, child: int, descriptors: list[int]) -> int:
+        """The last one is where its exit code is wanted; the others are its own."""
+        self.ended[child] = descriptors.pop()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return child
+
+    def watch(self, child: int) -> None:
+        """It may not outlive the process that stands for it."""
+        wanted = self.ended[child]
+        self._events.register(wanted, selectors.EVENT_READ, child)
+        with suppress(BrokenPipeError):
+            os.write(wanted, str(child).encode())
+
+    def kill(self, *children: int) -> None:
+        for child in children:
+            self._events.unregister(self.ended[child])
+            os.kill(child, signal.SIGKILL)
+
+    def report_ended(self) -> None:
+        while True:
+            try:
+                process, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not process:
+                return
+            wanted = self.ended.pop(process)
+            with suppress(KeyError):  # nobody stands for it, or nobody any more
+                self._events.unregister(wanted)
+            with suppress(BrokenPipeError):  # nobody waits for it any more
+                os.write(wanted, str(os.waitstatus_to_exitcode(status)).encode())
+            os.close(wanted)
 
 
 def become(order: dict[str, Any]) -> None:
@@ -153,6 +190,6 @@ def exit_at_once(code: int) -> None:
 
 if __name__ == "__main__":
     prepare()
-    order = serve(socket.socket(fileno=int(sys.argv[1])))
+    order = serve(*(socket.socket(fileno=int(number)) for number in sys.argv[1:]))
     if order is not None:
         become(order)

@@ -17,12 +17,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
 from typing import IO
 
 from waiting import DEADLINE_S
 
 SERVER = Path(__file__).with_name("fork_server.py")
+STANDS_FOR_FORK = Path(__file__).with_name("forked_command.py")
 
 
 class _ForkServer:
@@ -30,9 +31,13 @@ class _ForkServer:
         self._turn = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(DEADLINE_S)
-        with theirs:
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind("")  # Linux chooses a name, which is no file
+            listener.listen(64)
+            self.address = listener.getsockname()[1:].decode()
+            passed = (theirs.fileno(), listener.fileno())
             self._process = subprocess.Popen(
-                [sys.executable, SERVER, str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                [sys.executable, SERVER, *map(str, passed)], pass_fds=passed,
                 env=machine_environment(), stdin=subprocess.DEVNULL,
             )  # fmt: skip
 
@@ -46,11 +51,24 @@ class _ForkServer:
             return int(self._control.recv(20))
 
 
+# Names the server of the test that started this program: one for both, and it has imported everything by now.
+FORK_SERVER = "CALLGATE_FORK_SERVER"
+
+
+def fork_server_address() -> str:
+    return os.environ.get(FORK_SERVER) or _fork_server().address
+
+
 @cache
 def _fork_server() -> _ForkServer:
     server = _ForkServer()
     atexit.register(server.close)
     return server
+
+
+def forked_callgate() -> list[str]:
+    """Like `CALLGATE`, the beginning of a command line, for whoever starts it himself."""
+    return [sys.executable, "-E", "-S", str(STANDS_FOR_FORK), fork_server_address()]
 
 
 def machine_environment() -> dict[str, str]:
@@ -64,11 +82,18 @@ class ForkedProcess:
     def __init__(
         self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path, descriptors: list[int]
     ) -> None:
-        self._ended, theirs = socket.socketpair()
         self.returncode: int | None = None
-        order = {"arguments": arguments, "environment": dict(environment), "folder": str(folder)}
+        named = {"arguments": arguments, "environment": dict(environment), "folder": str(folder)}
+        order = json.dumps(named).encode()
+        if FORK_SERVER in os.environ:
+            self._ended = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._ended.connect(f"\0{os.environ[FORK_SERVER]}")
+            socket.send_fds(self._ended, [order], descriptors)
+            self.pid = int(self._ended.recv(20))
+            return
+        self._ended, theirs = socket.socketpair()
         with theirs:
-            self.pid = _fork_server().start(json.dumps(order).encode(), [*descriptors, theirs.fileno()])
+            self.pid = _fork_server().start(order, [*descriptors, theirs.fileno()])
 
     def fileno(self) -> int:
         """Readable when the process has ended."""
@@ -154,7 +179,7 @@ async def start_forked(
     """`callgate` with these arguments; the rest is what `asyncio.create_subprocess_exec` takes."""
     theirs: list[int] = []
     ours: list[int | None] = []
-    pipes: list[int] = []
+    to_close: list[int] = []
     for number, wanted in enumerate((stdin, stdout, stderr)):
         mine = None
         if wanted is None:
@@ -163,7 +188,10 @@ async def start_forked(
             read, write = os.pipe()
             mine, their = (write, read) if number == 0 else (read, write)
             theirs.append(their)
-            pipes.append(their)
+            to_close.append(their)
+        elif wanted == DEVNULL:
+            theirs.append(os.open(os.devnull, os.O_RDWR))
+            to_close.append(theirs[-1])
         else:
             theirs.append(wanted if isinstance(wanted, int) else wanted.fileno())
         ours.append(mine)
@@ -171,7 +199,7 @@ async def start_forked(
         # The first one waits until the server has imported everything.
         process = await asyncio.to_thread(ForkedProcess, arguments, env, cwd, theirs)
     finally:
-        for descriptor in pipes:
+        for descriptor in to_close:
             os.close(descriptor)
     command = Command(process)
     if ours[0] is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from end_to_end.forked import Command, machine_environment, start_forked
+from end_to_end.forked import Command, forked_callgate, machine_environment, start_forked
 from mcp import StdioServerParameters
 from mcp_types import TextContent, TextResourceContents
 
@@ -79,7 +79,7 @@ async def running_gateway(
 
 
 def stdio_server(state: Path, *arguments: str) -> StdioServerParameters:
-    command, *rest = [*CALLGATE, "stdio", *arguments]
+    command, *rest = [*forked_callgate(), "stdio", *arguments]
     return StdioServerParameters(command=command, args=rest, env=clean_environment(state), cwd=state)
 
 

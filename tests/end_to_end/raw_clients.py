@@ -68,6 +68,11 @@ class Answering:
         await self.hang_up()
         return frames
 
+    async def rest(self) -> bytes:
+        """All bytes until the other side hangs up, as they came."""
+        async with asyncio.timeout(DEADLINE_S):
+            return await self._reader.read()
+
     async def hang_up(self) -> None:
         self._writer.close()
         await asyncio.gather(self._writer.wait_closed(), return_exceptions=True)
@@ -137,14 +142,14 @@ class LegacyClient(_Client):
     ) -> None:
         super().__init__(port, path)
         self._token = token
-        self._hello = INITIALIZE | {"capabilities": capabilities or {}, "protocolVersion": revision}
+        self.hello = INITIALIZE | {"capabilities": capabilities or {}, "protocolVersion": revision}
         if info is not None:
-            self._hello["clientInfo"] = info
+            self.hello["clientInfo"] = info
         self.session = ""
         self.introduced: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
-        answering = await self.send("initialize", self._hello)
+        answering = await self.send("initialize", self.hello)
         async with asyncio.timeout(DEADLINE_S):
             await answering.read_head()
         self.introduced = json.loads((await answering.all())[0])

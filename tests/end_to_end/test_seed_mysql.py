@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from databases.database import Database
-from end_to_end.gateway_process import CALLGATE, clean_environment, running_gateway
+from end_to_end.forked import forked_callgate
+from end_to_end.gateway_process import clean_environment, running_gateway
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ResourceTemplateReference, TextContent, TextResourceContents
 
@@ -55,7 +56,7 @@ def url(shop: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     """One gateway for all tests here: each reads only."""
     state = tmp_path_factory.mktemp("seed")
     with subprocess.Popen(
-        [*CALLGATE, "serve", "--json", "--port", "0"],
+        [*forked_callgate(), "serve", "--json", "--port", "0"],
         stdout=subprocess.PIPE, env=clean_environment(state, **variables(shop)), cwd=state,
     ) as process:  # fmt: skip
         assert process.stdout is not None

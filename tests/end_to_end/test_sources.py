@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from databases.database import Database
-from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway, text_in
+from end_to_end.forked import forked_callgate, start_forked
+from end_to_end.gateway_process import clean_environment, run_callgate, running_gateway, text_in
 from mcp import Client
 from waiting import until
 
@@ -121,8 +122,8 @@ async def test_every_engine_is_asked_alike(
 
 
 async def test_a_statement_is_audited_on_stderr_and_its_secrets_are_not(folder: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "stdio",
+    process = await start_forked(
+        "stdio",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env=clean_environment(folder), cwd=folder,
     )  # fmt: skip
@@ -221,9 +222,10 @@ async def test_doctor_reports_every_problem_of_the_configuration(tmp_path: Path)
 async def test_doctor_asks_mcp_servers_too(tmp_path: Path) -> None:
     inner = {"CALLGATE_STATE_DIR": tmp_path / "inner", "CALLGATE_CONFIG": tmp_path / "i.toml"}
     env = ", ".join(f"{name} = '{value}'" for name, value in inner.items())
+    command, *arguments = [*forked_callgate(), "stdio"]
     (tmp_path / "callgate.toml").write_text(
         "version = 1\n"
-        f"[mcpServers.demo]\ncommand = '{CALLGATE[0]}'\nargs = ['-m', 'callgate', 'stdio']\n"
+        f"[mcpServers.demo]\ncommand = '{command}'\nargs = {arguments}\n"
         f"env = {{ {env} }}\n"
         "[mcpServers.gone]\ncommand = 'no-such-program-here'\n"
     )

@@ -7,7 +7,8 @@ import signal
 import sys
 from pathlib import Path
 
-from end_to_end.gateway_process import CALLGATE, clean_environment
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import clean_environment
 
 DEADLINE_S = 60.0  # only against a hang
 ATTEMPTS = 3
@@ -29,8 +30,8 @@ async def log_of(state: Path, *options: str, **environment: str) -> list[str]:
         f"command = {sys.executable!r}\nargs = ['dying.py', {str(starts)!r}]\n"
         "[record]\nredact_patterns = ['hunter2hunter2']\n"
     )
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "serve", "--port", "0", *options,
+    process = await start_forked(
+        "serve", "--port", "0", *options,
         stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
         env=clean_environment(state, **environment), cwd=state,
     )  # fmt: skip

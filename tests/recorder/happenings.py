@@ -11,17 +11,19 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Se
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.ports.record_reader import SourceRequest
-from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.journal.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, Frame, read_frame
-from callgate.recorder.read.reader import Reader
-from callgate.recorder.read.snapshots import Snapshots
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.rows import Group
+from callgate.recorder.stores.duckdb.reader import Reader
+from callgate.recorder.stores.duckdb.record_store import DuckdbStore
+from callgate.recorder.stores.duckdb.snapshots import Snapshots
 from callgate.sql.record.queries import Queries
 
 REDACTOR = Redactor()  # it keeps nothing, and takes long to make
+ROW_REDACTOR = RowRedactor(REDACTOR, max_body_bytes=256 * 1024)
 NOW_S = 1_780_000_000.0
 
 
@@ -29,14 +31,17 @@ class Record:
     """A recorder and who reads from it, as a gateway has them."""
 
     def __init__(self, folder: Path, keeps_store: bool = True, **settings: Any) -> None:
+        self.store = DuckdbStore(folder)
         self.recorder = Recorder(
             RecorderSettings(folder, keeps_store, **settings),
-            RowBuilder(REDACTOR, max_body_bytes=256 * 1024),
+            ROW_REDACTOR,
+            self.store,
         )
-        self.reader = Reader(self.recorder)
-        self.snapshots = Snapshots(self.recorder)
+        self.reader = Reader(self.recorder, self.store)
+        self.snapshots = Snapshots(self.recorder, self.store)
         self.queries = Queries(self.snapshots)
         self.emit = self.recorder.emit
+        self.feed = self.recorder.feed
         self.problem = self.reader.problem
 
     async def close(self) -> None:
@@ -102,7 +107,7 @@ _PLACES = {SESSIONS: "sessions", OPENED: "opened", EVENTS: "events", GAPS: "gaps
 
 def journalled(kind: bytes, *rows: Any) -> bytearray:
     """A frame as the recorder writes it."""
-    (made,) = Framer().frames_of(Group(**{_PLACES[kind]: list(rows)}))
+    (made,) = Framer(ROW_REDACTOR).frames_of(Group(**{_PLACES[kind]: list(rows)}))
     return made
 
 

@@ -3,12 +3,23 @@
 import base64
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+import re2
 
 _ALNUM = string.ascii_letters + string.digits
 _HEX = "0123456789abcdef"
 
 Maker = Callable[[random.Random], tuple[str, str]]
+
+
+def found_in(held: bytes, secrets: Iterable[str]) -> set[str]:
+    """Those that it holds, in one go: megabytes are searched for a thousand of them."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = 1 << 28
+    any_of_them = re2.compile(b"|".join(re2.escape(secret.encode()) for secret in secrets), options)
+    return {held[found.start() : found.end()].decode() for found in any_of_them.finditer(held)}
 
 
 def _some(chance: random.Random, count: int, alphabet: str = _ALNUM) -> str:

@@ -4,19 +4,21 @@ import time
 
 import msgspec
 import pytest
-from recorder.happenings import REDACTOR, a_session, opened, settled
+from recorder.happenings import REDACTOR, ROW_REDACTOR, a_session, opened, settled
 
 from callgate.model.events import ExchangeOpened, SessionClosed
-from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.build_rows import event_row
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper
 from callgate.recorder.losses import Losses
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
+from callgate.recorder.sequence import Sequence
 
 
 @pytest.fixture
 def grouper() -> Grouper:
-    return Grouper(RowBuilder(REDACTOR, 1000), "writer")
+    return Grouper(Sequence(), "writer")
 
 
 def test_a_session_is_told_when_it_opens_and_closes_and_not_with_each_call(grouper: Grouper) -> None:
@@ -59,7 +61,7 @@ def test_a_name_with_a_lone_surrogate_costs_its_odd_characters_only(grouper: Gro
     odd, usual = settled(a_session()), settled(a_session())
     odd.exchange.server_name = "\ud800"
     group = grouper.group([odd, usual], Losses())
-    frames = b"".join(Framer().frames_of(group))
+    frames = b"".join(Framer(ROW_REDACTOR).frames_of(group))
     assert odd.exchange.exchange_id.encode() in frames
     assert usual.exchange.exchange_id.encode() in frames
 
@@ -89,8 +91,9 @@ def test_open_calls_of_many_bytes_are_written_a_part_at_a_time_and_all(
     ("server", "is_masked"), [("a", True), ("demo", False), ("aggregate", True), (None, True)]
 )
 def test_a_rule_of_one_server_holds_wherever_it_may_have_spoken(server: str | None, is_masked: bool) -> None:
-    builder = RowBuilder(REDACTOR, 1000, {"a": Redactor(["pin"])})
+    redactor = RowRedactor(REDACTOR, 1000, {"a": Redactor(["pin"])})
     exchange = settled(a_session(), params=b'{"pin":"a pin"}').exchange
     exchange.server_name = server
-    ((row,), _) = builder.event_rows([exchange])
-    assert ("a pin" not in repr(row)) == is_masked
+    rows = [event_row(exchange)]
+    redactor.events_json(rows)
+    assert ("a pin" not in repr(rows)) == is_masked

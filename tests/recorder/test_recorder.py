@@ -169,6 +169,19 @@ async def test_a_client_that_left_while_it_waited_troubles_nobody(open_recorder:
     assert len(await record.source_requests()) == 1
 
 
+async def test_a_reply_that_fails_does_not_keep_the_next_one_waiting(open_recorder: Open) -> None:
+    record = open_recorder(True)
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    record.emit(settled(a_session()))
+    record.recorder.when_written(fail, "the client's socket is gone")
+    record.recorder.when_written(told.put_nowait, "told")
+    assert await asyncio.wait_for(told.get(), 30) == "told"
+
+
 async def test_a_call_that_lasts_is_in_the_record_before_it_ends_and_once_afterwards(
     open_recorder: Open, tmp_path: Path
 ) -> None:

@@ -8,8 +8,7 @@ from recorder.happenings import a_session, settled
 
 from callgate.model.exchange import Exchange
 from callgate.model.trace import Trace
-from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.build_rows import event_row
 
 TRACE, OTHER = "4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"
 
@@ -38,5 +37,4 @@ def exchange_with(in_meta: str | None, in_header: str | None, trace: Trace | Non
     ],
 )
 def test_a_row_knows_its_trace(exchange: Exchange, trace_id: str | None) -> None:
-    (row,), _ = RowBuilder(Redactor(), max_body_bytes=1000).event_rows([exchange])
-    assert row.trace_id == trace_id
+    assert event_row(exchange).trace_id == trace_id

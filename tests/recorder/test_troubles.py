@@ -46,15 +46,6 @@ async def test_deep_nesting_keeps_no_call_out_of_the_record(recorder: Record, de
     assert await statements(recorder) == ["before", "nested", "after"]
 
 
-async def test_an_event_that_cannot_be_recorded_as_it_is_costs_only_its_bodies(recorder: Record) -> None:
-    bad = settled(a_session(), NOW_S + 1, sql="SELECT 1")
-    bad.exchange.tool_name = "\ud800"
-    recorder.emit(settled(a_session(), NOW_S, sql="before"))
-    recorder.emit(bad)
-    recorder.emit(settled(a_session(), NOW_S + 2, sql="after"))
-    assert await statements(recorder) == ["before", "***", "after"]
-
-
 async def test_an_event_of_which_no_row_can_be_made_is_a_gap(recorder: Record, tmp_path: Path) -> None:
     bad = settled(a_session())
     bad.exchange.settlement = None
@@ -135,14 +126,14 @@ async def test_no_stale_rows_after_the_store_could_not_be_brought_up_to_date(
 ) -> None:
     recorder.emit(settled(a_session(), NOW_S, sql="old"))
     assert await statements(recorder) == ["old"]
-    assert recorder.recorder.keeper.store is not None
-    recorder.recorder.keeper.store.cursor().execute(
+    assert recorder.store.opened is not None
+    recorder.store.opened.cursor().execute(
         f'ALTER TABLE "{day_file(tmp_path).stem}".rpc_event_upstreams DROP COLUMN cached'
     )
     recorder.emit(settled(a_session(), NOW_S + 1, sql="new"))
     for _ in range(2):
         assert re.search("cannot be (brought up to date|opened)", (await refusal(recorder)).message)
-    assert recorder.recorder.keeper.store is None
+    assert recorder.store.opened is None
     with duckdb.connect(str(day_file(tmp_path))) as connection:
         connection.execute("ALTER TABLE rpc_event_upstreams ADD COLUMN cached BOOLEAN")
     assert await statements(recorder) == ["old", "new"], "neither lost nor doubled"
@@ -150,8 +141,8 @@ async def test_no_stale_rows_after_the_store_could_not_be_brought_up_to_date(
 
 async def test_a_store_that_cannot_be_read_is_no_bug_of_ours(recorder: Record) -> None:
     assert await statements(recorder) == []
-    assert recorder.recorder.keeper.store is not None
-    recorder.recorder.keeper.store.cursor().execute("DROP VIEW rpc_events")
+    assert recorder.store.opened is not None
+    recorder.store.opened.cursor().execute("DROP VIEW rpc_events")
     assert "cannot be read" in (await refusal(recorder)).message
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from zoo.manifest import HERE, Client, Packages
@@ -48,11 +49,27 @@ def install(name: str, packages: Packages) -> Installed:
     for tool in packages.needs:
         if shutil.which(tool) is None:
             raise InstallError(f"needs {tool}, which is not on this machine")
+    if _is_in_our_environment(packages):
+        return Installed(Path(sys.prefix), Path(sys.executable).parent)
     folder = ZOO / "installed" / f"{name}-{_digest(packages)}"
     installed = Installed(folder, _bin(folder, packages))
     with _alone(name):
         _make(name, packages, folder)
     return installed
+
+
+def _is_in_our_environment(packages: Packages) -> bool:
+    """Every version that the entry names: a second copy of it would show nothing new."""
+    if not packages.pypi or packages.python or packages.from_source:
+        return False
+    for pinned in packages.pypi:
+        name, _, wanted = pinned.partition("==")
+        try:
+            if version(name) != wanted:
+                return False
+        except PackageNotFoundError:
+            return False
+    return True
 
 
 @contextmanager
@@ -159,7 +176,18 @@ def _virtual_environment(folder: Path, packages: Packages) -> list[list[str]]:
             ["uv", "pip", "install", "--quiet", "--python", interpreter, *wheels,
              "--exclude-newer", AS_OF, *packages.pypi],
         ]  # fmt: skip
-    pip = [sys.executable, "-m", "pip", "--python", interpreter, "install", "--quiet", "--no-input"]
+    # Python compiles what is imported when it is; pip would compile all that there is.
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        interpreter,
+        "install",
+        "--quiet",
+        "--no-input",
+        "--no-compile",
+    ]
     return [
         [python, "-m", "venv", "--without-pip", str(folder)],
         [*pip, "--disable-pip-version-check", *wheels, _DATED, AS_OF,

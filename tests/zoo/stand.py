@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from end_to_end.gateway_process import CALLGATE, GatewayProcess, clean_environment, running_gateway
+from end_to_end.forked import forked_callgate
+from end_to_end.gateway_process import GatewayProcess, clean_environment, running_gateway
 from upstreams.processes import exists, is_alive
 from zoo.install import ZOO, Installed
 from zoo.manifest import Server
@@ -206,7 +207,7 @@ async def _until_up(gateway: GatewayProcess) -> None:
 
 def stdio_command(config: Path, state: Path) -> tuple[list[str], dict[str, str]]:
     """`callgate stdio`, which joins a gateway on that state folder if there is one."""
-    return [*CALLGATE, "stdio", "--config", str(config)], clean_environment(state)
+    return [*forked_callgate(), "stdio", "--config", str(config)], clean_environment(state)
 
 
 def port_of(gateway: GatewayProcess) -> int:

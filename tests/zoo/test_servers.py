@@ -1,4 +1,4 @@
-"""Six real servers, each directly and on one way through a gateway; `scripts/zoo` has all of them."""
+"""Five real servers, each directly and on one way through a gateway; `scripts/zoo` has all of them."""
 
 from pathlib import Path
 
@@ -15,7 +15,6 @@ SHORT = {
     "memory": "stdio",
     "sequential-thinking": "/mcp, modern",
     "git": "/servers/x/mcp",
-    "time": "/mcp",
 }
 
 

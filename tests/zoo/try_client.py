@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,14 +35,23 @@ class Driver:
     installed: Installed
     home: Path
 
-    async def run(self, target: Json, prefix: str, silent: bool = False) -> dict[str, Any]:
-        job = {"target": target, "prefix": prefix, "silent": silent, "options": self.client.options}
+    async def run(self, target: Json, prefix: str, silent: Sequence[bool]) -> list[dict[str, Any]]:
+        """What it saw on each connection. `silent`: of each whether it declares nothing."""
+        jobs = [
+            {"target": target, "prefix": prefix, "silent": each, "options": self.client.options}
+            for each in silent
+        ]
+        if self.client.go or self.client.rust:
+            return [(await self._run(job, 1))[0] for job in jobs]
+        return await self._run(jobs, len(jobs))
+
+    async def _run(self, jobs: Any, count: int) -> list[dict[str, Any]]:
         path = f"{self.installed.bin}:{os.environ['PATH']}"
         environment = {"PATH": path, "HOME": str(self.home), **QUIET, "LANG": "C.UTF-8"}
         if self.client.npm and self.client.driver.endswith(".py"):
             environment["PYTHONPATH"] = str(HERE.parent)  # it runs in our own environment
         process = await asyncio.create_subprocess_exec(
-            *self._command(), json.dumps(job), stdin=asyncio.subprocess.DEVNULL,
+            *self._command(), json.dumps(jobs), stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment, cwd=self.home,
             limit=64 * 1024 * 1024,
         )  # fmt: skip
@@ -51,12 +61,13 @@ class Driver:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-            return {"connection": {"raised": f"not done after {DRIVER_TIMEOUT_S:.0f} s"}}
-        for line in reversed(said.decode(errors="replace").splitlines()):
-            if line.startswith('{"seen"'):
-                return json.loads(line)["seen"]
+            return [{"connection": {"raised": f"not done after {DRIVER_TIMEOUT_S:.0f} s"}}] * count
+        lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith('{"seen"')]
+        if len(lines) >= count:
+            return [json.loads(line)["seen"] for line in lines[-count:]]
         words = " ".join(wrong.decode(errors="replace").split())
-        return {"connection": {"raised": f"the driver ended with {process.returncode}: {words[-400:]}"}}
+        problem = f"the driver ended with {process.returncode}: {words[-400:]}"
+        return [{"connection": {"raised": problem}}] * count
 
     def _command(self) -> list[str]:
         client = self.client
@@ -121,11 +132,10 @@ async def try_client(
 
 async def _pass(driver: Driver, target: Json, prefix: str) -> dict[str, Any]:
     """First without declaring anything, under the same name: what it then sees must not depend on that."""
-    seen: dict[str, Any] = {}
-    if driver.client.silent:
-        quiet = await driver.run(target, prefix, silent=True)
-        seen = {f"{step}, nothing declared": value for step, value in quiet.items()}
-    return seen | await driver.run(target, prefix)
+    if not driver.client.silent:
+        return (await driver.run(target, prefix, [False]))[0]
+    quiet, seen = await driver.run(target, prefix, [True, False])
+    return {f"{step}, nothing declared": value for step, value in quiet.items()} | seen
 
 
 async def _stays(standing: int, *stands: Stand) -> list[str]:

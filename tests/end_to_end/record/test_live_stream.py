@@ -3,19 +3,15 @@
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from edge.http_probe import INITIALIZE
-from end_to_end.gateway_process import (
-    CALLGATE,
-    GatewayProcess,
-    clean_environment,
-    running_gateway,
-)
+from end_to_end.forked import Command, start_forked
+from end_to_end.gateway_process import GatewayProcess, clean_environment, running_gateway
 from end_to_end.raw_clients import LegacyClient
 from end_to_end.record.test_record import rows
 
@@ -23,6 +19,7 @@ from callgate.wire.framing.sse import SseDecoder, SseEvent
 
 PATIENCE_S = 60.0
 CUTS = 25
+CALLS_PER_CUT = 5  # of each caller: more than the reader gets to see before it is cut, so it is always behind
 
 
 @dataclass
@@ -34,6 +31,7 @@ class CutReader:
     cuts: int = 0
     settled: list[str] = field(default_factory=list[str])
     chance: Random = field(default_factory=lambda: Random(6))
+    was_cut: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def read(self, max_bytes: int | None, until: int | None = None) -> None:
         """`until`: so many calls were told as settled."""
@@ -64,18 +62,26 @@ class CutReader:
     async def read_and_be_cut(self) -> None:
         while self.cuts < CUTS:
             await self.read(self.chance.randint(1, 6_000))
-            self.cuts += 1
+            async with self.was_cut:
+                self.cuts += 1
+                self.was_cut.notify_all()
+
+    async def is_enough(self, calls: int) -> bool:
+        """Whether a caller who made so many can stop. Waits for the reader when far ahead of it."""
+        async with self.was_cut:
+            await self.was_cut.wait_for(lambda: self.cuts == CUTS or calls < (self.cuts + 1) * CALLS_PER_CUT)
+            return self.cuts == CUTS
 
 
 @asynccontextmanager
-async def another_process(state: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def another_process(state: Path) -> AsyncIterator[Command]:
     """`callgate stdio` of a configuration of its own: it does not join, and journals for itself."""
     config = state / "other.toml"
     config.write_text('version = 1\n[record]\nredact_keys = ["other"]\n')
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "stdio", "--config", str(config),
+    process = await start_forked(
+        "stdio", "--config", str(config),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=clean_environment(state), cwd=state, limit=1 << 24,
+        env=clean_environment(state), cwd=state,
     )  # fmt: skip
     try:
         yield process
@@ -85,7 +91,7 @@ async def another_process(state: Path) -> AsyncIterator[asyncio.subprocess.Proce
         await process.wait()
 
 
-async def call_over_stdio(process: asyncio.subprocess.Process, is_enough: Callable[[], bool]) -> int:
+async def call_over_stdio(process: Command, is_enough: Callable[[int], Awaitable[bool]]) -> int:
     """One call after the other; how many."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -98,15 +104,15 @@ async def call_over_stdio(process: asyncio.subprocess.Process, is_enough: Callab
         while "id" not in (answer := json.loads(await process.stdout.readline())):
             pass  # that a list changed
         assert "result" in answer
-        if rpc_id and is_enough():
+        if rpc_id and await is_enough(rpc_id):
             return rpc_id
     raise AssertionError("there is always another number")
 
 
-async def call_over_http(gateway: GatewayProcess, is_enough: Callable[[], bool]) -> int:
+async def call_over_http(gateway: GatewayProcess, is_enough: Callable[[int], Awaitable[bool]]) -> int:
     calls = 0
     async with LegacyClient(port_of(gateway), "/mcp") as client:
-        while not is_enough():
+        while not await is_enough(calls):
             assert "result" in await client.call("demo__query", {"query": "SELECT 1"})
             calls += 1
     return calls
@@ -125,19 +131,22 @@ async def test_a_stream_that_is_cut_in_the_middle_again_and_again_tells_every_ca
         asyncio.timeout(PATIENCE_S),
     ):
         reader = CutReader(port_of(gateway))
-        reading = asyncio.create_task(reader.read_and_be_cut())
-        made = await asyncio.gather(
-            call_over_http(gateway, reading.done),
-            call_over_http(gateway, reading.done),
-            call_over_stdio(other, reading.done),
+        _, *made = await asyncio.gather(
+            reader.read_and_be_cut(),
+            call_over_http(gateway, reader.is_enough),
+            call_over_http(gateway, reader.is_enough),
+            call_over_stdio(other, reader.is_enough),
         )
-        await reading
         calls = sum(made)
         await reader.read(None, until=calls)
     assert len(reader.settled) == len(set(reader.settled)) == calls
     assert all(count > 0 for count in made)
     recorded = rows(tmp_path, "SELECT id::VARCHAR FROM rpc_events WHERE method = 'tools/call'")
     assert sorted(event_id for (event_id,) in recorded) == sorted(reader.settled)
+
+
+async def once(calls: int) -> bool:
+    return calls == 1
 
 
 async def test_a_call_of_another_process_reaches_the_live_stream_of_the_one_that_serves(
@@ -150,7 +159,7 @@ async def test_a_call_of_another_process_reaches_the_live_stream_of_the_one_that
     ):
         reader = CutReader(port_of(gateway))
         reading = asyncio.create_task(reader.read(None, until=1))
-        await call_over_stdio(other, lambda: True)
+        await call_over_stdio(other, once)
         await reading
         (row,) = (await gateway.get("/api/v1/tool-calls"))["tool_calls"]
     assert reader.settled == [row["id"]]

@@ -15,7 +15,7 @@ from recorder.happenings import NOW_S, Record, a_session, opened, settled
 
 from callgate.model.errors import CallgateError
 from callgate.model.identity import Principal
-from callgate.recorder.read.excerpts import Excerpts
+from callgate.recorder.stores.duckdb.excerpts import Excerpts
 from callgate.sql.drivers.driver import Driver
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver
@@ -174,7 +174,7 @@ async def test_without_the_guard_there_is_still_nothing_to_see(tmp_path: Path) -
     for session, sql in ((mine, "SELECT 1"), (theirs, SECRET_OF_ALICE)):
         record.emit(opened(session))
         record.emit(settled(session, NOW_S, sql=sql))
-    days = record.recorder.keeper.days_folder
+    days = record.store.folder
     try:
         assert len(await record.source_requests()) == 2
         excerpt = await Excerpts(record.reader, days).take("local", ["FROM rpc_events, sessions, nothing"])
@@ -188,7 +188,7 @@ async def test_without_the_guard_there_is_still_nothing_to_see(tmp_path: Path) -
 
 async def test_an_excerpt_is_gone_once_its_call_is_over(tmp_path: Path) -> None:
     record = Record(tmp_path)
-    days = record.recorder.keeper.days_folder
+    days = record.store.folder
     driver = ExcerptDriver(Excerpts(record.reader, days), "local", Policy(DUCKDB), Turns(2))
     try:
         for sql in ("SELECT count(*) FROM sessions", "SELECT no_such_column FROM sessions"):

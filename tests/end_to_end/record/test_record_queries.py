@@ -153,7 +153,7 @@ async def test_a_copy_serves_until_something_is_written_and_goes_at_the_end(
 
 async def test_a_query_reads_the_files_of_all_days(record: Record) -> None:
     await record.reader.extent()
-    store = record.recorder.keeper.store
+    store = record.store.opened
     assert store is not None
     store.begin_part()
     record.emit(settled(a_session(), NOW_S + 100))

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import CALLGATE, clean_environment, stdio_server
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import clean_environment, stdio_server
 from end_to_end.raw_clients import Answering
 from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of
 from mcp import Client
@@ -350,8 +351,8 @@ async def test_a_client_that_starts_the_gateway_and_lists_once_sees_servers_that
 async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path) -> None:
     one = dependent(tmp_path)
     (tmp_path / "callgate.toml").write_text(f"version = 1\n{one.toml()}")
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "stdio",
+    process = await start_forked(
+        "stdio",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         env=clean_environment(tmp_path), cwd=tmp_path,
     )  # fmt: skip
@@ -385,5 +386,5 @@ async def test_over_stdio_each_request_is_shown_what_it_declares(tmp_path: Path)
             called = await ask("tools/call", QUESTIONS, name="one__sample", arguments={})
             assert called["content"][0]["text"] == "one: sample"
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         await process.wait()

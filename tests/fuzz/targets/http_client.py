@@ -94,9 +94,9 @@ class HttpClientTarget:
         connection.connection_made(_Transport())
         connection.send(exchange)
         for piece in pieces:
-            if connection.is_open and piece:
+            if not connection.is_lost and piece:
                 connection.data_received(piece)
-        if connection.is_open:
+        if not connection.is_lost:
             connection.eof_received()
         connection.connection_lost(None)
         ends = [told for told in exchange.told if isinstance(told, str)]

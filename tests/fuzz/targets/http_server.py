@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.known_head import BegunOwner
-from callgate.edge.http.message import HttpRequest, Responder
+from callgate.edge.http.message import BegunOwner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
 from fuzz.targets.http_words import WORDS, body, head, mostly_honest

@@ -8,25 +8,24 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorder.happenings import NOW_S, REDACTOR, a_session, read_back, settled
+from recorder.happenings import NOW_S, ROW_REDACTOR, a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
+from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
+from callgate.recorder.flush.drain import Drain
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.journal.frames import EVENTS, HEAD, OPENED, Bodies, Frame, frame, joined, read_frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames, segments
 from callgate.recorder.rows import EventRow, Group
-from callgate.recorder.store.day_files import ROW_GROUP_ROWS
-from callgate.recorder.store.drain import drain
-from callgate.recorder.store.store import Store
-from callgate.recorder.store.tokens import TokenCounter
-from callgate.recorder.store.write_batch import Batch
+from callgate.recorder.stores.duckdb.record_store import DuckdbStore
+from callgate.recorder.stores.duckdb.store import Store
 
 
 def rows(count: int, body: bytes = b'{"a":"x"}') -> list[EventRow]:
     made: list[EventRow] = []
     for number in range(count):
         reply = b'{"n":%d,"b":%b}' % (number, body)
-        row = event_row(settled(a_session(), NOW_S + number, reply=reply).exchange, REDACTOR, 10**6)
+        row = event_row(settled(a_session(), NOW_S + number, reply=reply).exchange)
         made.append(row)
     return made
 
@@ -90,13 +89,13 @@ def test_a_frame_of_another_form_ends_its_segment_whatever_its_checksum_says(tmp
 def test_rows_keep_their_bodies_for_whoever_is_told_them() -> None:
     (row,) = rows(1)
     body = row.response_json
-    Framer().frames_of(Group(events=[row]))
+    Framer(ROW_REDACTOR).frames_of(Group(events=[row]))
     assert body is not None
     assert row.response_json == body
 
 
 def test_a_writer_says_how_much_a_row_group_still_wants() -> None:
-    framer, made = Framer(), rows(1)
+    framer, made = Framer(ROW_REDACTOR), rows(1)
     wanted: list[int] = []
     for count in (2000, 48, 1):
         assert framer.room_rows >= count
@@ -139,9 +138,9 @@ def test_every_row_gets_its_own_bodies_over_segments_pieces_and_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("callgate.recorder.journal.journal.SEGMENT_BYTES", 200_000)
-    monkeypatch.setattr("callgate.recorder.store.write_batch._PIECE_BYTES", 50_000)
+    monkeypatch.setattr("callgate.recorder.stores.duckdb.write_batch._PIECE_BYTES", 50_000)
     (tmp_path / "journal").mkdir()
-    writer, framer = JournalWriter(tmp_path / "journal"), Framer()
+    writer, framer = JournalWriter(tmp_path / "journal"), Framer(ROW_REDACTOR)
     waiting = rows(2500, b'"%b"' % (b"x" * 200))
     expected = {row.id: (row.request_json, row.response_json) for row in waiting}
     while waiting:
@@ -149,9 +148,11 @@ def test_every_row_gets_its_own_bodies_over_segments_pieces_and_row_groups(
         writer.append(framer.frames_of(Group(events=waiting[:count])))
         waiting = waiting[count:]
     assert len(segments(tmp_path / "journal")) > 2
-    store = Store(tmp_path / "days", date(2026, 5, 1))
-    drain(tmp_path / "journal", store, TokenCounter())
-    stored = store.cursor().execute("SELECT id::VARCHAR, request_json, response_json FROM rpc_events")
+    store = DuckdbStore(tmp_path)
+    store.open()
+    Drain(tmp_path / "journal", store).run()
+    assert store.opened is not None
+    stored = store.opened.cursor().execute("SELECT id::VARCHAR, request_json, response_json FROM rpc_events")
     found = {row[0]: (row[1].encode(), row[2].encode()) for row in stored.fetchall()}
     assert found == expected
     store.close()

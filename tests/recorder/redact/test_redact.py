@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorder.happenings import REDACTOR, a_session, settled
 
-from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.build_rows import event_row
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
 
 NAMES = ("authorization", "token", "password", "secret", "api_key", "access_token")
 HELD = b'{"ssn":"078-05-1120","who":"EMP-42"}'
@@ -121,6 +122,7 @@ def test_a_dsn_as_the_name_of_a_member_loses_its_password() -> None:
 
 _LONG_RUN = """
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact_rows import RowRedactor
 redactor = Redactor()
 for part in (
     "password=", "password='", "password in (", "password: [", "token ", "{'token': ", "<password>",
@@ -193,11 +195,12 @@ def test_a_pattern_of_the_operator_is_masked_wherever_it_is_found(pattern: str, 
 
 
 def test_rules_of_one_server_are_for_that_server_only() -> None:
-    builder = RowBuilder(REDACTOR, 1000, {"demo": Redactor(["ssn"], ["EMP-[0-9]+"])})
+    redactor = RowRedactor(REDACTOR, 1000, {"demo": Redactor(["ssn"], ["EMP-[0-9]+"])})
     ours, others = settled(a_session(), params=HELD), settled(a_session(), params=HELD)
     others.exchange.server_name = "other"
-    (row, other), missing = builder.event_rows([ours.exchange, others.exchange])
-    assert missing == 0
+    rows = [event_row(ours.exchange), event_row(others.exchange)]
+    redactor.events_json(rows)
+    row, other = rows
     assert row.request_json == b'{"ssn":"***","who":"***"}'
     assert other.request_json == HELD
     assert (row.is_redacted, other.is_redacted) == (True, False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from recorder.happenings import NOW_S, REDACTOR, Record, a_session, opened, settled
-from recorder.secret_samples import MAKERS
+from recorder.secret_samples import MAKERS, found_in
 
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Outcome
@@ -186,12 +186,12 @@ async def test_none_of_a_thousand_secrets_is_in_journal_store_or_log(
     held = await _everything(tmp_path, record, caplog) + repr(heard).encode()
     assert b"before" not in held
     assert b"demo__query" in held
-    found = [where for _, secret, where in calls if secret.encode() in held]
-    assert not found
+    places = {secret: where for _, secret, where in calls}
+    assert [places[secret] for secret in found_in(held, places)] == []
     assert b"a" * 36 not in held
     await record.close()
     after = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [where for _, secret, where in calls if secret.encode() in after]
+    assert [places[secret] for secret in found_in(after, places)] == []
 
 
 def _is_settled(row: FeedRow | Missed) -> bool:
@@ -202,7 +202,7 @@ async def _everything(folder: Path, record: Record, caplog: pytest.LogCaptureFix
     """Journal, database files and their logs as they lie on the disk; our log; an export; and every text
     that was stored, since files are compressed."""
     on_disk = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    store = record.recorder.keeper.store
+    store = record.store.opened
     assert store is not None
     tables = ("rpc_events", "rpc_event_upstreams", "sessions", "gaps")
     stored = [repr(store.cursor().execute(f"FROM {table}").fetchall()) for table in tables]

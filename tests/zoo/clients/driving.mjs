@@ -33,7 +33,13 @@ async function step(seen, name, work) {
 // connect(job) gives an object with `tools` and `call`, and maybe `prompts`, `prompt`, `resources`, `read`, `progress`,
 // `questions` (names of what it answers); `close` ends it.
 export async function drive(connect) {
-  const job = JSON.parse(process.argv[2]);
+  for (const job of JSON.parse(process.argv[2])) {
+    writeSync(1, `\n${JSON.stringify({ seen: await see(connect, job) })}\n`);
+  }
+  process.exit(0);
+}
+
+async function see(connect, job) {
   const { prefix } = job;
   const seen = {};
   try {
@@ -62,6 +68,5 @@ export async function drive(connect) {
   } catch (problem) {
     seen.connection = { raised: `${problem?.name}: ${problem?.message}` };
   }
-  writeSync(1, `\n${JSON.stringify({ seen })}\n`);
-  process.exit(0);
+  return seen;
 }

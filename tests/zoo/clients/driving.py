@@ -1,6 +1,8 @@
 """What every Python driver does: connect as its client does, take the same steps, print what it saw as JSON.
 
-    python langchain_adapters.py '{"target": {"url": "http://…"}, "prefix": "everything__", …}'
+    python langchain_adapters.py '[{"target": {"url": "http://…"}, "prefix": "everything__", …}]'
+
+Each job of the list is a connection of its own, one after the other, and a line of the output.
 
 A driver has `connect(job)`, an async context manager. What it yields has `tools()` and
 `call(name, arguments)`, and may have `prompts`, `prompt`, `resources`, `read`, `progress` and `questions`;
@@ -148,9 +150,9 @@ async def _drive(job: Job, connect: Connect) -> Json:
 
 def drive(connect: Connect) -> None:
     warnings.simplefilter("ignore")
-    job = Job(**json.loads(sys.argv[1]))
-    try:
-        seen = asyncio.run(_drive(job, connect))
-    except BaseException as problem:  # noqa: BLE001 - said to whoever compares
-        seen = {"connection": {"raised": _words(problem)}}
-    print("\n" + json.dumps({"seen": seen}, ensure_ascii=False), flush=True)
+    for job in json.loads(sys.argv[1]):
+        try:
+            seen = asyncio.run(_drive(Job(**job), connect))
+        except BaseException as problem:  # noqa: BLE001 - said to whoever compares
+            seen = {"connection": {"raised": _words(problem)}}
+        print("\n" + json.dumps({"seen": seen}, ensure_ascii=False), flush=True)

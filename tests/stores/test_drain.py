@@ -2,8 +2,8 @@
 
 import fcntl
 import tempfile
-from collections.abc import Iterator
-from datetime import date
+import uuid
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -11,22 +11,17 @@ import pytest
 from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recorder.happenings import NOW_S, REDACTOR, a_session, journalled, settled
+from recorder.happenings import NOW_S, a_session, journalled, settled
+from stores.kinds import StoreKind
 
+from callgate.ports.record_store import RecordStore
 from callgate.recorder.build_rows import event_row
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.drain import Drain
 from callgate.recorder.journal.frames import EVENTS, GAPS, frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames
+from callgate.recorder.read.pages import EPOCH
 from callgate.recorder.rows import GapRow
-from callgate.recorder.store.drain import drain
-from callgate.recorder.store.store import Store
-from callgate.recorder.store.tokens import TokenCounter
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "days", date(2026, 5, 1))
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -38,29 +33,38 @@ def folder(tmp_path: Path) -> Path:
 def a_segment(folder: Path) -> Path:
     writer = JournalWriter(folder)
     for _ in range(3):
-        row = event_row(settled(a_session()).exchange, REDACTOR, 1000)
+        row = event_row(settled(a_session()).exchange)
         writer.append([journalled(EVENTS, row)])
     writer.close()
     return writer.path
 
 
-def count(store: Store) -> int:
-    found = store.cursor().execute("SELECT count(*) FROM rpc_events").fetchone()
-    assert found is not None
-    return found[0]
+def count(kind: StoreKind, store: RecordStore[Batch]) -> int:
+    return kind.ask(store, "SELECT count(*) FROM rpc_events")[0][0]
 
 
-def test_a_segment_read_to_its_end_is_removed(folder: Path, store: Store) -> None:
+def left_in(folder: Path, store: RecordStore[Batch]) -> list[Path]:
+    """What a store that may forget its last commits has no more need of either."""
+    drain = Drain(folder, store)
+    drain.stored.needs_room = True
+    drain.run()
+    return list(folder.iterdir())
+
+
+def test_a_segment_read_to_its_end_is_removed(
+    folder: Path, kind: StoreKind, store: RecordStore[Batch]
+) -> None:
     a_segment(folder)
-    drain(folder, store, TokenCounter())
-    assert count(store) == 3
-    assert list(folder.iterdir()) == []
-    assert store.watermarks() == {}
+    Drain(folder, store).run()
+    assert count(kind, store) == 3
+    assert bool(list(folder.iterdir())) == bool(store.traits.keeps_segments_s)
+    assert left_in(folder, store) == []
+    assert count(kind, store) == 3
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "no magic"])
 def test_a_damaged_segment_is_kept_and_told_of_once(
-    folder: Path, store: Store, damage: str, caplog: pytest.LogCaptureFixture
+    folder: Path, kind: StoreKind, store: RecordStore[Batch], damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     segment, healthy = a_segment(folder), a_segment(folder)
     data = bytearray(segment.read_bytes())
@@ -70,24 +74,26 @@ def test_a_damaged_segment_is_kept_and_told_of_once(
         data[-10 if damage == "flipped" else 0] ^= 0xFF
     segment.write_bytes(data)
     for _ in range(3):
-        drain(folder, store, TokenCounter())
+        Drain(folder, store).run()
+    left_in(folder, store)
     readable = 0 if damage == "no magic" else 2
-    assert count(store) == readable + 3
+    assert count(kind, store) == readable + 3
     assert [path.name for path in folder.iterdir()] == [segment.with_suffix(".damaged").name]
     assert segment.with_suffix(".damaged").read_bytes() == data
     assert [segment.stem in record.getMessage() for record in caplog.records] == [True]
     assert not healthy.exists()
 
 
-def test_a_gap_reaches_its_table(folder: Path, store: Store) -> None:
+def test_a_gap_reaches_its_table(folder: Path, kind: StoreKind, store: RecordStore[Batch]) -> None:
     writer = JournalWriter(folder)
     gap = GapRow(1_000_000, 2_000_000, 7, "not recorded: No space left on device")
     writer.append([journalled(GAPS, gap)])
     writer.close()
-    drain(folder, store, TokenCounter())
-    told = store.cursor().execute('SELECT epoch("from"), epoch("to"), count, reason FROM gaps')
-    assert told.fetchall() == [(1.0, 2.0, 7, "not recorded: No space left on device")]
-    assert list(folder.iterdir()) == []
+    Drain(folder, store).run()
+    told = kind.ask(store, 'SELECT "from", "to", count, reason FROM gaps')
+    first, last = (EPOCH + timedelta(seconds=second) for second in (1, 2))
+    assert told == [(first, last, 7, "not recorded: No space left on device")]
+    assert left_in(folder, store) == []
 
 
 NO_BODIES = [b"", b""]
@@ -103,53 +109,61 @@ NO_BODIES = [b"", b""]
     ],
 )
 def test_a_frame_of_another_version_counts_as_a_gap_and_hides_nothing(
-    folder: Path, store: Store, odd: bytearray
+    folder: Path, kind: StoreKind, store: RecordStore[Batch], odd: bytearray
 ) -> None:
-    row = event_row(settled(a_session()).exchange, REDACTOR, 1000)
+    row = event_row(settled(a_session()).exchange)
     writer = JournalWriter(folder)
     for _ in range(2):
         writer.append([journalled(EVENTS, row), odd])
     writer.close()
-    drain(folder, store, TokenCounter())
-    assert count(store) == 2
-    assert store.cursor().execute("SELECT sum(count), any_value(reason) FROM gaps").fetchall() == [
+    Drain(folder, store).run()
+    assert count(kind, store) == 2
+    assert kind.ask(store, "SELECT sum(count), min(reason) FROM gaps") == [
         (2, "journalled rows could not be read")
     ]
-    assert list(folder.iterdir()) == []
+    assert left_in(folder, store) == []
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(8))
 @given(cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4))
-def test_replay_from_any_cut_stores_every_whole_row_once(tmp_path: Path, cuts: list[float]) -> None:
+def test_replay_from_any_cut_stores_every_whole_row_once(
+    kind: StoreKind, tmp_path: Path, cuts: list[float]
+) -> None:
     """A journal that grows in pieces, read after each of them, by a store that is opened anew each time."""
     with tempfile.TemporaryDirectory(dir=tmp_path) as name:
-        folder, whole = Path(name) / "journal", a_journal()
+        folder, (whole, ids) = Path(name) / "journal", a_journal()
         folder.mkdir()
-        segment, stored = folder / "1-a.000000.journal", []
+        segment, stored = folder / f"1-{uuid.uuid4().hex[:12]}.000000.journal", []
         with segment.open("wb") as writer:
             fcntl.flock(writer, fcntl.LOCK_EX)  # its writer lives
             for cut in (*sorted(cuts), 1.0, 1.0):
                 writer.write(whole[writer.tell() : int(len(whole) * cut)])
                 writer.flush()
-                store = Store(Path(name) / "days", date(2026, 5, 1))
-                drain(folder, store, TokenCounter())
-                stored = store.cursor().execute("SELECT id::VARCHAR FROM rpc_events ORDER BY ts").fetchall()
+                store = kind.store(Path(name))
+                store.open()
+                store.begin_round()
+                Drain(folder, store).run()
+                stored = [row for row in stored_ids(kind, store) if row in ids]
                 store.close()
                 present = [found for found in read_frames(segment, 0) if found.kind == EVENTS]
-                assert [row[0] for row in stored] == [
+                assert stored == [
                     row["id"] for found in present for row in msgspec.json.decode(found.rows_json)
                 ]
         assert len(stored) == 20
 
 
-def a_journal() -> bytes:
+def stored_ids(kind: StoreKind, store: RecordStore[Batch]) -> list[str]:
+    return [str(row[0]) for row in kind.ask(store, "SELECT id FROM rpc_events ORDER BY ts")]
+
+
+def a_journal() -> tuple[bytes, set[str]]:
+    """And the ids of its rows: a store that is shared has those of the examples before."""
+    ids: set[str] = set()
     with tempfile.TemporaryDirectory() as name:
         writer = JournalWriter(Path(name))
         for number in range(10):
-            rows = [
-                event_row(settled(a_session(), NOW_S + 2 * number + step).exchange, REDACTOR, 1000)
-                for step in range(2)
-            ]
+            rows = [event_row(settled(a_session(), NOW_S + 2 * number + step).exchange) for step in range(2)]
+            ids.update(row.id for row in rows)
             writer.append([journalled(EVENTS, *rows)])
         writer.close()
-        return writer.path.read_bytes()
+        return writer.path.read_bytes(), ids

@@ -1,13 +1,12 @@
 """A tool that is declared read-only and was seen to write: what counts as seen, and what does not."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from recorder.happenings import NOW_S, Record, a_session, opened, settled
+from recorder.happenings import NOW_S, a_session, opened, settled
+from stores.kinds import KeptRecord
 
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import StatementFacts
@@ -19,7 +18,7 @@ UPDATED = "notifications/resources/updated"
 
 
 class Traffic:
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: KeptRecord) -> None:
         self.record = record
         self.session = a_session()
         record.emit(opened(self.session))
@@ -51,10 +50,8 @@ class Traffic:
 
 
 @pytest.fixture
-async def traffic(tmp_path: Path) -> AsyncIterator[Traffic]:
-    record = Record(tmp_path)
-    yield Traffic(record)
-    await record.close()
+def traffic(record: KeptRecord) -> Traffic:
+    return Traffic(record)
 
 
 async def test_a_change_told_while_the_call_alone_was_under_way_is_seen(traffic: Traffic) -> None:

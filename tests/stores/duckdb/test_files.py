@@ -14,13 +14,13 @@ import msgspec
 import pytest
 from recorder.happenings import read_back
 
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.retention import Retention
 from callgate.recorder.journal.frames import EVENTS, OPENED, SESSIONS
 from callgate.recorder.rows import EventRow, SessionRow
-from callgate.recorder.store.day_files import Day
-from callgate.recorder.store.retention import Retention
-from callgate.recorder.store.schema import SCHEMA_VERSION
-from callgate.recorder.store.store import Store
-from callgate.recorder.store.write_batch import Batch
+from callgate.recorder.stores.duckdb.day_files import Day
+from callgate.recorder.stores.duckdb.schema import SCHEMA_VERSION
+from callgate.recorder.stores.duckdb.store import Store
 
 MONDAY = date(2026, 5, 4)
 TUESDAY = MONDAY + timedelta(days=1)
@@ -96,34 +96,6 @@ def test_what_is_still_open_ends_on_another_day_once(reopen: Reopen) -> None:
     assert ask(store, "SELECT ts, outcome FROM rpc_events ORDER BY id")[0][1] == "answered"
     assert ask(store, "SELECT count(*), count(outcome) FROM rpc_events") == [(2, 1)]
     assert ask(reopen(TUESDAY), "SELECT count(*), count(outcome) FROM rpc_events") == [(2, 1)]
-
-
-def test_what_a_dead_writer_left_open_is_lost_and_its_sessions_end(reopen: Reopen) -> None:
-    store = reopen(MONDAY)
-    write(store, SESSIONS, *(SessionRow(f"s-{n}", 5, n, writer=w) for n, w in ((1, "dead"), (2, "alive"))))
-    write(store, OPENED, opened(1, "dead"), opened(2, "alive"))
-    for _ in range(2):
-        store.sweep(["alive"])
-        assert ask(
-            store, "SELECT right(id::VARCHAR, 1), outcome, ended_by, ok FROM rpc_events ORDER BY id"
-        ) == [
-            ("1", "lost", "gateway", False),
-            ("2", None, None, None),
-        ]
-        assert ask(
-            store,
-            "SELECT session_id, tool_call_count, error_count, epoch_us(ended_at) FROM sessions ORDER BY 1",
-        ) == [("s-1", 1, 1, 1), ("s-2", 0, 0, None)]
-
-
-def test_a_batch_that_fails_leaves_nothing_not_even_its_watermark(reopen: Reopen) -> None:
-    store = reopen(MONDAY)
-    write(store, EVENTS, event(1), segment="a")
-    store.cursor().execute(f"ALTER TABLE {store.days[0].name}.rpc_event_upstreams RENAME TO elsewhere")
-    with pytest.raises(duckdb.Error):
-        write(store, EVENTS, event(2), segment="b")
-    assert ask(store, "SELECT count(*) FROM rpc_events") == [(1,)]
-    assert store.watermarks() == {"a": 100}
 
 
 def test_a_file_of_an_older_version_is_brought_up_to_date_and_keeps_its_rows(

@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
-from recorder.happenings import REDACTOR, a_session, read_back, settled
+from recorder.happenings import a_session, read_back, settled
 
 from callgate.recorder.build_rows import event_row
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.tokens import TokenCounter
 from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.rows import EventRow
-from callgate.recorder.store.tokens import TokenCounter
-from callgate.recorder.store.write_batch import Batch
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_any_text_has_a_count(counter: TokenCounter, text: str) -> None:
 
 
 def batch_of(count: int, body: bytes) -> Batch:
-    row = event_row(settled(a_session(), params=body, reply=body).exchange, REDACTOR, 10**6)
+    row = event_row(settled(a_session(), params=body, reply=body).exchange)
     batch = Batch()
     batch.add("a", read_back(EVENTS, *(msgspec.structs.replace(row) for _ in range(count))))
     return batch
@@ -63,7 +63,7 @@ def test_a_small_batch_is_counted_and_a_backlog_is_left_to_an_estimate_from_byte
 
 
 def test_a_body_that_was_dropped_is_estimated_by_its_size(counter: TokenCounter) -> None:
-    row = event_row(settled(a_session()).exchange, REDACTOR, 10**6)
+    row = event_row(settled(a_session()).exchange)
     row.request_json, row.request_bytes = None, 4000
     batch = Batch()
     batch.add("a", read_back(EVENTS, row))

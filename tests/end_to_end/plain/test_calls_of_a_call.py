@@ -1,6 +1,7 @@
 """How many Python functions one warm tool call goes through: a path that can be read in one sitting."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -20,9 +21,19 @@ from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 
 SOURCE = str(Path(callgate.__file__).parent)
-# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`: 66 and 73; 79 and 86 where a call wants progress;
-# 212 and 223 with a new head. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_GENERAL = 73, 86, 224
+# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 51, 65, 83, 98, 146
+# There is one of each for a call; of connections and sessions there are few.
+CALL_TYPES = {
+    "Exchange",
+    "Hop",
+    "Call",
+    "BegunToolCall",
+    "WaitingCall",
+    "LegacyAnswer",
+    "Responder",
+    "Pending",
+}
 RESULTS: dict[str, Any] = {
     "initialize": {
         "protocolVersion": "2025-11-25",
@@ -72,12 +83,14 @@ async def configured(transport: str, folder: Path) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
+async def gateway_before(server: str, folder: Path, *, is_never_plain: bool = False) -> AsyncIterator[int]:
     (folder / "callgate.toml").write_text(f"version = 1\n[mcpServers.one]\n{server}\n")
     loaded = load_config(
         Flags(config=folder / "callgate.toml"), {"CALLGATE_STATE_DIR": str(folder / "state")}
     )
     gateway = await build_gateway(loaded.config, keeps_store=True)
+    if is_never_plain:
+        gateway.relay.begin = lambda arrival, tool_name, receiver: None
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
         await until(
@@ -88,10 +101,10 @@ async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
         await gateway.close()
 
 
-async def functions_called(port: int, params: dict[str, Any], *, is_head_new: bool = False) -> list[str]:
+async def functions_called(port: int, params: dict[str, Any], *further: str) -> list[str]:
     """By one warm call, on the event loop's thread. Of several calls the least: timers run beside them.
 
-    `is_head_new`: each call has a head that its connection did not send before.
+    `further`: headers that are others in each call, so that its head was not sent before.
     """
     called: list[str] = []
 
@@ -106,7 +119,7 @@ async def functions_called(port: int, params: dict[str, Any], *, is_head_new: bo
         head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
         for number in range(1, 16):
             body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-            sent = head | {"x-number": str(number)} if is_head_new else head
+            sent = head | {name: str(number) for name in further}
             called.clear()
             sys.setprofile(note)
             answer = await probe.request("POST", "/mcp", sent, json.dumps(body).encode())
@@ -124,16 +137,56 @@ WITH_PROGRESS = PLAIN | {"_meta": {"progressToken": 1}}
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 @pytest.mark.parametrize(
-    ("params", "is_head_new", "most"),
-    [(PLAIN, False, MOST_PLAIN), (WITH_PROGRESS, False, MOST_PROGRESS), (PLAIN, True, MOST_GENERAL)],
-    ids=["plain", "progress", "general"],
+    ("params", "further", "most"),
+    [
+        (PLAIN, [], MOST_PLAIN),
+        (WITH_PROGRESS, [], MOST_PROGRESS),
+        (PLAIN, ["x-number"], MOST_NEW_HEAD),
+        (PLAIN, ["trailer"], MOST_GENERAL),  # whatever announces one is for the general path
+    ],
+    ids=["plain", "progress", "new head", "general"],
 )
 async def test_a_warm_call_goes_through_few_functions(
-    tmp_path: Path, transport: str, params: dict[str, Any], is_head_new: bool, most: int
+    tmp_path: Path, transport: str, params: dict[str, Any], further: list[str], most: int
 ) -> None:
     async with configured(transport, tmp_path) as server, gateway_before(server, tmp_path) as port:
-        called = await functions_called(port, params, is_head_new=is_head_new)
+        called = await functions_called(port, params, *further)
     assert len(called) <= most, "\n".join([f"{len(called)} of {most}:", *called])
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_a_call_that_needs_the_generators_of_the_relay_goes_through_no_more_than_before(
+    tmp_path: Path, transport: str
+) -> None:
+    """As where eras are bridged, traces are written, or a policy or a search stands before the tools."""
+    async with (
+        configured(transport, tmp_path) as server,
+        gateway_before(server, tmp_path, is_never_plain=True) as port,
+    ):
+        called = await functions_called(port, PLAIN, "trailer")
+    assert len(called) <= MOST_GENERATORS, "\n".join([f"{len(called)} of {MOST_GENERATORS}:", *called])
+
+
+async def test_a_warm_call_leaves_nothing_for_the_collector(tmp_path: Path) -> None:
+    """What holds itself is freed late, after thousands of calls: memory that is cold, and a pause for all."""
+    async with configured("http", tmp_path) as server, gateway_before(server, tmp_path) as port:
+        for further in ([], ["trailer"]):
+            await functions_called(port, PLAIN, *further)
+            gc.collect()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            try:
+                await functions_called(port, PLAIN, *further)
+                gc.collect()
+                left = [
+                    type(one).__qualname__
+                    for one in gc.garbage
+                    if type(one).__module__.startswith("callgate")
+                ]
+            finally:
+                gc.set_debug(0)
+                gc.garbage.clear()
+            of_calls = [name for name in left if name in CALL_TYPES]
+            assert not of_calls, left
 
 
 async def test_further_servers_add_nothing_to_a_call(tmp_path: Path) -> None:

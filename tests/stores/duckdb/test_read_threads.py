@@ -1,17 +1,20 @@
 """Slow reads take neither all threads nor for ever."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
 
 import duckdb
 import pytest
+from recorder.happenings import Open
 from waiting import until
 
 from callgate.model.errors import CallerError
-from callgate.recorder.read.threads import ReadKind, ReadThreads
-from callgate.recorder.store.store import Store
+from callgate.recorder.read.read_limits import ReadKind
+from callgate.recorder.stores.duckdb.store import Store
+from callgate.recorder.stores.duckdb.threads import ReadThreads
 
 
 @pytest.fixture
@@ -68,3 +71,23 @@ async def test_a_read_ends_at_its_limit_and_gives_its_thread_back(store: Store, 
                 await threads.run(store, several, ReadKind.EXPORT, most_s=0.1)
             await until(lambda: not store.has_readers)  # the thread comes to its end
         assert await threads.run(store, short, ReadKind.EXPORT) == [(42,)]
+
+
+async def test_a_read_that_nobody_waits_for_any_more_is_stopped(open_recorder: Open) -> None:
+    reader = open_recorder(True).reader
+    began, ended = threading.Event(), threading.Event()
+
+    def endless(cursor: duckdb.DuckDBPyConnection) -> None:
+        cursor.execute("FROM range(1_000_000_000_000)")
+        try:
+            while cursor.fetchmany(1000):
+                began.set()
+        finally:
+            ended.set()
+
+    reading = asyncio.create_task(reader.with_cursor(endless))
+    await asyncio.to_thread(began.wait)
+    reading.cancel()
+    await asyncio.wait([reading])
+    assert reading.cancelled()
+    await asyncio.to_thread(ended.wait)

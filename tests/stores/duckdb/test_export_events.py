@@ -6,7 +6,7 @@ import pytest
 from recorder.happenings import Open, a_session, settled
 
 from callgate.ports.record_reader import EventFilter, ExportFormat
-from callgate.recorder.read.reader import export_events
+from callgate.recorder.stores.duckdb.reader import export_events
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import clean_environment, run_callgate, running_gateway
 from waiting import until
 
 DEADLINE_S = 60.0  # only against a hang
@@ -62,8 +63,8 @@ async def test_doctor_shows_the_reason_and_the_last_lines_one_below_the_other(tm
 
 async def test_stdio_that_runs_its_servers_itself_says_on_stderr_that_one_is_down(tmp_path: Path) -> None:
     configure(tmp_path)
-    process = await asyncio.create_subprocess_exec(
-        *CALLGATE, "stdio", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    process = await start_forked(
+        "stdio", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, env=clean_environment(tmp_path), cwd=tmp_path,
     )  # fmt: skip
     assert process.stdin is not None

@@ -1,0 +1,71 @@
+"""A ClickHouse that cannot be reached: calls go on, nothing is lost or doubled, no secret is told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from recorder.happenings import NOW_S, a_session, settled
+from stores.kinds import ClickhouseKind, KeptRecord
+from stores.postgres.way import way_to
+from waiting import until
+
+from callgate.model.errors import SetupError
+from callgate.ports.record_reader import EventFilter
+from callgate.recorder.stores.clickhouse.connection import StoreUser
+
+DEADLINE_S = 120.0  # only against a hang
+
+
+async def statements(record: KeptRecord) -> list[str]:
+    page = await record.reader.events(EventFilter(), 1000, order="oldest")
+    return [row["sql"] for row in page.rows]
+
+
+async def test_what_is_recorded_while_the_store_is_away_is_there_once_when_it_is_back(
+    kind: ClickhouseKind, tmp_path: Path
+) -> None:
+    with way_to(kind.database.port) as way:
+        kind.address = replace(kind.address, port=way.port)
+        record = kind.record(tmp_path)
+        record.emit(settled(a_session(), NOW_S, sql="0"))
+        assert await statements(record) == ["0"]
+        way.cut()
+        for number in range(1, 100):
+            record.emit(settled(a_session(), NOW_S + number, sql=str(number)))
+        with pytest.raises(SetupError) as caught:
+            await statements(record)
+        assert caught.value.code.code == "setup.store_unreachable"
+        told = record.reader.problem() or ""
+        assert "MiB wait in the journal" in told
+        assert kind.database.password not in told + caught.value.message + str(caught.value.hint)
+        way.restore()
+
+        async def is_back() -> bool:
+            try:
+                return await statements(record) == [str(number) for number in range(100)]
+            except SetupError:
+                return False
+
+        await until(is_back, DEADLINE_S)
+        assert record.reader.problem() is None
+        await record.close()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"login": StoreUser("callgate", "not-the-pass-word")}, "Check user and password"),
+        ({"database": "nowhere"}, "Create the database"),
+        ({"port": 1}, "can be reached from here"),
+    ],
+)
+async def test_what_is_wrong_with_the_address_is_said_without_the_password(
+    kind: ClickhouseKind, tmp_path: Path, changed: dict[str, object], said: str
+) -> None:
+    kind.address = replace(kind.address, **changed)
+    record = kind.record(tmp_path)
+    with pytest.raises(SetupError) as caught:
+        await record.reader.extent()
+    assert said in str(caught.value.hint)
+    assert "not-the-pass-word" not in repr(caught.value) + repr(kind.address) + str(record.reader.problem())
+    await record.close()

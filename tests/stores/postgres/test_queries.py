@@ -1,0 +1,89 @@
+"""SQL of users: in PostgreSQL's own words, over four views, and nothing else, whoever judges it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from recorder.happenings import NOW_S, a_session, opened, settled
+from stores.kinds import KeptRecord, PostgresKind
+
+from callgate.model.errors import CallerError
+from callgate.ports.record_queries import Query
+from callgate.recorder.stores.postgres.queries import PostgresQueries
+
+
+@pytest.fixture
+async def record(kind: PostgresKind, tmp_path: Path) -> AsyncIterator[KeptRecord]:
+    record = kind.record(tmp_path)
+    record.emit(opened(a_session()))
+    for number in range(5):
+        record.emit(settled(a_session(), NOW_S + number, sql=f"SELECT {number}"))
+    yield record
+    await record.close()
+
+
+async def test_users_ask_in_the_words_of_the_store(record: KeptRecord) -> None:
+    query = Query(
+        "SELECT tool_name, count(*) AS calls, max(rows),"
+        " min(ts), max(tables) FROM rpc_events WHERE ok GROUP BY 1"
+    )
+    table = await record.queries.query(query)
+    assert table.columns[:2] == ["tool_name", "calls"]
+    assert [list(row) for row in table.rows] == [["demo__query", 5, 1, "2026-05-28T20:26:40Z", ["t"]]]
+    assert not table.truncated
+    joined = "SELECT request_json FROM rpc_events e JOIN sessions s USING (session_id) ORDER BY e.ts"
+    cut = await record.queries.query(Query(joined, max_rows=2))
+    assert (len(cut.rows), cut.truncated) == (2, True)
+    assert (await record.queries.query(Query("SELECT count(*) FROM rpc_event_upstreams"))).rows == [[5]]
+    assert (await record.queries.query(Query("SELECT * FROM gaps"))).rows == []
+
+
+HOSTILE = [
+    "SELECT * FROM callgate_store.rpc_events",
+    "SELECT * FROM pg_catalog.pg_authid",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT pg_ls_dir('/')",
+    "DELETE FROM rpc_events",
+    "CREATE TABLE x (y int)",
+    "CREATE TEMP TABLE x (y int)",
+    "COPY rpc_events TO PROGRAM 'true'",
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT nextval('callgate_store.batch_numbers')",
+    "SELECT 1; SELECT 2",
+    "INSERT INTO gaps VALUES (now(), now(), 1, 'x')",
+]
+
+
+@pytest.mark.parametrize("sql", HOSTILE)
+async def test_role_and_transaction_let_nothing_else_through_without_the_guard(
+    record: KeptRecord, sql: str
+) -> None:
+    assert isinstance(record.queries, PostgresQueries)
+    with pytest.raises(CallerError):
+        await record.queries.run(sql, Query(sql))
+    with pytest.raises(CallerError):
+        await record.queries.query(Query(sql))
+    assert (await record.queries.query(Query("SELECT count(*) FROM rpc_events"))).rows == [[5]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT set_config('role', 'none', true)",
+        "SELECT query_to_xml('SELECT 1', true, true, '')",
+        "SELECT current_setting('data_directory')",
+        "SELECT * FROM pg_stat_activity",
+        "SELECT * FROM callgate.rpc_events, information_schema.tables",
+        "SHOW data_directory",
+    ],
+)
+async def test_the_guard_refuses_what_tells_of_the_database(record: KeptRecord, sql: str) -> None:
+    with pytest.raises(CallerError):
+        await record.queries.query(Query(sql))
+
+
+async def test_a_query_ends_at_its_limit(record: KeptRecord) -> None:
+    assert isinstance(record.queries, PostgresQueries)
+    endless = "SELECT count(*) FROM generate_series(1, 1000000000000)"
+    with pytest.raises(CallerError, match=r"took longer than 0\.3 s"):
+        await record.queries.run(endless, Query(endless, timeout_s=0.3))
