@@ -15,6 +15,7 @@ from callgate.api.operation import Asked, Operation
 from callgate.model.errors import CallgateError
 from callgate.model.health import State
 from callgate.ports.record_reader import RecordReader
+from callgate.ports.record_store import SqlDialect
 from callgate.ports.status import Status
 
 MCP_PATH = "/mcp"
@@ -30,6 +31,7 @@ class ShownSettings:
     keep_s: float | None = None
     max_size_bytes: int | None = None
     tool_search: bool = False
+    dialect: SqlDialect = "duckdb"  # of SQL over the record
     started_s: float = field(default_factory=time.time)
 
 
@@ -44,6 +46,7 @@ class RecordAbout(msgspec.Struct, kw_only=True):
     gap_events: int | None  # events that the record says it could not keep
     keep_s: float | None
     max_size_bytes: int | None
+    dialect: SqlDialect  # of SQL over the record
 
 
 class ServersAbout(msgspec.Struct):
@@ -123,4 +126,5 @@ class AboutApi:
             gap_events=extent and extent.gap_events,
             keep_s=self._setup.keep_s,
             max_size_bytes=self._setup.max_size_bytes,
+            dialect=self._setup.dialect,
         )

@@ -30,7 +30,7 @@ from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
-from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row
+from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row, UnknownSeqError
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
 from callgate.ports.status import Status
 from callgate.wire.framing.sse import KEEP_ALIVE
@@ -129,8 +129,10 @@ class EventsApi:
                 yield frame
         listening = self._feed.listen() if self._feed is not None else _silence()
         async with aclosing(listening) as rows:
+            if self._feed is not None:
+                await self._feed.ready()
             if not stream.comes_back:
-                yield _HELLO  # only now: who hears it misses nothing from here on
+                yield _HELLO  # only now: a client that gets it misses nothing from here on
             async for frame in stream.backlog():
                 yield frame
             ended = asyncio.ensure_future(self._is_retired.wait())
@@ -177,7 +179,11 @@ class _Stream:
     async def backlog(self, is_late: bool = False) -> AsyncIterator[bytes]:
         """What was recorded since. `is_late`: for a reader that also missed what happened to sessions."""
         while self._after is not None and self._record is not None:
-            rows = await self._record.events_after(self._after, _PAGE)
+            try:
+                rows = await self._record.events_after(self._after, _PAGE)
+            except UnknownSeqError:  # the operator changed the store: begin with what happens now
+                self._after = None
+                return
             for row in rows:
                 self._after = max(self._after, row["seq"])
                 if is_late and row["session_id"] is not None:
@@ -200,8 +206,8 @@ class _Stream:
     async def _missed(self, missed: Missed) -> AsyncIterator[bytes]:
         """From the record: it has what this reader was too slow for."""
         try:
-            if self._heard is not None:
-                self._after = max(self._after or 0, self._heard)
+            if self._heard is not None or self._after is not None:
+                self._after = max(self._after or 0, self._heard or 0)
                 async for frame in self.backlog(is_late=True):
                     yield frame
                 return

@@ -43,7 +43,9 @@ from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
 _RETRY_AFTER_S = "5"  # by then most reads are over
-_HEALTH = "/healthz"  # open to everyone: probes have no token
+# Open to everyone: probes have no token.
+_HEALTH = "/healthz"
+_READINESS = "/readyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class ApiParts:
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
     setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
+    obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
     redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
@@ -73,6 +76,7 @@ class HttpApi:
         self._meter = parts.meter
         self._redact = parts.redact
         self._problems = parts.problems
+        self._obstacle = parts.obstacle
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
         servers = ServersApi(
@@ -108,6 +112,7 @@ class HttpApi:
         return Starlette(
             routes=[
                 Route(_HEALTH, self.healthz),
+                Route(_READINESS, self.readyz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
                 *(operation.route() for operation in self.operations),
@@ -122,7 +127,7 @@ class HttpApi:
 
     def is_open(self, path: str) -> bool:
         """See MountedApp."""
-        return path == _HEALTH or self._page.is_open(path)
+        return path in (_HEALTH, _READINESS) or self._page.is_open(path)
 
     def retire(self) -> None:
         """Before the listener closes: what would stream for ever ends."""
@@ -146,6 +151,14 @@ class HttpApi:
             if problems:
                 body["problems"] = list(problems)
         return json_response(body)
+
+    async def readyz(self, request: Request) -> Response:
+        """For balancers: 503 means that requests should go to another gateway."""
+        obstacle = self._obstacle()
+        body = {"status": "ready" if obstacle is None else "not ready"}
+        if obstacle is not None and request.state.principal is not None:
+            body["reason"] = obstacle
+        return json_response(body, 200 if obstacle is None else 503)
 
     async def metrics(self, request: Request) -> Response:
         lines = [*status_lines(self._status)]

@@ -57,7 +57,12 @@ class CallMeter:
             exchange = event.exchange
             settlement, settled_mono = exchange.settlement, exchange.settled_mono
             if settlement is not None and settled_mono is not None:
-                tally = self._count(exchange.server_name, exchange.arrival.method, settlement.outcome)
+                method, outcome = exchange.arrival.method, settlement.outcome
+                tally = self._tallies.get((exchange.server_name or "", method))
+                if tally is None:
+                    tally = self._count(exchange.server_name, method, outcome)
+                else:
+                    tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + 1
                 seconds = settled_mono - exchange.opened_mono
                 tally.durations[bisect_left(_BUCKETS, seconds)] += 1
                 tally.sum_s += seconds
@@ -109,6 +114,20 @@ async def record_lines(record: RecordReader) -> list[str]:
         *_head("callgate_record_healthy", "gauge", "Whether the record can be written and read from here."),
         f"callgate_record_healthy {int(gaps is not None)}",
     ]
+    if (store := backlog.store) is not None:
+        for name, kind, about, value in (
+            (
+                "flush_lag_seconds",
+                "gauge",
+                "How long the oldest row that is not stored waits.",
+                f"{store.lag_s:.3f}",
+            ),
+            ("journal_bytes", "gauge", "What is journalled and not stored.", store.journal_bytes),
+            ("batches_stored_total", "counter", "Batches that this process stored.", store.batches),
+            ("rows_stored_total", "counter", "Events that this process stored.", store.rows),
+            ("store_away", "gauge", "1 while the store cannot be written.", int(store.is_away)),
+        ):
+            lines += [*_head(f"callgate_record_{name}", kind, about), f"callgate_record_{name} {value}"]
     if gaps is not None:
         lines += _head(
             "callgate_record_gap_events", "gauge", "Events that the record says it could not keep."

@@ -127,7 +127,7 @@ class PageFiles:
         return self.find(path) is not None or (bool(self._files) and _ADDRESS.fullmatch(path) is not None)
 
     def routes(self) -> list[Route]:
-        """Exactly what there is: any other path is left to whoever answers unknown ones."""
+        """Exactly what there is: any other path is answered as unknown."""
         paths = [*_PAGES, *self._files] if self._files else []
         return [Route(path, self.answer, methods=["GET"]) for path in paths]
 
@@ -146,7 +146,7 @@ class PageFiles:
         return Response(body, headers=headers)
 
     async def not_found(self, request: Request) -> Response | None:
-        """The page itself, which says that there is no such address; None for whoever is no browser."""
+        """The page itself, which says that there is no such address; None: not a browser."""
         file = self._files.get(_INDEX)
         is_address = _ADDRESS.fullmatch(request.scope["path"]) is not None
         if file is None or not is_address or not accepts_html(request.headers.get("accept", "")):

@@ -10,14 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from callgate.api.operation import Asked, Operation
-from callgate.model.error_codes import (
-    CALLER_NOT_FOUND,
-    CALLER_UNKNOWN_SERVER,
-    SOURCE_ACCESS_DENIED,
-    SOURCE_FAILED,
-    SOURCE_TIMEOUT,
-    SOURCE_UNAVAILABLE,
-)
+from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError, unknown_server
 from callgate.ports.source_schema import (
     ColumnDetail,
@@ -31,12 +24,12 @@ from callgate.ports.status import Status
 
 _Name = Annotated[str, Meta(min_length=1, max_length=500)]
 _ERRORS = (
-    CALLER_NOT_FOUND,
-    CALLER_UNKNOWN_SERVER,
-    SOURCE_ACCESS_DENIED,
-    SOURCE_FAILED,
-    SOURCE_TIMEOUT,
-    SOURCE_UNAVAILABLE,
+    codes.CALLER_NOT_FOUND,
+    codes.CALLER_UNKNOWN_SERVER,
+    codes.SOURCE_ACCESS_DENIED,
+    codes.SOURCE_FAILED,
+    codes.SOURCE_TIMEOUT,
+    codes.SOURCE_UNAVAILABLE,
 )
 
 
@@ -135,7 +128,7 @@ class SchemaApi:
             return schema
         if any(entry.name == name for entry in self._status.health()):
             raise CallerError(
-                CALLER_NOT_FOUND,
+                codes.CALLER_NOT_FOUND,
                 f"{name[:100]!r} has no schema to show",
                 hint="Only SQL sources have one: those of kind sql in /api/v1/servers",
             )

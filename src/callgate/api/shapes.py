@@ -136,7 +136,7 @@ class SessionTimeline(msgspec.Struct):
 
 class Replay(msgspec.Struct):
     """Whether a call can be made again. `redacted` and `cut`: not all of its arguments is in the record, so
-    they have to be given anew. `missing_capability`: the server offers the tool to clients that can be asked
+    they have to be given again. `missing_capability`: the server offers the tool to clients that can be asked
     something, and nobody could be asked here."""
 
     possible: bool  # as it was
@@ -221,18 +221,21 @@ class SessionList(msgspec.Struct):
     sessions: list[SessionShape]
     total: int
     next_cursor: str | None
+    total_is_at_least: bool = False  # there are more, and the store did not count them all
 
 
 class ToolCallList(msgspec.Struct):
     tool_calls: list[ExchangeShape]
     total: int
     next_cursor: str | None
+    total_is_at_least: bool = False  # there are more, and the store did not count them all
 
 
 class ExchangeList(msgspec.Struct):
     exchanges: list[ExchangeShape]
     total: int
     next_cursor: str | None
+    total_is_at_least: bool = False  # there are more, and the store did not count them all
 
 
 class ToolList(msgspec.Struct):

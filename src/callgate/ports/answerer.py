@@ -7,11 +7,12 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.reply import Item, Reply
 from callgate.model.session import Session
+from callgate.ports.homes import AdoptedSession
 from callgate.ports.outlet import Outlet
 
 
 class PlainReceiver(Protocol):
-    """Who began a plain call. One of the two is called, once, unless the call was cancelled."""
+    """The part that began a plain call. One of the two is called, once, unless the call was cancelled."""
 
     def replied(self, reply: Reply) -> None: ...
 
@@ -31,7 +32,7 @@ class Answerer(Protocol):
         """Notices, then exactly one `Reply`. Closing the generator early is the client's cancellation."""
         ...
 
-    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> PlainCall | None:
+    def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver, /) -> PlainCall | None:
         """A `tools/call` of this tool that needs nothing but its server's answer, without a task that waits.
 
         None: `answer` it; nothing was done yet. Otherwise it is under way, and the receiver hears of it.
@@ -64,4 +65,20 @@ class Answerer(Protocol):
 
     def server_names(self) -> Iterable[str]:
         """Those for which it does."""
+        ...
+
+
+class SharedAnswerer(Answerer, Protocol):
+    """One of several replicas."""
+
+    def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
+        """A legacy session whose home is gone goes on here."""
+        ...
+
+    async def home_of(self, arrival: Arrival) -> str | None:
+        """The other replica that a modern client's request belongs to; None: here."""
+        ...
+
+    async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
+        """The same, once the replica that `home_of` named is gone. Raises UpstreamError."""
         ...

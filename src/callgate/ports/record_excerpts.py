@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A DuckDB file that holds one principal's rows and nothing else. Whoever took it removes it."""
+    """A DuckDB file that holds one principal's rows and nothing else. Its reader removes it."""
 
     path: Path
     left_out: int = 0  # older exchanges of the principal that there was no room for

@@ -1,13 +1,18 @@
 """Relay asks the record, before a call is made and before its reply leaves."""
 
 from asyncio import Future
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class RecordGate(Protocol):
     def admit(self) -> None:
         """Raises RefusedError when a call must not be made because it could not be recorded."""
         ...
+
+    refuses: bool  # whether it ever does
 
     @property
     def is_refusing(self) -> bool:
@@ -16,4 +21,8 @@ class RecordGate(Protocol):
 
     def written(self) -> Future[None] | None:
         """What a reply waits for: that everything emitted so far survives us. None: it need not wait."""
+        ...
+
+    def when_written(self, reply: Callable[[T], object], argument: T) -> None:
+        """The same for a caller without a task: the callback runs then, or at once if it need not wait."""
         ...

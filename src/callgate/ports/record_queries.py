@@ -1,4 +1,4 @@
-"""Api has SQL of users run over the record, and whoever runs it asks the record for its files."""
+"""Api has SQL of users run over the record; the part that runs it asks the record for its files."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

@@ -75,6 +75,7 @@ class RecordPage:
     rows: Sequence[Row]
     total: int
     next_cursor: str | None = None
+    total_is_at_least: bool = False  # there are more than `total`; a large store does not count them all
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ Evidence = Literal["statement", "notice"]
 
 @dataclass(frozen=True, slots=True)
 class SeenWrite:
-    """A tool that is declared read-only, and was seen to write all the same (`recorder.read.writes`)."""
+    """A tool that is declared read-only, and was seen to write all the same (`recorder.read.seen_writes`)."""
 
     server: str
     tool: str
@@ -147,11 +148,27 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreProgress:
+    """Of this process: how far the store is behind the journal."""
+
+    lag_s: float  # how long the oldest row that is not stored has waited, at most
+    journal_bytes: int  # what is journalled and not stored
+    batches: int  # stored since the start
+    rows: int  # events of these
+    is_away: bool  # the last attempt failed
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
     """What was emitted and is not written yet."""
 
     events: int
     size_bytes: int
+    store: StoreProgress | None = None
+
+
+class UnknownSeqError(Exception):
+    """No row of this record has had that number: it is another record's."""
 
 
 class RecordReader(Protocol):
@@ -194,7 +211,8 @@ class RecordReader(Protocol):
         ...
 
     async def events_after(self, seq: int, limit: int) -> Sequence[Row]:
-        """Oldest first, for a live stream that goes on where it was cut."""
+        """Settled and stored ones, oldest first, for a live stream that goes on where it was cut. Raises
+        UnknownSeqError, where that can be told."""
         ...
 
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:

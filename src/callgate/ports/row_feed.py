@@ -20,12 +20,17 @@ class FeedRow:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """This listener was too slow for so many rows; the record has them."""
+    """This listener was too slow for so many rows; the record has them. 0: nobody knows how many."""
 
     count: int
 
 
 class RowFeed(Protocol):
     def listen(self) -> AsyncGenerator[FeedRow | Missed]:
-        """From now on, until closed. Bounded: a slow listener misses rows, and nobody else notices."""
+        """From `ready` on, until closed. Bounded: a slow listener misses rows, and nobody else notices."""
+        ...
+
+    async def ready(self) -> None:
+        """Whoever listens is told what settles from then on; or the store is away, and it is told `Missed`
+        when it is back."""
         ...

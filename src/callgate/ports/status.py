@@ -1,4 +1,4 @@
-"""Who wants to know how the parts are doing, and what they offer."""
+"""How the parts are doing, and what they offer: for the page, the API and the command line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

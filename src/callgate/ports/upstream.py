@@ -57,6 +57,15 @@ class PlainUpstream(Protocol):
         ...
 
 
+@runtime_checkable
+class StatefulUpstream(Protocol):
+    """An upstream whose server may remember what a session did."""
+
+    def keeps_state(self) -> bool:
+        """Whether one session's requests must all be made over the same connection. False while not known."""
+        ...
+
+
 class Upstream(Protocol):
     @property
     def name(self) -> str:
@@ -65,7 +74,7 @@ class Upstream(Protocol):
 
     @property
     def schemes(self) -> frozenset[str]:
-        """Schemes of resources, in lower case, that are its alone, whoever else lists such addresses."""
+        """Schemes of resources, in lower case, that are its alone, even if others list such addresses."""
         ...
 
     def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
@@ -86,7 +95,7 @@ class Upstream(Protocol):
         ...
 
     def hear(self, listener: Callable[[News], None]) -> None:
-        """Who is to be told what it says of its own accord; set once, before anything is asked."""
+        """The listener for unsolicited messages; set once, before anything is asked."""
         ...
 
     def view_of(self, asker: Asker) -> View:

@@ -3,10 +3,11 @@
     emit (event loop: append, no I/O)                     intake
       > redact a group, journal it, let replies go        recorder, build_rows, group_rows, redact/
           > frames: rows as JSON, bodies as they are      frame_rows, journal/
-          > whoever listens                               feed
-      > store: a DuckDB file a day, one holder            store/
-    read (drains first)                                   read/
-    what one principal may see of it, as a file           read/excerpts, read/wanted_rows
+          > listeners                                     feed, listeners; shared_feed: over all gateways
+      > batches for the store                             flush/
+      > store: a DuckDB file a day, one holder            stores/duckdb/
+    read (drains first)                                   a reader for each store; read/: what they share
+    what one principal may see of it, as a file           excerpts of each store
 
 Must not know who emits. Only redacted rows leave this room's first step: what is not redacted before the
 first write is never gone, since DuckDB keeps overwritten bytes in its file.

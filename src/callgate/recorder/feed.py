@@ -1,47 +1,20 @@
-"""Redacted rows to whoever listens, as they are recorded; implements `ports.RowFeed`.
+"""Redacted rows for listeners, as they are recorded; implements `ports.RowFeed`.
 
-A slow listener misses rows and is told how many; the others and the recorder do not notice. On the loop.
+Of this process, and of the others on its folder as far as it stores their rows. On the loop.
 """
 
-import asyncio
-import weakref
-from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 
 import msgspec
 
 from callgate.ports.row_feed import FeedRow, Happening, Missed
+from callgate.recorder.listeners import Listeners
 from callgate.recorder.rows import EventRow, Group, SessionRow
 
-# Of one listener; rows are shared among them. Who is this far behind reads the record.
-_MAX_WAITING = 2_000
+# Held back while rows of others are stored; as many as a listener may have waiting.
+_MAX_HELD = 2_000
 # A stream is for looking at: the record has the rest of a body.
 _SHOWN_CHARS = 2048
-
-
-class _Listener:
-    def __init__(self) -> None:
-        self._waiting: deque[FeedRow] = deque()
-        self._missed = 0
-        self._is_told = asyncio.Event()
-
-    def tell(self, rows: list[FeedRow], missed: int = 0) -> None:
-        # Once behind, nothing more until that was told: who comes back with the id of a row it was given must
-        # not have passed the gap.
-        room = 0 if self._missed else max(0, _MAX_WAITING - len(self._waiting))
-        self._waiting.extend(rows[:room])
-        self._missed += len(rows) - min(room, len(rows)) + missed
-        if rows or missed:
-            self._is_told.set()
-
-    async def next(self) -> FeedRow | Missed:
-        while not self._waiting and not self._missed:
-            self._is_told.clear()
-            await self._is_told.wait()
-        if self._waiting:
-            return self._waiting.popleft()
-        missed, self._missed = self._missed, 0
-        return Missed(missed)
 
 
 class Feed:
@@ -52,8 +25,7 @@ class Feed:
         self._is_held = False
         self._held: list[FeedRow] = []
         self._held_back = 0  # more than anybody would have been told
-        # Weakly: a stream that was given up before its first row has nobody to take it off the list.
-        self._listeners: weakref.WeakSet[_Listener] = weakref.WeakSet()
+        self._listeners = Listeners()
         self._last_seq = 0
 
     @property
@@ -62,25 +34,19 @@ class Feed:
         return bool(self._listeners)
 
     def listen(self) -> AsyncGenerator[FeedRow | Missed]:
-        listener = _Listener()
-        self._listeners.add(listener)  # now, not with the first row that is asked for: none falls in between
-        return self._rows_for(listener)
+        return self._listeners.listen()
 
-    async def _rows_for(self, listener: _Listener) -> AsyncGenerator[FeedRow | Missed]:
-        try:
-            while True:
-                yield await listener.next()
-        finally:
-            self._listeners.discard(listener)
+    async def ready(self) -> None:
+        """Whoever listens is told everything from then on."""
 
     def tell(self, group: Group) -> None:
         rows = list(self._rows(group))
         if self._is_held:
-            room = max(0, _MAX_WAITING - len(self._held))
+            room = max(0, _MAX_HELD - len(self._held))
             self._held += rows[:room]
             self._held_back += len(rows) - min(room, len(rows))
         else:
-            self._tell(rows)
+            self._listeners.tell(rows)
 
     def hold(self) -> None:
         """Rows of others have numbers from here on, and are about to be stored."""
@@ -92,11 +58,7 @@ class Feed:
         rows, self._held = rows + self._held, []
         held_back, self._held_back = self._held_back, 0
         self._is_held = False
-        self._tell(rows, held_back)
-
-    def _tell(self, rows: list[FeedRow], missed: int = 0) -> None:
-        for listener in self._listeners:
-            listener.tell(rows, missed)
+        self._listeners.tell(rows, held_back)
 
     def _rows(self, group: Group) -> Iterator[FeedRow]:
         for session in group.created:

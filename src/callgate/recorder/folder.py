@@ -2,6 +2,8 @@
 
 import logging
 import os
+import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from callgate.config.private_folder import check_private_folder
@@ -32,3 +34,16 @@ def make_record_folder(folder: Path) -> Path:
     check_private_folder(folder, "The record's folder", "[record] path")
     journal.mkdir(exist_ok=True, mode=0o700)
     return journal
+
+
+def folder_id(folder: Path) -> str:
+    """What a shared store knows the record's folder by, wherever it is moved to. Made at first use."""
+    path = folder / "store.id"
+    if not path.exists():
+        made = folder / f"store.id.{uuid.uuid4().hex}"
+        made.touch(mode=0o600)
+        made.write_text(uuid.uuid4().hex)
+        with suppress(FileExistsError):  # another process was first
+            path.hardlink_to(made)
+        made.unlink()
+    return path.read_text()

@@ -6,16 +6,20 @@
 3. What was lost is told with the next rows.
 """
 
+import logging
 import time
 from collections.abc import Iterable
 
 from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, SessionOpened
 from callgate.model.exchange import Exchange
 from callgate.model.session import Session
-from callgate.recorder.build_rows import RowBuilder
+from callgate.recorder.build_rows import aside_row, event_row, open_row, session_row
 from callgate.recorder.intake import Bodiless, Taken
 from callgate.recorder.losses import Losses
-from callgate.recorder.rows import EventRow, Group, SessionRow
+from callgate.recorder.rows import Group, SessionRow
+from callgate.recorder.sequence import Sequence
+
+_log = logging.getLogger(__name__)
 
 # Of requests in one frame of open exchanges, far from the journal's limit; the others are written next time.
 _OPEN_BYTES = 16 * 1024 * 1024
@@ -27,8 +31,8 @@ _SECONDS_A_DAY = 86_400
 class Grouper:
     """Used from the recorder's thread only."""
 
-    def __init__(self, builder: RowBuilder, writer_id: str) -> None:
-        self._builder = builder
+    def __init__(self, sequence: Sequence, writer_id: str) -> None:
+        self._sequence = sequence
         self._writer_id = writer_id
         self._told: dict[str, Exchange] = {}  # open, oldest first, not written yet
         self._open: set[str] = set()  # written as open
@@ -36,85 +40,74 @@ class Grouper:
         self._today = 0
 
     def group(self, taken: Iterable[Taken], losses: Losses) -> Group:
-        """Never raises."""
+        """Rows as they were said: `redact_rows` looks through them. Never raises."""
         self._turn_page()
         group = Group()
-        settled: list[Exchange] = []
-        bodiless: dict[str, Bodiless] = {}
         for event in taken:
-            if isinstance(event, ExchangeOpened):
+            if isinstance(event, (ExchangeSettled, Bodiless)):
+                self._add_settled(event, group, losses)
+            elif isinstance(event, ExchangeOpened):
                 if event.exchange.settlement is None:
                     self._told[event.exchange.exchange_id] = event.exchange
-            elif isinstance(event, (ExchangeSettled, Bodiless)):
-                exchange = event.exchange
-                if exchange.settlement is None:  # a bug of whoever emitted it
-                    losses.missing.add(exchange.opened_at, _NO_ROW)
-                    continue
-                settled.append(exchange)
-                if isinstance(event, Bodiless):
-                    bodiless[exchange.exchange_id] = event
-                self._told.pop(exchange.exchange_id, None)
-                if exchange.session.session_id not in self._sessions:
-                    self._note_session(exchange.session, group)
             elif isinstance(event, Aside):
                 self._add_aside(event, group, losses)
             elif isinstance(event, SessionOpened):
                 group.created.append(self._note_session(event.session, group))
             else:
                 self._note_session(event.session, group, is_end=True)
-        group.events += self._event_rows(settled, losses)
-        for row in group.events if bodiless else ():
-            if (bare := bodiless.get(row.id)) is not None:
-                row.request_bytes, row.response_bytes = bare.request_bytes, bare.response_bytes
-                row.is_cut = True
-        group.opened = self._opened_rows(group)
+        if self._told:
+            self._add_opened(group)
+        self._sequence.number(group.events)
         group.gaps = losses.rows()
         return group
 
-    def _add_aside(self, aside: Aside, group: Group, losses: Losses) -> None:
+    def _add_settled(self, event: ExchangeSettled | Bodiless, group: Group, losses: Losses) -> None:
+        exchange = event.exchange
         try:
-            row = self._builder.aside_row(aside)
-        except Exception:  # noqa: BLE001 - whatever it was made of, it costs no other
-            losses.missing.add(aside.at_s, _NO_ROW)
+            row = event_row(exchange)
+        except Exception:  # noqa: BLE001 - not even settled, or made of something else: it costs no other
+            _log.exception("an event could not be recorded")
+            losses.missing.add(exchange.opened_at, _NO_ROW)
             return
-        self._builder.sequence.number([row])
+        if isinstance(event, Bodiless):
+            row.request_bytes, row.response_bytes = event.request_bytes, event.response_bytes
+            row.is_cut = True
+        if self._told:
+            self._told.pop(row.id, None)
+        if row.id in self._open:
+            self._open.discard(row.id)
+            row.was_open = True
+        if row.session_id not in self._sessions:
+            self._note_session(exchange.session, group)
         group.events.append(row)
 
-    def _event_rows(self, settled: list[Exchange], losses: Losses) -> list[EventRow]:
-        if not settled:
-            return []
-        rows, missing = self._builder.event_rows(settled)
-        for _ in range(missing):
-            losses.missing.add(time.time(), _NO_ROW)
-        if self._open:
-            for row in rows:
-                if row.id in self._open:
-                    self._open.discard(row.id)
-                    row.was_open = True
-        return rows
+    def _add_aside(self, aside: Aside, group: Group, losses: Losses) -> None:
+        try:
+            group.events.append(aside_row(aside))
+        except Exception:  # noqa: BLE001 - see above
+            losses.missing.add(aside.at_s, _NO_ROW)
 
-    def _opened_rows(self, group: Group) -> list[EventRow]:
-        if not self._told:
-            return []
-        written: list[Exchange] = []
+    def _add_opened(self, group: Group) -> None:
         size = 0
-        for exchange in self._told.values():
+        for exchange in list(self._told.values()):
             if size > _OPEN_BYTES:
                 break
-            written.append(exchange)
             size += len(exchange.arrival.params)
-        rows, _ = self._builder.open_rows(written)
-        for exchange in written:
             del self._told[exchange.exchange_id]
-            if exchange.session.session_id not in self._sessions:
+            try:
+                row = open_row(exchange)
+            except Exception:  # noqa: BLE001 - see above; its end will tell of it
+                _log.exception("an open call could not be recorded")
+                continue
+            if row.session_id not in self._sessions:
                 self._note_session(exchange.session, group)
-        for row in rows:
             self._open.add(row.id)
             row.writer = self._writer_id
-        return rows
+            group.opened.append(row)
+        self._sequence.number(group.opened)
 
     def _note_session(self, session: Session, group: Group, is_end: bool = False) -> SessionRow:
-        row = self._builder.session_row(session)
+        row = session_row(session)
         row.writer = self._writer_id
         group.sessions.append(row)
         if is_end:

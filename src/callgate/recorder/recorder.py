@@ -10,32 +10,37 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from callgate.background import Background
 from callgate.model.error_codes import REFUSED_UNRECORDED
 from callgate.model.errors import RefusedError, SetupError
 from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.ports.record_reader import Backlog
+from callgate.ports.record_store import RecordStore
 from callgate.recorder.asides import Asides
-from callgate.recorder.build_rows import RowBuilder
 from callgate.recorder.feed import Feed
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.foreign_rows import ForeignRows
+from callgate.recorder.flush.keeper import Flushed, Keeper
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper
 from callgate.recorder.intake import Intake
-from callgate.recorder.journal.journal import JournalSync, JournalWriter
+from callgate.recorder.journal.journal import JournalRoom, JournalSync, JournalWriter
+from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.rows import Group
-from callgate.recorder.store.foreign_rows import ForeignRows
-from callgate.recorder.store.keeper import Flushed, Keeper
-from callgate.recorder.store.retention import Retention
+from callgate.recorder.sequence import Sequence
 from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 # Events of this long share one write(2): the thread wakes rarely under load, and little is at risk.
-_GATHER_S = 0.005
+_GATHER_S = 0.025
 # How long the thread sleeps when nobody wakes it: what it counted is due now and then.
 _IDLE_S = 0.1
 # One write: a failed one is kept and repeated whole, so it should not be long.
@@ -44,6 +49,8 @@ _GROUP_BYTES = 4 * 1024 * 1024
 
 # With the number up to which every row is stored now (see Sequence), or what is wrong.
 CaughtUp = Callable[[int, SetupError | None], object]
+# What is called once the journal has everything that was emitted before, and its argument.
+_Waiting = tuple[Callable[[Any], object], Any]
 
 
 class Wakeup:
@@ -77,45 +84,60 @@ class RecorderSettings:
     keeps_store: bool  # hold the store as long as we run (serve), not just now and then (stdio, call)
     waits_for_journal: bool = True  # `sync = "reply"`
     refuses_unrecorded: bool = False  # `on_failure = "refuse"`
-    retention: Retention = field(default_factory=Retention)
+    waits_for_store: bool = False  # `sync = "store"`
+    journal_max_bytes: int | None = None
 
 
 class Recorder:
     def __init__(
-        self, settings: RecorderSettings, builder: RowBuilder, background: Background | None = None
+        self,
+        settings: RecorderSettings,
+        redactor: RowRedactor,
+        store: RecordStore[Batch],
+        background: Background | None = None,
     ) -> None:
         """Raises SetupError. On the event loop."""
         background = background or Background()
         self._waits = settings.waits_for_journal
-        self._refuses = settings.refuses_unrecorded
+        self.refuses = settings.refuses_unrecorded
+        self._waits_for_store = settings.waits_for_store
+        room = JournalRoom(settings.journal_max_bytes) if settings.journal_max_bytes is not None else None
         self._intake = Intake()
         self._asides = Asides()
         self._tells_counts = False  # of asides, in this turn
         self.feed = Feed()
         # With `sync = "reply"`: who waits for the journal. All that end in one turn of the loop share one
         # write and one hand-over to the thread and back; while it writes, the next group gathers.
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._flushes: deque[CaughtUp] = deque()
         self._wake = Wakeup()
         self._hurry = Wakeup()
         self._stopping = False
         self._is_over = False
         self._trouble = Trouble()
-        self._framer = Framer()
+        self._framer = Framer(redactor)
         self._group = Group()
         self._unwritten: list[bytearray] = []  # the group's frames, while they are not in the journal
         self._unwritten_events = 0
         try:
             self._journal_folder = make_record_folder(settings.folder)
-            self._journal = JournalWriter(self._journal_folder)
+            self._journal = JournalWriter(self._journal_folder, room)
         except OSError as problem:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
-        self._grouper = Grouper(builder, self._journal.writer_id)
-        self.sequence = builder.sequence
-        foreign_rows = ForeignRows(self._journal.writer_id, self.sequence, self.feed, self._loop)
+        self.sequence = Sequence()
+        self._grouper = Grouper(self.sequence, self._journal.writer_id)
+        foreign_rows = None
+        if not store.traits.tells_live:  # else they are read from the store, as everybody's are
+            foreign_rows = ForeignRows(self._journal.writer_id, self.sequence, self.feed, self._loop)
         self.keeper = Keeper(
-            settings.folder, settings.keeps_store, settings.retention, background, foreign_rows
+            settings.folder,
+            store,
+            settings.keeps_store,
+            background,
+            self._journal.writer_id,
+            foreign_rows,
+            room,
         )
         self._sync = JournalSync(self._journal, background)
         self._thread = background.thread("recorder", self._run)
@@ -136,7 +158,15 @@ class Recorder:
 
     @property
     def is_refusing(self) -> bool:
-        return self._refuses and self._trouble.error is not None
+        if not self.refuses:
+            return False
+        is_store_away = self._waits_for_store and self.keeper.trouble.error is not None
+        return is_store_away or self.refuses_for_journal
+
+    @property
+    def refuses_for_journal(self) -> bool:
+        """Calls are refused because nothing can be journalled, wherever the store is."""
+        return self.refuses and self._trouble.error is not None
 
     def admit(self) -> None:
         if self.is_refusing:
@@ -150,11 +180,17 @@ class Recorder:
         if not self._waits or self._is_over:
             return None
         written: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.append(written)
+        self.when_written(_resolve, written)
+        return written
+
+    def when_written(self, reply: Callable[[T], object], argument: T) -> None:
+        if not self._waits or self._is_over:
+            reply(argument)
+            return
+        self._waiting.append((reply, argument))
         if len(self._waiting) == 1:  # the first of a group: it goes when this turn of the loop is over
             self._loop.call_soon(self._hurry.set)
             self._wake.set()  # the thread may have taken the event already: nobody else wakes it for this
-        return written
 
     # ---- for the reader
 
@@ -172,11 +208,13 @@ class Recorder:
         return self._intake.size_bytes
 
     def problem(self) -> str | None:
-        error = self._trouble.error or self.keeper.trouble.error or self._sync.trouble.error
+        if self._trouble.error is None and (problem := self.keeper.problem()) is not None:
+            return problem
+        error = self._trouble.error or self._sync.trouble.error
         return None if error is None else describe(error)
 
     def backlog(self) -> Backlog:
-        return Backlog(len(self._intake), self._intake.size_bytes)
+        return Backlog(len(self._intake), self._intake.size_bytes, self.keeper.progress())
 
     async def close(self) -> None:
         """Everything emitted so far is in the journal, and in the store if it was ours to write."""
@@ -193,7 +231,7 @@ class Recorder:
         self.keeper.close()
 
     def _answer_late(self) -> None:
-        """Who came after the last turn would wait for ever."""
+        """A caller that came after the last turn would wait for ever."""
         _release([self._waiting.popleft() for _ in range(len(self._waiting))])
         while self._flushes:
             self._flushes.popleft()(0, record_closed())
@@ -214,14 +252,17 @@ class Recorder:
         self._wake.clear()
         self._hurry.clear()
         last = self._stopping  # read before the queue: what was emitted until then is in this turn
-        waiting: list[asyncio.Future[None]] = []
+        waiting: list[_Waiting] = []
         while self._waiting:  # until there is none: the next one is the first of its group
             waiting.append(self._waiting.popleft())
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
         self._tells_counts = last or bool(flushes)
         attempt(self._write, self._trouble)
         if waiting:  # also when it could not be written: the call was made, and its answer is due
-            self._loop.call_soon_threadsafe(_release, waiting)
+            if self._waits_for_store:
+                self.keeper.flush(lambda _: self._loop.call_soon_threadsafe(_release, waiting))
+            else:
+                self._loop.call_soon_threadsafe(_release, waiting)
         if last:
             self._journal.close()  # before the last drain: a segment without a writer can go
         error, reached = self._trouble.error, self.sequence.reached()
@@ -260,10 +301,17 @@ class Recorder:
         self._unwritten, self._unwritten_events = [], 0
 
 
-def _release(waiting: list[asyncio.Future[None]]) -> None:
-    for written in waiting:
-        if not written.done():  # the client may have gone meanwhile
-            written.set_result(None)
+def _release(waiting: list[_Waiting]) -> None:
+    for reply, argument in waiting:
+        try:
+            reply(argument)
+        except Exception:  # noqa: BLE001 - one that fails must not keep the others waiting for ever
+            _log.exception("a reply could not be sent after its call was recorded")
+
+
+def _resolve(written: asyncio.Future[None]) -> None:
+    if not written.done():  # the client may have gone meanwhile
+        written.set_result(None)
 
 
 def _after_turn(caught_up: CaughtUp, reached: int, error: SetupError | None) -> Flushed:

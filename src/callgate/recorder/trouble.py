@@ -1,10 +1,11 @@
 """What is wrong with the record at the moment, in words for the operator."""
 
+import errno
 import logging
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-
-import duckdb
 
 from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
@@ -14,15 +15,25 @@ _log = logging.getLogger(__name__)
 _KEPT = "until then calls are journalled, and none is lost"
 
 
+class JournalFullError(OSError):
+    """`[record] journal_max` is reached: the store has been away for too long."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EDQUOT, "the store is away, and the journal is full")
+
+
 class Trouble:
     """One thing that can be wrong: logged when it changes, not each time it is met."""
 
     def __init__(self) -> None:
         self.error: SetupError | None = None
+        self.since_s: float | None = None
 
     def note(self, error: SetupError | None, *, bug: Exception | None = None) -> None:
         """`bug`: where its traceback is of use. None as the error: all is well."""
         before, self.error = self.error, error
+        if before is None or error is None:
+            self.since_s = None if error is None else time.time()
         if error is not None and (before is None or before.message != error.message):
             _log.error("✗ %s", describe(error), exc_info=bug)
         elif error is None and before is not None:
@@ -45,7 +56,35 @@ def describe(error: SetupError) -> str:
     return f"{error.message}. {error.hint}" if error.hint else error.message
 
 
+def waiting_text(since_s: float | None, waiting_bytes: int, max_bytes: int | None = None) -> str:
+    """Of a store that is away: since when, how much waits, and how long there is room for more, if calls come
+    as they came since then."""
+    now_s = time.time()
+    since = datetime.fromtimestamp(now_s if since_s is None else since_s, UTC)
+    told = f"Since {since:%Y-%m-%d %H:%M:%S} UTC; {waiting_bytes / 1024**2:,.1f} MiB wait in the journal"
+    if max_bytes is None:
+        return told
+    left_bytes = max(0, max_bytes - waiting_bytes)
+    away_s = now_s - since.timestamp()
+    if waiting_bytes == 0 or away_s < 1.0:
+        return f"{told}, with room for {left_bytes / 1024**2:,.0f} MiB more"
+    return f"{told}, with room for about {_rounded(left_bytes * away_s / waiting_bytes)} more"
+
+
+def _rounded(duration_s: float) -> str:
+    for unit_s, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
+        if duration_s >= 2 * unit_s:
+            return f"{duration_s / unit_s:,.0f} {unit}"
+    return f"{duration_s:,.0f} s"
+
+
 def journal_unwritable(folder: Path, problem: OSError) -> SetupError:
+    if isinstance(problem, JournalFullError):
+        return SetupError(
+            SETUP_STATE_FOLDER,
+            f"The record cannot be written in {folder}: {problem.strerror}",
+            hint="Bring the database of [record] store back, or raise [record] journal_max",
+        )
     return SetupError(
         SETUP_STATE_FOLDER,
         f"The record cannot be written in {folder}: {problem.strerror}",
@@ -79,7 +118,7 @@ def store_unusable(path: Path, problem: Exception) -> SetupError:
     )
 
 
-def store_unreadable(path: Path, problem: duckdb.Error) -> SetupError:
+def store_unreadable(path: Path, problem: Exception) -> SetupError:
     return SetupError(
         SETUP_STATE_FOLDER,
         f"The record {path} cannot be read: {_first_line(problem)}",

@@ -109,7 +109,9 @@ class RecordApi:
         page = await required(self._record).sessions(
             sessions_of(query), query.limit, query.offset, given(query.cursor)
         )
-        return SessionList([session_of(row) for row in page.rows], page.total, page.next_cursor)
+        return SessionList(
+            [session_of(row) for row in page.rows], page.total, page.next_cursor, page.total_is_at_least
+        )
 
     async def session(self, asked: Asked[None, None]) -> SessionShape:
         return session_of(await find_session(self._record, asked.path["session_id"]))
@@ -144,7 +146,9 @@ class RecordApi:
         query = asked.query
         which = await find_filter(self._record, query)
         page = await required(self._record).events(which, query.limit, given(query.cursor), query.order)
-        return ExchangeList([exchange_of(row) for row in page.rows], page.total, page.next_cursor)
+        return ExchangeList(
+            [exchange_of(row) for row in page.rows], page.total, page.next_cursor, page.total_is_at_least
+        )
 
     async def exchange(self, asked: Asked[None, None]) -> WholeExchange:
         return await self._whole(await find_exchange(self._record, asked.path["exchange_id"]))
@@ -154,4 +158,6 @@ class RecordApi:
 
 
 def _calls(page: RecordPage) -> ToolCallList:
-    return ToolCallList([exchange_of(row) for row in page.rows], page.total, page.next_cursor)
+    return ToolCallList(
+        [exchange_of(row) for row in page.rows], page.total, page.next_cursor, page.total_is_at_least
+    )

@@ -19,34 +19,55 @@ from pathlib import Path
 
 from callgate.background import Background
 from callgate.recorder.journal.frames import HEAD, Frame, read_frame
-from callgate.recorder.trouble import Trouble, attempt, journal_unsynced
+from callgate.recorder.trouble import JournalFullError, Trouble, attempt, journal_unsynced
 
 _MAGIC = b"callgate-journal-3\n"
 _SUFFIX = ".journal"
 # A segment that has been drained can only be dropped whole: small enough to go soon.
 SEGMENT_BYTES = 16 * 1024 * 1024
-# A length beyond this is taken for damage. Who writes must keep to it: a larger frame would end its segment.
+# A length beyond this is taken for damage. Writers must keep to it: a larger frame would end its segment.
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 # What a machine that fails may cost; a process that fails costs nothing that was written.
 _EVERY_S = 0.25
 
 
+class JournalRoom:
+    """How much may wait in a folder's journals, for a store that can be away for long."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._used_bytes = 0
+
+    def measure(self, used_bytes: int) -> None:
+        """From another thread, now and then: what waits in truth."""
+        self._used_bytes = used_bytes
+
+    def take(self, size_bytes: int) -> None:
+        """Raises JournalFullError. Where nothing waits, any size will do: it would never fit."""
+        if self._used_bytes and self._used_bytes + size_bytes > self.max_bytes:
+            raise JournalFullError
+        self._used_bytes += size_bytes
+
+
 class JournalWriter:
     """Appends with plain write(2), many rows a call; used from one thread, but for `sync`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, room: JournalRoom | None = None) -> None:
         self._folder = folder
+        self._room = room
         self.writer_id = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._segments = 0
         self._fd: int | None = None
-        self._fd_lock = threading.Lock()  # between `sync` and whoever closes the file
+        self._fd_lock = threading.Lock()  # between `sync` and closing the file
         self._unsynced = False
         self._begin_segment()
 
     def append(self, frames: Sequence[bytes | bytearray]) -> None:
         """All of them or, with an OSError, none."""
         size = sum(map(len, frames))
+        if self._room is not None:
+            self._room.take(size)
         is_full = self._size_bytes > len(_MAGIC) and self._size_bytes + size > SEGMENT_BYTES
         if self._fd is None or is_full:
             self._begin_segment()

@@ -1,1 +1,1 @@
-"""Reads of the record: pages, sums, exports, and excerpts of one principal's rows."""
+"""Reads of the record, as far as they do not depend on the store: pages, sums, limits."""

@@ -40,8 +40,10 @@ _DSN = r"://[^\t\n\f\r \"'`/:]*:"
 _SPELLED_BREAK = r"\\[nrt]"
 _WORD_BEGINS = re.compile(r"\\b(?=[A-Za-z0-9(\[])")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
-# Letters, digits, a few signs, classes and repetitions of them; no anchors, no ".", nothing negated.
-_PLAIN_PATTERN = re.compile(r"(?:[A-Za-z0-9_@#:,{}()|+*?-]|\[[A-Za-z0-9_-]+\]|\\[dw.-])+")
+# Letters, digits, a few signs, classes and repetitions of them; no anchors, no ".", nothing negated, and no
+# range of a class that holds a backslash, which JSON doubles: [A-z].
+_CLASS = r"\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_](?!-[^\]]))+-?\]"
+_PLAIN_PATTERN = re.compile(rf"(?:[A-Za-z0-9_@#:,{{}}()|+*?-]|{_CLASS}|\\[dw.-])+")
 
 
 class Redactor:
@@ -92,7 +94,7 @@ class Redactor:
         if not raw:
             return None
         if self.is_clean(raw):
-            return _utf8(raw)
+            return valid_utf8(raw)
         if len(raw) > _MAX_PARSED_BYTES:
             return MASKED_JSON
         try:
@@ -164,20 +166,7 @@ class MaskAll(Redactor):
         return MASK
 
 
-class KnownClean(Redactor):
-    """For what was looked through already, whole groups at a time."""
-
-    def __init__(self) -> None:
-        pass
-
-    def body(self, raw: bytes | None) -> bytes | None:
-        return _utf8(raw) if raw else None
-
-    def text(self, text: str) -> str:
-        return text
-
-
-def _utf8(raw: bytes) -> bytes:
+def valid_utf8(raw: bytes) -> bytes:
     """Itself, unless it is something else."""
     if raw.isascii():
         return raw

@@ -23,7 +23,7 @@ _ODD_LETTERS = rb"\xe2\x84\xaa|\xc5\xbf"
 
 
 class VectorScan:
-    """For any thread: its working memory is for one look at a time, and who finds it taken does without."""
+    """For any thread. Its working memory is for one scan at a time; a second caller does without."""
 
     def __init__(self, patterns: Sequence[str], worth_bytes: int = _WORTH_BYTES) -> None:
         r"""`patterns`: in ASCII, and such as both libraries read alike (which leaves out `\s`)."""

@@ -1,0 +1,238 @@
+"""The store's thread: keeps the store up to date with the journals.
+
+The process that holds the folder's lock drains all journals in it. Only it may open a DuckDB store;
+a shared one is open to every process, and each of them may drain its own journal.
+
+The work itself is of low priority: DuckDB's needs no interpreter lock, so on a busy core it gives way to the
+relay, and on a free one it runs beside it. When it falls behind, it stops giving way: journals would grow
+without an end.
+"""
+
+import logging
+import os
+import random
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from callgate.background import Background
+from callgate.model.errors import SetupError
+from callgate.ports.record_reader import StoreProgress
+from callgate.ports.record_store import AlreadyStoredError, RecordStore, StoreBusyError
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.drain import Drain, StoreLock, has_work, journalled_bytes
+from callgate.recorder.flush.foreign_rows import ForeignRows
+from callgate.recorder.folder import journals_in
+from callgate.recorder.journal.journal import JournalRoom
+from callgate.recorder.trouble import Trouble, attempt, describe, waiting_text
+
+_log = logging.getLogger(__name__)
+
+# When nothing was journalled for a quarter of a second, a store of our own has the machine to itself. Until
+# then it waits (`StoreTraits.flush_every_s`).
+_LOOK_EVERY_S = 0.25
+# So that the processes that share a store do not all come at once: a quarter more or less.
+_JITTER = 0.25
+# A process that does not keep the store (`callgate stdio`) opens it now and then, if nobody else has it. Who
+# keeps it looks this often for what others left behind, and for days that are overdue.
+_DRAIN_NOW_AND_THEN_S = 60.0
+# A tenth of a full core is still 10,000 small events a second, but only 2,000 of 3 KB.
+_NICENESS = 10
+_BEHIND_BYTES = 32 * 1024 * 1024
+_MOST_CONFLICTS = 5
+
+Flushed = Callable[[SetupError | None], object]
+
+
+class Keeper:
+    def __init__(
+        self,
+        folder: Path,
+        store: RecordStore[Batch],
+        keeps_store: bool,
+        background: Background,
+        own_writer: str,
+        foreign_rows: ForeignRows | None = None,
+        room: JournalRoom | None = None,
+    ) -> None:
+        """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call).
+        `foreign_rows`: who tells of other processes' rows. `room`: what the journals may take."""
+        self._room = room
+        self._journal_folder = journals_in(folder)
+        self._store = store
+        self._keeps_store = keeps_store
+        self._own_writer = own_writer
+        self._lock = StoreLock(folder / "store.lock")
+        self._drain = Drain(self._journal_folder, store, foreign_rows=foreign_rows)
+        self._flushes: deque[Flushed] = deque()
+        self._wake = threading.Event()
+        self._stopping = False
+        self._was_asked = False
+        self._is_behind = False
+        self._drained_mono = self._stored_mono = time.monotonic()
+        self._due_after_s = store.traits.flush_every_s
+        self._retry_s = store.traits.retry_s[0]
+        self._journalled_bytes = self._drained_bytes = 0
+        self.trouble = Trouble()
+        self._thread = background.thread("record store", self._run)
+
+    def flush(self, flushed: Flushed) -> None:
+        """From any thread; `flushed` is called on ours, once all that was journalled before is stored."""
+        self._was_asked = True
+        self._flushes.append(flushed)
+        self._wake.set()
+
+    def problem(self) -> str | None:
+        """From any thread: what is wrong, and of a shared store since when and how much waits for it."""
+        error = self.trouble.error
+        if error is None or not self._store.traits.is_shared:
+            return None if error is None else describe(error)
+        max_bytes = self._room.max_bytes if self._room is not None else None
+        return f"{describe(error)}. {waiting_text(self.trouble.since_s, self._waiting_bytes(), max_bytes)}"
+
+    def progress(self) -> StoreProgress:
+        """From any thread."""
+        waiting_bytes = self._waiting_bytes()
+        return StoreProgress(
+            time.monotonic() - self._stored_mono if waiting_bytes else 0.0,
+            waiting_bytes,
+            self._drain.batches,
+            self._drain.rows,
+            self.trouble.error is not None,
+        )
+
+    def _waiting_bytes(self) -> int:
+        try:
+            return self._drain.waiting_bytes()
+        except OSError:  # no descriptor for a look
+            return 0
+
+    def close(self) -> None:
+        """A last round, then an end. Blocks."""
+        self._stopping = True
+        self._wake.set()
+        self._thread.join()
+
+    # ---- the thread
+
+    def _run(self) -> None:
+        self._store.load()
+        last = False
+        while not last:
+            self._wake.wait(timeout=min(_LOOK_EVERY_S, self._due_after_s))
+            self._wake.clear()
+            self._measure()
+            last = self._stopping
+            flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
+            try:
+                if last or self._is_due() or (flushes and not self._waits_to_retry()):
+                    self._run_round(gives_way=not (flushes or self._is_behind))
+            except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
+                self._drained_mono = time.monotonic()
+                self.trouble.note(self._store.trouble(problem))
+            finally:
+                for flushed in flushes:
+                    self._tell(flushed)
+        self._let_go_of_store()
+
+    def _measure(self) -> None:
+        if self._room is not None:
+            with suppress(OSError):  # a segment that went this moment, or no descriptor: then the next time
+                self._room.measure(self._drain.waiting_bytes())
+                is_half_full = 2 * journalled_bytes(self._journal_folder) > self._room.max_bytes
+                self._drain.stored.needs_room = is_half_full
+
+    def _tell(self, flushed: Flushed) -> None:
+        """One that fails must not keep the others waiting for ever."""
+        try:
+            flushed(self.trouble.error)
+        except Exception:  # noqa: BLE001 - see above
+            _log.exception("Those that waited for the store could not be notified")
+
+    def _run_round(self, gives_way: bool) -> None:
+        """In a thread of its own: it inherits our priority, and may lower but never raise it."""
+        one_round = threading.Thread(target=self._round, args=(gives_way,), name="record round")
+        one_round.start()
+        one_round.join()
+
+    def _is_due(self) -> bool:
+        waited_s = time.monotonic() - self._drained_mono
+        if waited_s >= _DRAIN_NOW_AND_THEN_S or not self._keeps_store:
+            return waited_s >= _DRAIN_NOW_AND_THEN_S
+        if self.trouble.error is not None:
+            return waited_s >= self._retry_s
+        size, before = journalled_bytes(self._journal_folder), self._journalled_bytes
+        self._journalled_bytes = size
+        is_quiet = size == before and not self._store.traits.is_shared
+        return size != self._drained_bytes and (is_quiet or waited_s >= self._due_after_s)
+
+    def _waits_to_retry(self) -> bool:
+        """A read of a shared store that is away fails at once, and puts no load on it."""
+        if self.trouble.error is None or not self._store.traits.is_shared:
+            return False
+        return time.monotonic() - self._drained_mono < self._retry_s
+
+    def _round(self, gives_way: bool) -> None:
+        if gives_way and sys.platform == "linux":  # where a thread has a priority of its own
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+        attempt(self._bring_up_to_date, self.trouble)
+        self._drained_mono = time.monotonic()
+        traits = self._store.traits
+        least, most = traits.retry_s
+        # Decorrelated: those that lost the store at the same time do not come back at the same time.
+        tripled = random.uniform(least, 3 * self._retry_s)  # noqa: S311 - no secret
+        self._retry_s = least if self.trouble.error is None else min(most, tripled)
+        jitter = random.uniform(1 - _JITTER, 1 + _JITTER) if traits.is_shared else 1.0  # noqa: S311
+        watched_s = traits.flush_watched_s if self._store.is_watched else None
+        self._due_after_s = (watched_s or traits.flush_every_s) * jitter
+
+    def _bring_up_to_date(self) -> None:
+        try:
+            # Before the rest: what is journalled meanwhile is for the next round.
+            size, begun_mono = journalled_bytes(self._journal_folder), time.monotonic()
+            is_holder = self._lock.try_acquire()
+            if (is_holder or self._store.traits.is_shared) and self._needs_store():
+                self._drain_into_store(is_holder)
+                self._is_behind = self._drain.waiting_bytes() > _BEHIND_BYTES
+                self._stored_mono = begun_mono
+            self._drained_bytes = size
+        except StoreBusyError as busy:
+            raise self._store.trouble(busy) from busy
+        except (*self._store.failures, OSError) as problem:
+            trouble = self._store.trouble(problem)
+            self._store.close()  # opened again the next time; the process keeps the lock
+            raise trouble from problem
+        finally:
+            if not self._keeps_store:
+                self._let_go_of_store()
+
+    def _drain_into_store(self, is_holder: bool) -> None:
+        is_new = not self._store.is_open
+        self._store.open()
+        self._store.begin_round()
+        has_ended = self._drained(None if is_holder else self._own_writer)
+        self._store.note_living(self._drain.living_writers() if is_holder else [self._own_writer])
+        if is_holder:
+            if has_ended or is_new:
+                self._store.sweep(self._drain.living_writers())
+            self._store.tend()
+
+    def _drained(self, only: str | None) -> bool:
+        """Whether a segment came to its end."""
+        for _ in range(_MOST_CONFLICTS):
+            with suppress(AlreadyStoredError):
+                return self._drain.run(only)
+        return False  # somebody else is at it: the next round will see
+
+    def _needs_store(self) -> bool:
+        """An open store costs 30 MB: a gateway that nobody has called yet does without."""
+        return self._store.is_open or self._was_asked or has_work(self._journal_folder)
+
+    def _let_go_of_store(self) -> None:
+        self._store.close()
+        self._lock.release()

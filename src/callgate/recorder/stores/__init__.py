@@ -1,0 +1,1 @@
+"""The stores that a record may be kept in, a folder each."""

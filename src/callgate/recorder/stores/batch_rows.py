@@ -1,0 +1,82 @@
+"""A batch's frames as rows, for the stores of which each row is decoded: PostgreSQL and ClickHouse.
+
+DuckDB reads the frames' JSON itself. Nothing here knows an engine.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from callgate.ports.record_reader import TOOL_CALL
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.journal.frames import Frame
+from callgate.recorder.rows import EventRow, SessionRow
+from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
+
+_Row = TypeVar("_Row")
+
+SUM_NAMES = ["tool_call_count", "error_count", "total_tokens"]
+MOMENT_NAMES = ["created_at", "last_seen_at", "ended_at"]
+WORD_NAMES = [
+    name for name in SESSION_COLUMNS if name not in ("session_id", "writer", *MOMENT_NAMES, *SUM_NAMES)
+]
+
+
+@dataclass(slots=True)
+class SessionPart:
+    """What a batch says of one session."""
+
+    created_at: int | None = None
+    last_seen_at: int = 0
+    ended_at: int | None = None
+    words: dict[str, str] = field(default_factory=dict[str, str])
+    calls: int = 0
+    errors: int = 0
+    tokens: int = 0
+
+    def add_row(self, row: SessionRow) -> None:
+        self.created_at = row.created_at if self.created_at is None else min(self.created_at, row.created_at)
+        self.last_seen_at = max(self.last_seen_at, row.last_seen_at)
+        self.ended_at = self.ended_at if row.ended_at is None else max(self.ended_at or 0, row.ended_at)
+        for name in WORD_NAMES:
+            if (value := getattr(row, name)) is not None:
+                self.words[name] = value
+
+    def add_event(self, row: EventRow, tokens: int) -> None:
+        if self.created_at is None:
+            self.created_at = row.ts
+        self.last_seen_at = max(self.last_seen_at, row.ts)
+        self.calls += row.method == TOOL_CALL
+        self.errors += row.ok is False
+        self.tokens += tokens
+
+
+def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> list[tuple[Frame, list[_Row]]]:
+    """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
+    found: list[tuple[Frame, list[_Row]]] = []
+    for frame in list(batch.frames[kind]):
+        try:
+            rows = msgspec.json.decode(frame.rows_json, type=list[shape])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            rows = []
+        if len(rows) == frame.count:
+            found.append((frame, rows))
+        else:
+            batch.count_unreadable()
+    return found
+
+
+def texts_of(frame: Frame, place: int) -> tuple[str | None, str | None]:
+    """The bodies of a frame's row."""
+    return frame.bodies.texts(place) if frame.bodies is not None else (None, None)
+
+
+def tokens_of(row: EventRow) -> tuple[int, int, str]:
+    """Nobody counted the tokens (see tokens.py): four bytes are one, and the column says so."""
+    request, response = row.request_tokens, row.response_tokens
+    return (
+        (row.request_bytes + 3) // 4 if request is None else request,
+        (row.response_bytes + 3) // 4 if response is None else response,
+        "bytes" if request is None else "o200k",
+    )

@@ -1,0 +1,1 @@
+"""The record in DuckDB files: written, swept, kept within their limits, and read."""

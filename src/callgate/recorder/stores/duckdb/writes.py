@@ -1,0 +1,69 @@
+"""SQL that finds calls of tools declared read-only which were seen to write (`read.seen_writes`)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import duckdb
+
+from callgate.ports.record_reader import Row
+from callgate.recorder.read import seen_writes as seen
+from callgate.recorder.read.seen_writes import CHANGES, LONGEST, MOST_NOTICES, WRITES, last_notice_at
+from callgate.recorder.stores.duckdb.answered_rows import rows_of
+
+_DECLARED = """coalesce(regexp_matches(annotations, '"readOnlyHint"\\s*:\\s*true'), false)"""
+
+# $1 and $2: when the calls began, here and below.
+_BY_STATEMENT = f"""
+SELECT id::VARCHAR AS id, ts, server_name, tool_name, 'statement' AS evidence FROM rpc_events
+WHERE ts BETWEEN $1 AND $2 AND verdict = 'allow' AND outcome = 'answered'
+    AND regexp_matches(statement_type, '\\b{WRITES}\\b') AND {_DECLARED}
+"""  # noqa: S608
+# Most records have none of these, and then there is nothing to be held against a million calls.
+_NOTICES = f"""
+SELECT min(ts), max(ts) FROM (
+    SELECT ts FROM rpc_events WHERE ts BETWEEN $1 AND $2 AND sender = 'server' AND method IN {CHANGES}
+    ORDER BY ts DESC LIMIT {MOST_NOTICES})
+"""  # noqa: S608
+# $3 and $4: the first and the last notice. Those of a call's own stream carry its id at the client.
+_BY_NOTICE = f"""
+WITH calls AS (
+    SELECT id, ts, ts + to_microseconds((coalesce(duration_ms, 0) * 1000)::BIGINT) AS ended, session_id,
+        rpc_id, server_name, tool_name, annotations
+    FROM rpc_events
+    WHERE ts BETWEEN $3 - to_microseconds($5) AND $4 AND method = 'tools/call' AND sender = 'client'
+), said AS (
+    SELECT id AS notice, ts AS said_at, session_id, rpc_id, server_name, tool_name FROM rpc_events
+    WHERE ts BETWEEN $3 AND $4 AND sender = 'server' AND method IN {CHANGES}
+), on_stream AS (
+    SELECT calls.* FROM said JOIN calls USING (server_name, tool_name, session_id, rpc_id)
+    WHERE said_at BETWEEN ts AND ended
+), around AS (
+    SELECT calls.*, notice, said_at <= ended AS is_under_way, {_DECLARED} AS declared
+    FROM said JOIN calls USING (server_name)
+    WHERE said.tool_name IS NULL AND said_at BETWEEN ts AND ended + INTERVAL 2 SECOND
+), out_of_turn AS (
+    SELECT * FROM around WHERE is_under_way OR NOT declared
+    QUALIFY count(*) OVER (PARTITION BY notice) = 1
+), seen AS (
+    SELECT id, ts, server_name, tool_name FROM on_stream WHERE {_DECLARED}
+    UNION SELECT id, ts, server_name, tool_name FROM out_of_turn WHERE declared
+)
+SELECT id::VARCHAR AS id, ts, server_name, tool_name, 'notice' AS evidence
+FROM seen WHERE ts BETWEEN $1 AND $2
+"""  # noqa: S608
+
+
+def writes_between(cursor: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> list[Row]:
+    """Of calls that began then: id, ts, server_name, tool_name, evidence; the stronger evidence last."""
+    first, last = cursor.execute(_NOTICES, [since, last_notice_at(until)]).fetchone() or (None, None)
+    rows: list[Row] = []
+    if first is not None:
+        longest_us = LONGEST // timedelta(microseconds=1)
+        rows += rows_of(cursor.execute(_BY_NOTICE, [since, until, first, last, longest_us]))
+    return rows + rows_of(cursor.execute(_BY_STATEMENT, [since, until]))
+
+
+def mark_writes(cursor: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> None:
+    """Adds `seen_to_write` to calls: the evidence, or None."""
+    if (stretch := seen.stretch_of_calls(rows)) is not None:
+        seen.mark_seen(rows, writes_between(cursor, *stretch))

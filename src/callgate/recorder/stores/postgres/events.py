@@ -1,0 +1,160 @@
+"""SQL over the events: filters, pages and one event with its legs. Pure: text and parameters."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from callgate.ports.record_reader import EVENT_CURSOR, EventFilter, Order
+from callgate.recorder.read.pages import COLUMNS, EPOCH, SHOWN_CHARS, Where, day_before, read_cursor
+from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
+from callgate.recorder.stores.postgres.schema import EVENT_NAMES, STORE
+
+_BODIES = ("request_json", "response_json")
+_NAMES = ", ".join(f'"{name}"' for name in EVENT_NAMES)
+# Settled and open ones. An open one has its bodies itself.
+EVENTS = f"""(
+SELECT {_NAMES}, stored_on, NULL::text AS open_request_json, NULL::text AS open_response_json
+FROM {STORE}.rpc_events
+UNION ALL SELECT {_NAMES}, 'infinity'::date, request_json, response_json FROM {STORE}.rpc_open
+) AS e"""  # noqa: S608
+_OF_BODY = f"LEFT JOIN {STORE}.rpc_bodies AS b ON b.id = e.id AND b.leg = 0 AND b.stored_on = e.stored_on"
+_SHOWN = {name: f"left(coalesce(e.open_{name}, b.{name}), {SHOWN_CHARS}) AS {name}" for name in _BODIES}
+_WHOLE = {name: f"coalesce(e.open_{name}, b.{name}) AS {name}" for name in _BODIES}
+
+
+def _told(names: Sequence[str], bodies: Mapping[str, str]) -> str:
+    spelled = {"id": "e.id::text AS id", **bodies}
+    return ", ".join(spelled.get(name, f'e."{name}"') for name in names)
+
+
+PAGE_NAMES = [name for name in EVENT_COLUMNS if name != "response_json"]
+_PAGE = _told(PAGE_NAMES, _SHOWN)
+WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
+ONE_EVENT = f"""
+SELECT {_told(list(EVENT_COLUMNS), _WHOLE)} FROM {EVENTS} {_OF_BODY}
+WHERE e.id = $1::uuid AND e.stored_on >= $2
+"""  # noqa: S608
+_HOP_TOLD = [f'{"b" if name in _BODIES else "u"}."{name}"' for name in HOP_COLUMNS if name != "event_id"]
+HOPS = f"""
+SELECT {", ".join(_HOP_TOLD)}
+FROM {STORE}.rpc_event_upstreams AS u
+LEFT JOIN {STORE}.rpc_bodies AS b ON b.id = u.event_id AND b.leg = u.leg AND b.stored_on = u.stored_on
+WHERE u.event_id = $1::uuid AND u.stored_on >= $2 ORDER BY u.started_ms NULLS LAST, u.leg
+"""  # noqa: S608
+_LANE_NAMES = (
+    "id", "ts", "kind", "sender", "method", "server_name", "tool_name", "duration_ms", "outcome", "error_code"
+)  # fmt: skip
+# What a server said and asked on a call's own stream has the client's id of the call.
+SAID = f"""
+SELECT {_told((*_LANE_NAMES, *_BODIES), _SHOWN)} FROM {EVENTS} {_OF_BODY}
+WHERE e.ts BETWEEN $1 AND $2 AND e.session_id = $3 AND e.rpc_id = $4 AND e.sender = 'server'
+    AND e.tool_name IS NOT DISTINCT FROM $5
+ORDER BY e.ts, e.id LIMIT 1000
+"""  # noqa: S608
+LANES = f"""
+SELECT {_told(_LANE_NAMES, {})} FROM {EVENTS} WHERE e.session_id = $1 ORDER BY e.ts DESC, e.id DESC LIMIT $2
+"""  # noqa: S608
+OF_SESSION = "e.session_id = $1"
+# $1 and $2: batches and their numbers, $3: the days on which they were stored; $4 and $5: the number and the
+# place of the last row that is known, $6: how many. Versions before did not write a row's place.
+NUMBERED = f"""
+SELECT {_told(PAGE_NAMES, {**_SHOWN, "seq": "(e.number << 16 | e.at) AS seq"})} FROM (
+    SELECT * FROM (
+        SELECT t.*, NULL::text AS open_request_json, NULL::text AS open_response_json, n.number,
+            coalesce(t.place, row_number() OVER (PARTITION BY t.batch ORDER BY t.seq, t.id) - 1) AS at
+        FROM {STORE}.rpc_events AS t
+        JOIN unnest($1::bigint[], $2::bigint[]) AS n(batch, number) ON n.batch = t.batch
+        WHERE t.stored_on = ANY($3::date[])
+    ) AS numbered WHERE number > $4 OR at > $5 ORDER BY number, at LIMIT $6
+) AS e {_OF_BODY} ORDER BY e.number, e.at
+"""  # noqa: S608
+# Of each source the newest hundred, among as many as a page may wait for.
+SOURCE_REQUESTS = f"""
+SELECT id::text, ts, source_id, tool_name, sql, duration_ms, client, ok, error, error_code FROM (
+    SELECT *, row_number() OVER (PARTITION BY source_id ORDER BY ts DESC, id DESC) AS age FROM (
+        SELECT * FROM {EVENTS}
+        WHERE source_id IS NOT NULL AND outcome IS NOT NULL AND ($1::text IS NULL OR source_id = $1)
+        ORDER BY ts DESC, id DESC LIMIT 20000) AS newest
+) AS numbered WHERE age <= 100 ORDER BY ts DESC, id DESC
+"""  # noqa: S608
+
+
+def counted(condition: str, most: int) -> str:
+    """How many there are, as far as `most`; one more: there are more."""
+    return f"SELECT count(*) FROM (SELECT FROM {EVENTS} WHERE {condition} LIMIT {most + 1}) AS found"  # noqa: S608
+
+
+def where(which: EventFilter, text_reach_s: float | None = None) -> Where:
+    """`text_reach_s`: how far back a text is looked for, unless `since` says more."""
+    found = Where("true", [])
+    for facet, values in which.only.items():
+        found = _one_of(found, COLUMNS[facet], values)
+    for facet, values in which.without.items():
+        if values:  # what has no value at all has none of these, unless the empty one is among them
+            found = found.also(f"NOT (coalesce(e.{COLUMNS[facet]}, '') = ANY({{}}::text[]))", list(values))
+    since = which.since
+    if which.text and since is None and text_reach_s is not None:
+        since = (which.until or datetime.now(UTC).replace(tzinfo=None)) - timedelta(seconds=text_reach_s)
+    if since is not None:
+        found = found.also("e.ts >= {}", since).also("e.stored_on >= {}", day_before(since))
+    if which.until is not None:
+        found = found.also("e.ts < {}", which.until)
+    if which.principal is not None:
+        found = found.also(
+            f"e.session_id IN (SELECT session_id FROM {STORE}.session_parts WHERE principal = {{}})",  # noqa: S608
+            which.principal,
+        )
+    return found.also(_TEXT, which.text.lower()) if which.text else found
+
+
+def _contains(*columns: str) -> str:
+    return " OR ".join(f"strpos(lower({column}), {{0}}) > 0" for column in columns)
+
+
+_TEXT = (
+    f"({_contains('e.tool_name', 'e.sql', 'e.error', 'e.open_request_json', 'e.open_response_json')}"
+    " OR EXISTS ("
+    f"SELECT FROM {STORE}.rpc_bodies AS t WHERE t.id = e.id AND t.leg = 0 AND t.stored_on = e.stored_on"
+    f" AND ({_contains('t.request_json', 't.response_json')})))"
+)
+
+
+def _one_of(found: Where, column: str, values: Sequence[str]) -> Where:
+    if not values:
+        return found
+    if len(values) == 1 and values[0]:  # which an index can answer
+        return found.also(f"e.{column} = {{}}", values[0])
+    return found.also(f"coalesce(e.{column}, '') = ANY({{}}::text[])", list(values))
+
+
+def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
+    """The page behind the row that the cursor names, in that order. Raises CallerError for a bad cursor."""
+    if cursor is not None:
+        micros, event_id = read_cursor(cursor, EVENT_CURSOR)
+        side = "<" if order == "newest" else ">"
+        moment = EPOCH + timedelta(microseconds=micros)
+        found = found.also(f"(e.ts, e.id) {side} ({{}}::timestamp, {{}}::uuid)", moment, event_id)
+    ordered = f"ORDER BY e.ts {WAYS[order]}, e.id {WAYS[order]}"
+    return Where(
+        f"SELECT {_PAGE} FROM (SELECT * FROM {EVENTS} WHERE {found.sql} {ordered} LIMIT {int(limit)}) AS e"  # noqa: S608
+        f" {_OF_BODY} {ordered}",
+        found.params,
+    )
+
+
+def ids(piece: str, limit: int, method: str | None) -> Where:
+    """Of events whose id begins or ends so, the newest first."""
+    return Where(
+        f"SELECT e.id::text FROM {EVENTS}"  # noqa: S608
+        " WHERE (starts_with(e.id::text, $1) OR right(e.id::text, length($1)) = $1)"
+        " AND ($2::text IS NULL OR e.method = $2) ORDER BY e.id DESC LIMIT $3",
+        [piece, method, limit],
+    )
+
+
+def exported(found: Where) -> Where:
+    """Whole rows, oldest first."""
+    return Where(
+        f"SELECT {_told(list(EVENT_COLUMNS), _WHOLE)} FROM {EVENTS} {_OF_BODY} WHERE {found.sql}"  # noqa: S608
+        " ORDER BY e.ts, e.id",
+        found.params,
+    )

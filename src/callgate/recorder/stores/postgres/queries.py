@@ -1,0 +1,106 @@
+"""SQL of users over the record in PostgreSQL; implements `ports.RecordQueries`.
+
+What is judged is also held by the server: a read-only transaction, under a role that may select from the
+four views and nothing else, ended at its limit of time.
+"""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_STORE_SCHEMA
+from callgate.model.errors import CallerError, SetupError
+from callgate.ports.record_queries import Query, Table
+from callgate.ports.record_store import StatementGuard
+from callgate.postgres_connection import Connection, pg
+from callgate.recorder.read.read_limits import ReadKind
+from callgate.recorder.stores.postgres.reader import PostgresReader
+from callgate.recorder.stores.postgres.schema import READER_ROLE, VIEWS
+
+_MAX_ANSWER_CHARS = 8 * 1024 * 1024
+_MAX_CELL_CHARS = 1024 * 1024
+_AT_ONCE = 200
+_ROLE = (
+    f"SET LOCAL ROLE {READER_ROLE}; SET LOCAL search_path = {VIEWS}, pg_catalog; SET LOCAL work_mem = '32MB'"
+)
+_EXACT_INT = 2**53
+_HINT = "Filter by ts, aggregate, or ask for fewer columns"
+
+
+class PostgresQueries:
+    def __init__(self, reader: PostgresReader, guard: StatementGuard) -> None:
+        self._reader = reader
+        self._guard = guard
+
+    async def query(self, query: Query) -> Table:
+        return await self.run(await self._guard.allowed(query.sql), query)
+
+    async def run(self, text: str, query: Query) -> Table:
+        """A statement that was judged: the server holds against any other by itself."""
+
+        async def read(connection: Connection) -> Table:
+            await _take_role(connection)
+            try:
+                return await _answer(connection, text, query)
+            except pg.QueryCanceledError:
+                raise CallerError(
+                    CALLER_BAD_PARAMS, f"The query took longer than {query.timeout_s:g} s", hint=_HINT
+                ) from None
+            except (pg.PostgresConnectionError, pg.OperatorInterventionError):
+                raise
+            except pg.PostgresError as problem:
+                said = str(problem.args[0] if problem.args else problem).partition("\n")[0]
+                raise CallerError(CALLER_BAD_PARAMS, said[:500]) from None
+
+        return await self._reader.read(read, ReadKind.SCAN, query.timeout_s)
+
+
+async def _take_role(connection: Connection) -> None:
+    try:
+        await connection.execute(_ROLE)
+    except (pg.InvalidParameterValueError, pg.InsufficientPrivilegeError, pg.UndefinedObjectError):
+        raise SetupError(
+            SETUP_STORE_SCHEMA,
+            f"SQL over the record needs the role {READER_ROLE}, which is missing or not granted",
+            hint=f"An administrator runs: CREATE ROLE {READER_ROLE} NOLOGIN; GRANT {READER_ROLE} TO the "
+            f"record's user; GRANT USAGE ON SCHEMA {VIEWS} TO {READER_ROLE}; "
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {VIEWS} TO {READER_ROLE}",
+        ) from None
+
+
+async def _answer(connection: Connection, text: str, query: Query) -> Table:
+    statement = await connection.prepare(text)
+    columns = [attribute.name for attribute in statement.get_attributes()]
+    cursor = await statement.cursor()
+    rows: list[list[Any]] = []
+    chars = 0
+    while found := await cursor.fetch(min(_AT_ONCE, query.max_rows + 1 - len(rows))):
+        for row in found:
+            if len(rows) == query.max_rows or chars > _MAX_ANSWER_CHARS:
+                return Table(columns, rows, truncated=True)
+            cells = [_cell(value) for value in row]
+            chars += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells)
+            rows.append(cells)
+    return Table(columns, rows, truncated=False)
+
+
+def _cell(value: Any) -> Any:
+    """As JSON has it, nothing rounded."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < _EXACT_INT else str(value)
+    if isinstance(value, str):
+        return value if len(value) <= _MAX_CELL_CHARS else f"{value[:_MAX_CELL_CHARS]}…"
+    if isinstance(value, Decimal):
+        is_whole = value == value.to_integral_value() and abs(value) < _EXACT_INT
+        return int(value) if is_whole else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat() + ("Z" if value.tzinfo is None else "")
+    if isinstance(value, date | timedelta):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_cell(one) for one in msgspec.convert(value, list[Any])]
+    return str(value)

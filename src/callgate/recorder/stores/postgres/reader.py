@@ -1,0 +1,228 @@
+"""Reads the record in PostgreSQL; implements `ports.RecordReader`.
+
+A read has our own journal flushed first, so that a call that settled here is visible to every read at once.
+What other processes recorded is seen when they flush it, each second.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from callgate.ports.record_reader import (
+    Backlog,
+    EventFilter,
+    ExportFormat,
+    Extent,
+    Order,
+    RecordPage,
+    Row,
+    SeenWrite,
+    SessionFilter,
+    SourceRequest,
+    Stats,
+)
+from callgate.postgres_connection import Connection
+from callgate.recorder.read.caught_up import caught_up
+from callgate.recorder.read.pages import (
+    cursor_after,
+    day_before,
+    id_and_day,
+    said_during,
+    session_cursor_after,
+    with_hops,
+)
+from callgate.recorder.read.read_limits import ReadKind
+from callgate.recorder.read.seen_writes import by_tool
+from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
+from callgate.recorder.recorder import Recorder
+from callgate.recorder.stores.duckdb.row_files import exported, passing_folder
+from callgate.recorder.stores.postgres import events as read_events
+from callgate.recorder.stores.postgres import files, partitions
+from callgate.recorder.stores.postgres import sessions as read_sessions
+from callgate.recorder.stores.postgres import stats as read_stats
+from callgate.recorder.stores.postgres import writes as read_writes
+from callgate.recorder.stores.postgres.numbering import NumberedRows
+from callgate.recorder.stores.postgres.reads import PostgresReads, Read
+from callgate.recorder.stores.postgres.record_store import TRAITS, PostgresStore
+from callgate.recorder.stores.postgres.schema import STORE
+
+_Found = TypeVar("_Found")
+
+# Every event came in a batch, which says how many it had: to count them all would take seconds.
+_EXTENT = f"""
+SELECT (SELECT coalesce(sum(events), 0) FROM {STORE}.batches) + (SELECT count(*) FROM {STORE}.rpc_open),
+    (SELECT count(DISTINCT session_id) FROM {STORE}.session_parts),
+    (SELECT count(*) FROM {STORE}.gaps), (SELECT coalesce(sum(count), 0)::bigint FROM {STORE}.gaps),
+    (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n
+        ON n.oid = c.relnamespace WHERE n.nspname = '{STORE}' AND c.relkind = 'r')
+"""  # noqa: S608
+_TEXT_SEARCH_S = 10.0
+
+
+class PostgresReader:
+    def __init__(self, recorder: Recorder, store: PostgresStore, folder: Path) -> None:
+        """`folder`: where files may lie that are gone when they were read."""
+        self._recorder = recorder
+        self._folder = folder
+        self._reads = PostgresReads(store.thread, store.address)
+        self.numbered = NumberedRows(self._reads)
+
+    async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
+        async def read(connection: Connection) -> list[SourceRequest]:
+            rows = await connection.fetch(read_events.SOURCE_REQUESTS, source_id)
+            return [SourceRequest(*row) for row in rows]
+
+        return await self.read(read)
+
+    async def sessions(
+        self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
+    ) -> RecordPage:
+        wanted = read_sessions.page(which, cursor, limit, offset)
+        counted = read_sessions.count(which, _MOST_COUNTED)
+
+        async def read(connection: Connection) -> RecordPage:
+            rows = _rows(await connection.fetch(wanted.sql, *wanted.params))
+            total = await connection.fetchval(counted.sql, *counted.params)
+            has_more, rows = len(rows) > limit, rows[:limit]
+            return _page(rows, total, session_cursor_after(rows[-1]) if has_more else None)
+
+        return await self.read(read)
+
+    async def session(self, session_id: str) -> Row | None:
+        async def read(connection: Connection) -> Row | None:
+            row = await connection.fetchrow(read_sessions.ONE_SESSION, session_id)
+            return None if row is None else dict(row)
+
+        return await self.read(read)
+
+    async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
+        return await self.read(lambda connection: _column(connection, read_sessions.IDS, piece, limit))
+
+    async def events(
+        self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
+    ) -> RecordPage:
+        found = read_events.where(which, TRAITS.text_reach_s)
+        wanted = read_events.page(found, limit + 1, cursor, order)
+
+        async def read(connection: Connection) -> RecordPage:
+            rows = _rows(await connection.fetch(wanted.sql, *wanted.params))
+            has_more, rows = len(rows) > limit, rows[:limit]
+            if cursor is None and not has_more:
+                total = len(rows)
+            else:
+                counted = read_events.counted(found.sql, _MOST_COUNTED)
+                total = await connection.fetchval(counted, *found.params)
+            await read_writes.mark_writes(connection, rows)
+            return _page(rows, total, cursor_after(rows[-1]) if has_more else None)
+
+        if which.text is None:
+            return await self.read(read)
+        return await self.read(read, ReadKind.SCAN, _TEXT_SEARCH_S)
+
+    async def event(self, event_id: str) -> Row | None:
+        known = id_and_day(event_id)
+
+        async def read(connection: Connection) -> Row | None:
+            found = await connection.fetchrow(read_events.ONE_EVENT, *known) if known is not None else None
+            if found is None:
+                return None
+            row = dict(found)
+            await read_writes.mark_writes(connection, [row])
+            row["said"] = _rows(await connection.fetch(read_events.SAID, *said_during(row)))
+            return with_hops(row, _rows(await connection.fetch(read_events.HOPS, *(known or ()))))
+
+        return await self.read(read)
+
+    async def event_ids(self, piece: str, limit: int, method: str | None = None) -> Sequence[str]:
+        wanted = read_events.ids(piece, limit, method)
+        return await self.read(lambda connection: _column(connection, wanted.sql, *wanted.params))
+
+    async def lanes(self, session_id: str, limit: int) -> RecordPage:
+        async def read(connection: Connection) -> RecordPage:
+            rows = _rows(await connection.fetch(read_events.LANES, session_id, limit))
+            counted = read_events.counted(read_events.OF_SESSION, _MOST_COUNTED)
+            return _page(rows[::-1], await connection.fetchval(counted, session_id), None)
+
+        return await self.read(read)
+
+    async def events_after(self, seq: int, limit: int) -> Sequence[Row]:
+        await caught_up(self._recorder)
+        return await self.numbered.all_after(seq, limit)
+
+    async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
+        assert which.since is not None
+        day = day_before(which.since)
+
+        async def read(connection: Connection) -> Stats:
+            first, last = await connection.fetchrow(read_stats.STRETCH)
+            counted = await connection.fetchval(read_stats.ROWS, which.since, which.until, day)
+            is_exact = counted <= read_stats.EXACT_ROWS
+            now = datetime.now(UTC).replace(tzinfo=None)
+            stretch = shown_stretch(which, first, last, now)
+            width = width_s or bucket_width_s(*stretch)
+            wanted = read_stats.stats_query(which, width, is_exact)
+            rows = await connection.fetch(wanted.sql, *wanted.params)
+            durations = None
+            if not is_exact:
+                asked = read_stats.durations_query(which, width)
+                durations = [tuple(row) for row in await connection.fetch(asked.sql, *asked.params)]
+            return stats_of(read_stats.answers(map(tuple, rows), durations), stretch, width)
+
+        return await self.read(read, ReadKind.SCAN)
+
+    async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
+        until = datetime.now(UTC).replace(tzinfo=None)
+
+        async def read(connection: Connection) -> list[SeenWrite]:
+            return by_tool(await read_writes.writes_between(connection, since, until))
+
+        return await self.read(read)
+
+    async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
+        wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))
+        async with passing_folder(self._folder) as folder:
+            await self.read(
+                lambda connection: files.dump(connection, folder / "rows.jsonl", wanted), ReadKind.EXPORT
+            )
+            async for chunk in exported(folder, kind):
+                yield chunk
+
+    async def extent(self) -> Extent:
+        async def read(connection: Connection) -> tuple[int, int, int, int, int, date | None]:
+            days = [day.day for day in await partitions.found(connection)]
+            return *(await connection.fetchrow(_EXTENT)), min(days, default=None)
+
+        events, sessions, gaps, gap_events, size_bytes, oldest_day = await self.read(read)
+        return Extent(int(events), sessions, size_bytes, oldest_day, gaps, gap_events)
+
+    def problem(self) -> str | None:
+        return self._recorder.problem()
+
+    def backlog(self) -> Backlog:
+        return self._recorder.backlog()
+
+    async def read(
+        self, read: Read[_Found], kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> _Found:
+        """For the other readers of this room too."""
+        await caught_up(self._recorder)
+        return await self._reads.run(read, kind, most_s)
+
+    async def close(self) -> None:
+        await self._reads.close()
+
+
+_MOST_COUNTED = TRAITS.exact_total or 0
+
+
+def _page(rows: list[Row], total: int, next_cursor: str | None) -> RecordPage:
+    return RecordPage(rows, min(total, _MOST_COUNTED), next_cursor, total > _MOST_COUNTED)
+
+
+def _rows(found: Sequence[Any]) -> list[Row]:
+    return [dict(row) for row in found]
+
+
+async def _column(connection: Connection, sql: str, *params: Any) -> list[str]:
+    return [row[0] for row in await connection.fetch(sql, *params)]
