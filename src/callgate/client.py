@@ -36,8 +36,8 @@ from callgate.model.reply import (
 from callgate.relay.rounds import ask_in_rounds
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.link import Link, LinkPlan
@@ -158,7 +158,7 @@ class Server:
         name = named if isinstance(named, str) else None
 
         def leg(params: bytes) -> AsyncGenerator[Item]:
-            return self._link.ask(method, params, Call(name), timeout_s or self._timeout_s)
+            return self._link.ask(Call(name), method, params, timeout_s or self._timeout_s)
 
         asked = leg(raw)
         if self._introduction.era is Era.MODERN and method in ROUND_TRIP_METHODS:

@@ -1,9 +1,10 @@
-"""Every part, made and handed to those who need it."""
+"""Makes every part, and gives it the parts that it needs."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
 from callgate.api.http_api import ApiParts, HttpApi
@@ -13,13 +14,15 @@ from callgate.app.audit import AuditedSink
 from callgate.app.caller import RelayCaller
 from callgate.app.descriptors import Descriptors, raise_limit
 from callgate.app.private_memory import keep_memory_private
+from callgate.app.readiness import Readiness
+from callgate.app.record import Record, open_record
 from callgate.app.running import check_state_folder
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_sources, source_facts
 from callgate.app.state_key import state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
-from callgate.config.paths import record_folder, state_folder
+from callgate.config.paths import state_folder
 from callgate.config.problem import ConfigProblems
 from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec, SourceSpec
@@ -32,20 +35,14 @@ from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
 from callgate.ports.upstream import Upstream
-from callgate.recorder.build_rows import RowBuilder
-from callgate.recorder.read.excerpts import Excerpts
-from callgate.recorder.read.reader import Reader
-from callgate.recorder.read.snapshots import Snapshots
-from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.flush.tokens import TokenCounter
 from callgate.recorder.redact.redact import Redactor
-from callgate.recorder.store.retention import Retention
-from callgate.recorder.store.tokens import TokenCounter
+from callgate.recorder.redact_rows import RowRedactor
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 from callgate.sql.demo.demo import make_demo_shop
-from callgate.sql.record.queries import Queries
 from callgate.sql.record.source import RecordSource
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.server import SqlServer
@@ -54,14 +51,17 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import hider
+from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from callgate.app.replicas import Replicas
 
 
 class _Unrecorded:
@@ -87,22 +87,6 @@ class Outward:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """The recorder, and who reads what it keeps."""
-
-    recorder: Recorder
-    reader: Reader
-    snapshots: Snapshots
-    queries: Queries
-
-    async def close(self) -> None:
-        await self.queries.close()
-        self.snapshots.close()
-        self.reader.close()
-        await self.recorder.close()
-
-
-@dataclass(frozen=True, slots=True)
 class Gateway:
     relay: Relay
     sink: EventSink  # where what happens is told
@@ -114,18 +98,30 @@ class Gateway:
     local_socket: LocalSocket
     outward: Outward
     sql_servers: tuple[SqlServer, ...]
+    readiness: Readiness
+    replicas: "Replicas | None" = None
 
     def load_parsers(self) -> None:
         """Before the first statement: an import takes descriptors, and an attack may leave us none."""
         for server in self.sql_servers:
             server.load_parser()
 
+    def leave(self) -> None:
+        """We are about to stop, and still serve: balancers and clients are told to go elsewhere."""
+        self.readiness.leave()
+        self.listener.leave()
+
     async def close(self) -> None:
         """Doors first, then what is behind them; the record last, so that it hears of every end."""
+        if self.replicas is not None:
+            await self.replicas.say_leaving()
         self.relay.retire()
         self.api.retire()
-        await self.listener.close()
-        await self.local_socket.close()
+        await asyncio.gather(self.listener.close(), self.local_socket.close())
+        if self.replicas is not None:
+            await self.replicas.close_doors()
+            self.relay.end_sessions()
+            await self.replicas.close()  # now, so that others go on with our sessions while we close the rest
         await self.relay.close()
         await self.outward.close()
         for sink in (self.exporter, self.audit):
@@ -136,10 +132,15 @@ class Gateway:
 
 
 async def build_gateway(
-    config: Config, keeps_store: bool, list_patience_s: float = DEFAULT_PATIENCE_S
+    config: Config,
+    keeps_store: bool,
+    list_patience_s: float = DEFAULT_PATIENCE_S,
+    *,
+    is_replica: bool = False,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
-    `list_patience_s`: how long a list waits for servers that start."""
+    `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
+    the configuration says so; the client of a pipe has its gateway to itself."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -168,18 +169,24 @@ async def build_gateway(
     record = None
     if config.record.enabled:
         record = make_record(config, keeps_store or offers_record, background)
+        await _check_store(record)
     recorder = record.recorder if record is not None else None
     if record is not None and offers_record:
-        upstreams.append(RecordSource(Excerpts(record.reader, record.recorder.keeper.days_folder)))
+        upstreams.append(RecordSource(record.excerpts))
     meter = CallMeter(recorder or _Unrecorded())
     audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
+    key = state_key(config.server.state_key, state)
+    replicas = _open_replicas(config, key) if is_replica and config.replicas.is_on else None
     relay = Relay(
         upstreams,
         sink=sink,
         session_gap_s=config.record.session_gap_s,
-        bridge=BridgeSettings(config.server.answer_timeout_s, state_key(config.server.state_key, state)),
+        bridge=BridgeSettings(
+            config.server.answer_timeout_s, key, replicas.homes.gateway if replicas is not None else None
+        ),
+        homes=replicas.homes if replicas is not None else None,
         deny_destructive=config.policy.destructive == "deny",
         record_gate=recorder,
         briefly_named=briefly_named(config),
@@ -189,13 +196,14 @@ async def build_gateway(
         tool_choices=tool_choices(config),
         list_patience_s=list_patience_s,
     )
+    readiness = Readiness(recorder)
     api = HttpApi(
         ApiParts(
             relay,
             RelayCaller(relay),
             record=record.reader if record is not None else None,
             queries=record.queries if record is not None else None,
-            feed=recorder.feed if recorder is not None else None,
+            feed=record.feed if record is not None else None,
             meter=meter,
             sources=source_facts(config),
             schema_of={one.name: one.schema for one in sql_servers}.get,
@@ -205,8 +213,14 @@ async def build_gateway(
                 keep_s=config.record.keep_s,
                 max_size_bytes=config.record.max_size_bytes,
                 tool_search=config.server.tool_search,
+                dialect=record.dialect if record is not None else "duckdb",
             ),
-            problems=background.problems,
+            problems=lambda: [
+                *background.problems(),
+                *_archive_problems(record),
+                *(replicas.problems() if replicas is not None else ()),
+            ],
+            obstacle=readiness.obstacle,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -219,12 +233,49 @@ async def build_gateway(
     )
     listener = Listener(relay, mounted, _gate_rules(config.server), limits, sink)
     local_socket = LocalSocket(relay, sink)
-    return Gateway(relay, sink, record, audit, exporter, api, listener, local_socket, outward, sql_servers)
+    if replicas is not None:
+        replicas.homes.on_taken = relay.give_up
+        listener.mcp.join(replicas.homes, replicas.peers, relay)
+    return Gateway(
+        relay,
+        sink,
+        record,
+        audit,
+        exporter,
+        api,
+        listener,
+        local_socket,
+        outward,
+        sql_servers,
+        readiness,
+        replicas,
+    )
+
+
+def _open_replicas(config: Config, key: bytes) -> "Replicas":
+    """Nothing of it, and no driver, is imported by a gateway that is alone."""
+    from callgate.app.replicas import open_replicas
+
+    return open_replicas(config, key, redact_documents(config))
 
 
 def _pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
     servers = sum(1 for spec in config.mcp_servers.values() if spec.url is not None and not spec.disabled)
     return PoolLimits(max_connections=descriptors.for_each_server(servers, DEFAULT_LIMITS.max_connections))
+
+
+def _archive_problems(record: Record | None) -> list[str]:
+    archive = record.archive if record is not None else None
+    problem = archive.problem() if archive is not None else None
+    return [] if problem is None else [problem]
+
+
+async def _check_store(record: Record) -> None:
+    try:
+        await record.check()
+    except SetupError:
+        await record.close()
+        raise
 
 
 def redactor_of(config: Config) -> Redactor:
@@ -272,22 +323,8 @@ def server_redactors(config: Config) -> dict[str, Redactor]:
 
 
 def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
-    recorder = _make_recorder(config, keeps_store, background)
-    snapshots = Snapshots(recorder)
-    return Record(recorder, Reader(recorder), snapshots, Queries(snapshots))
-
-
-def _make_recorder(config: Config, keeps_store: bool, background: Background | None) -> Recorder:
-    record = config.record
-    settings = RecorderSettings(
-        record_folder(config),
-        keeps_store,
-        waits_for_journal=record.sync == "reply",
-        refuses_unrecorded=record.on_failure == "refuse",
-        retention=Retention(record.keep_s, record.max_size_bytes),
-    )
-    builder = RowBuilder(redactor_of(config), record.max_body_bytes, server_redactors(config))
-    return Recorder(settings, builder, background)
+    redactor = RowRedactor(redactor_of(config), config.record.max_body_bytes, server_redactors(config))
+    return open_record(config, keeps_store, redactor, background)
 
 
 def make_state_folder(config: Config) -> Path:
@@ -339,6 +376,7 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         start_timeout_s=spec.start_limit_s,
         own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
         shares=outward.shares,
+        keeps_state=spec.affinity == "session",
     )
 
 

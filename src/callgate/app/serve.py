@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,25 +43,40 @@ class Serving:
     health: list[Health]
 
 
+class _StopSignals:
+    """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once."""
+
+    def __init__(self) -> None:
+        self._first: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self._take, number)
+
+    async def first(self) -> int:
+        return await asyncio.shield(self._first)
+
+    def _take(self, number: int) -> None:
+        if not self._first.done():
+            self._first.set_result(number)
+            return
+        # As if nobody had a handler. Children end with us (upstreams/child/warden.py), and calls that were
+        # answered are journalled.
+        asyncio.get_running_loop().remove_signal_handler(number)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
 async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     """Returns the signal that asked us to stop, SIGINT or SIGTERM. Raises SetupError."""
     config = loaded.config
-    stopped_by: list[int] = []
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop_by(number: int) -> None:
-        stopped_by.append(number)
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop_by, number)
-    gateway = await build_gateway(config, keeps_store=True)
+    stop_signals = _StopSignals()
+    gateway = await build_gateway(config, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:
         listen = config.server.listen
         port = await _listen(gateway, config)
+        if gateway.replicas is not None:
+            await gateway.replicas.start(config, gateway.listener)
         url = f"http://{ListenAddress(listen.host, port)}"
         folder = state_folder(config)
         other = find_running(folder)
@@ -75,8 +91,11 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         if not config.server.tool_search:
             cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
             telling.append(asyncio.create_task(cost.tell()))
-        await stop.wait()
-        return stopped_by[0]
+        stopped_by = await stop_signals.first()
+        if stopped_by == signal.SIGTERM:  # nobody waits at a terminal: balancers get time to notice
+            gateway.leave()
+            await asyncio.sleep(config.drain_s)
+        return stopped_by
     finally:
         for task in telling:
             task.cancel()

@@ -1,6 +1,7 @@
 """What is wrong with a configuration that only the parts themselves can tell. No database is asked."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from callgate.app.sources import tool_problems
 from callgate.app.telemetry import otel_problems
@@ -8,6 +9,8 @@ from callgate.config.load import Loaded, load_config
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
+
+_EXTRA = "pip install 'callgate[postgres]'"
 
 
 def load_and_check(flags: Flags) -> Loaded:
@@ -21,6 +24,7 @@ def load_and_check(flags: Flags) -> Loaded:
 def setup_problems(config: Config) -> Iterator[ConfigProblem]:
     yield from tool_problems(config)
     yield from otel_problems(config)
+    yield from _store_problems(config)
     yield from _child_problems(config)
 
 
@@ -33,3 +37,42 @@ def _child_problems(config: Config) -> Iterator[ConfigProblem]:
     if programs > limit:
         text = f"{programs} servers are programs, and only {limit} processes may run"
         yield ConfigProblem("server.max_children", text, f"Write max_children = {2 * programs} or more.")
+
+
+def _store_problems(config: Config) -> Iterator[ConfigProblem]:
+    record = config.record
+    has_driver = find_spec("asyncpg") is not None
+    if config.replicas.is_on and not has_driver:
+        text = "replicas need a driver for PostgreSQL that is not installed here"
+        yield ConfigProblem("replicas.database", text, _EXTRA)
+    if record.archive is not None and find_spec("obstore") is None:
+        yield ConfigProblem(
+            "record.archive",
+            "an archive needs a package that is not installed here",
+            "pip install 'callgate[archive]'",
+        )
+    if record.archive is not None and record.store.clickhouse is not None:
+        yield ConfigProblem(
+            "record.archive",
+            "a record in ClickHouse cannot be archived by Callgate",
+            "Leave it out, and use ClickHouse's own BACKUP.",
+        )
+    if record.store.is_postgres and not has_driver:
+        text = "a record in PostgreSQL needs a driver that is not installed here"
+        yield ConfigProblem("record.store", text, _EXTRA)
+    if record.store.clickhouse is not None and not record.migrate:
+        hint = "Leave it out: ClickHouse's tables are made by whoever comes first."
+        yield ConfigProblem("record.migrate", "this is for a record in PostgreSQL", hint)
+    if record.store.is_database:
+        return
+    hint = 'Write store = "postgres://…" or "clickhouse://…" too, or leave it out.'
+    if record.sync == "store":
+        yield ConfigProblem("record.sync", '"store" is for a record in a database', hint)
+    keys = (
+        ("keep_bodies", record.keep_bodies_s is not None),
+        ("journal_max", record.journal_max_bytes is not None),
+        ("migrate", not record.migrate),
+    )
+    for key, is_given in keys:
+        if is_given:
+            yield ConfigProblem(f"record.{key}", "this is for a record in a database", hint)

@@ -1,6 +1,7 @@
 """From `[[sources]]` and `[[tools]]` to running sources: the operator's words as the SQL server's values."""
 
 from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from callgate.config.problem import ConfigProblem
@@ -58,7 +59,7 @@ def briefly_named(config: Config) -> str | None:
 
 
 def source_facts(config: Config) -> list[SourceFacts]:
-    """What whoever may call may know of the databases."""
+    """What every authorised caller may know of the databases."""
     if config.is_empty:
         return [SourceFacts("demo", "sqlite")]
     return [_facts(spec) for spec in config.sources]
@@ -92,7 +93,7 @@ def settings_of(spec: SourceSpec, config: Config) -> SourceSettings:
         source_id=spec.id,
         engine=spec.dsn.engine.value,
         path=Path(spec.dsn.path or ""),
-        server=server_of(spec.dsn),
+        server=_server_of(spec),
         schema=spec.dsn.params.get("schema"),
         mode=Mode(spec.mode),
         timeout_s=spec.timeout_s,
@@ -165,16 +166,23 @@ class _AbsentUpstream:
         pass
 
 
+def _server_of(spec: SourceSpec) -> ServerAddress | None:
+    server = server_of(spec.dsn)
+    if server is None:
+        return None
+    return replace(server, password_command=spec.password_command, password_ttl_s=spec.password_ttl_s)
+
+
 def server_of(dsn: Dsn) -> ServerAddress | None:
     """The address, with the engine's own defaults. None when the DSN names a file.
 
     Its parameters were checked when the configuration was read.
     """
-    port = _PORTS.get(dsn.engine)
-    if port is None:
+    usual_port = _PORTS.get(dsn.engine)
+    if usual_port is None:
         return None
     params = read_server_params(dsn)
-    port = dsn.port or port
+    port = dsn.port or usual_port
     return ServerAddress(
         host=dsn.host or "localhost",
         port=port,
@@ -191,6 +199,10 @@ def server_of(dsn: Dsn) -> ServerAddress | None:
         ),
         connect_timeout_s=params.connect_timeout_s or _CONNECT_TIMEOUT_S,
         application_name=params.application_name or "callgate",
+        others=tuple((host, other_port or usual_port) for host, other_port in dsn.others),
+        session_attrs=params.session_attrs,
+        channel_binding=params.channel_binding,
+        options=params.options,
     )
 
 

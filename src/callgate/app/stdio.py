@@ -76,7 +76,8 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 
 
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
-    from callgate.app.build import build_gateway, redact_all  # late: who joins a gateway needs none of it
+    # Late: a process that joins a gateway needs none of it.
+    from callgate.app.build import build_gateway, redact_all
 
     gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))

@@ -65,7 +65,7 @@ def run_guard_lines(options: GuardOptions) -> None:
     try:
         for answer in _answers(sys.stdin.buffer, options):
             sys.stdout.write(_line(answer))
-            sys.stdout.flush()  # who asks line by line waits for it
+            sys.stdout.flush()  # a caller that asks line by line waits for it
     except BrokenPipeError:
         # Nobody reads any more. The interpreter would try to flush once again at its end.
         sys.stderr.close()

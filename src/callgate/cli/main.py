@@ -22,6 +22,7 @@ from callgate.cli.options import (
     StateOption,
     StdioLogLevelOption,
 )
+from callgate.cli.store_app import store_app
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
@@ -35,6 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(config_app, name="config")
+app.add_typer(store_app, name="record")
 
 
 def _print_version(wanted: bool) -> None:

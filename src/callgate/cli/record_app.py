@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from callgate.cli.options import ConfigOption, JsonOption, StateOption
+from callgate.config.sources.flags import Flags
 
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, at most.")]
 _Session = Annotated[
@@ -30,7 +31,6 @@ def sessions(
 ) -> None:
     """List the sessions in the record, newest first."""
     from callgate.cli.record_commands import run_sessions
-    from callgate.config.sources.flags import Flags
 
     run_sessions(Flags(config=config, state_dir=state_dir), limit, as_json)
 
@@ -50,7 +50,6 @@ def calls(
 ) -> None:
     """List tool calls in the record, newest first."""
     from callgate.cli.record_commands import CallFilter, run_calls
-    from callgate.config.sources.flags import Flags
 
     which = CallFilter(session, server, tool, outcome, since, until, text)
     run_calls(Flags(config=config, state_dir=state_dir), which, limit, as_json)
@@ -65,7 +64,6 @@ def tail(
 ) -> None:
     """Show tool calls of the running gateway as they end. Ctrl-C stops."""
     from callgate.cli.stream_commands import run_tail
-    from callgate.config.sources.flags import Flags
 
     run_tail(Flags(config=config, state_dir=state_dir), server, tool, as_json)
 
@@ -81,7 +79,6 @@ def query(
 ) -> None:
     """Query the record in SQL, read-only (tables: sessions, rpc_events, rpc_event_upstreams, gaps)."""
     from callgate.cli.record_commands import run_query
-    from callgate.config.sources.flags import Flags
 
     run_query(Flags(config=config, state_dir=state_dir), sql, max_rows, as_json)
 
@@ -107,7 +104,6 @@ def export(
     """Write the record out: JSON lines, CSV or Parquet."""
     from callgate.cli.record_commands import CallFilter
     from callgate.cli.stream_commands import run_export
-    from callgate.config.sources.flags import Flags
 
     which = CallFilter(session, server, tool, outcome, since, until, text, method)
     run_export(Flags(config=config, state_dir=state_dir), which, file_format, output)
@@ -126,7 +122,6 @@ def replay(
 ) -> None:
     """Make a recorded call again, with its arguments or with others."""
     from callgate.cli.record_commands import run_replay
-    from callgate.config.sources.flags import Flags
 
     run_replay(Flags(config=config, state_dir=state_dir), call_id, arguments or [], as_json)
 

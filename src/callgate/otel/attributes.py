@@ -13,7 +13,7 @@ from callgate.otel.operations import OTHER, Side, TracedOperation
 # A client's own words, cut: an attribute is for finding things, the record has the rest.
 _MAX_CHARS = 200
 _MAX_SQL_CHARS = 2_000
-# Of tools and prompts that metrics tell apart: whoever makes up names must not make our memory grow.
+# Of tools and prompts that metrics tell apart: invented names must not make our memory grow.
 _MAX_NAMES = 1_000
 _TRANSPORTS = {"http": "tcp", "sse": "tcp", "stdio": "pipe"}
 KNOWN_METHODS = frozenset(
@@ -60,7 +60,7 @@ class TelemetryWording:
             found["mcp.resource.uri"] = self._text(told.uri)
         if told.rpc_id is not None and told.side in (Side.SERVER, Side.CLIENT):
             found["jsonrpc.request.id"] = self._text(told.rpc_id)
-        # Ours: the protocol's own is a secret, whoever knows it is in the session.
+        # Our id: the protocol's own is a secret that lets its owner into the session.
         found["mcp.session.id"] = told.session_id
         found["callgate.exchange.id"] = told.exchange_id
         found["callgate.outcome"] = told.outcome

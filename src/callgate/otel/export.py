@@ -37,7 +37,7 @@ _KINDS = {
 }
 _METRICS = {Side.SERVER: "mcp.server.operation.duration", Side.CLIENT: "mcp.client.operation.duration"}
 _BUCKETS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)  # the conventions'
-# At the end, for a collector that does not answer: who stops a gateway does not wait for one.
+# At the end, for a collector that does not answer: stopping a gateway does not wait for it.
 _PATIENCE_S = 3.0
 
 
@@ -119,7 +119,7 @@ class Export:
 
 
 class _GivenIds(RandomIdGenerator):
-    """The ids that were handed out when the exchange began: whoever we asked knows them already."""
+    """The ids that were handed out when the exchange began: upstreams were sent them already."""
 
     def __init__(self) -> None:
         self._trace_id: str | None = None

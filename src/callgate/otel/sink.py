@@ -22,7 +22,7 @@ from callgate.wire.trace_context import MAX_STATE_CHARS, RemoteSpan, read_tracep
 
 _log = logging.getLogger(__name__)
 
-# Some seconds of a busy gateway, about 10 MB: who is this far behind is not catching up.
+# Some seconds of a busy gateway, about 10 MB: an exporter this far behind does not catch up.
 _MAX_WAITING = 10_000
 _PATIENCE_S = 2.0  # at the end
 _CARRIED = ("tracestate", "baggage")

@@ -34,7 +34,7 @@ _FAMILIES: dict[str, type[CallgateError]] = {
 }
 # Chunks that are read but not taken yet: then the socket waits, and with it the gateway.
 _MAX_WAITING = 64
-# Whoever sits at a terminal writes no header: the token comes from the configuration.
+# Nobody writes headers at a terminal: the token comes from the configuration.
 _HINT_AT_TERMINAL = (
     "The running gateway needs a token, and this command sends the first of [server] tokens: name the file "
     "that the gateway was started with, as in --config callgate.toml"

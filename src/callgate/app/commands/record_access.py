@@ -1,4 +1,4 @@
-"""Who answers our own commands about the record: the gateway that runs here, else the files themselves."""
+"""Where our own commands read the record: from the gateway that runs here, else from the files."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -59,7 +59,7 @@ async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 
 @asynccontextmanager
 async def live_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
-    """To watch: only who runs has anything to tell. Raises SetupError."""
+    """To watch: only a running gateway has news. Raises SetupError."""
     async with _running_api(loaded.config) as running:
         if running is None:
             raise not_running()

@@ -1,0 +1,218 @@
+"""The record in the store that the operator chose, and its readers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from callgate.background import Background
+from callgate.config.paths import record_folder
+from callgate.config.specs.config import Config
+from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_reader import RecordReader
+from callgate.ports.record_store import RecordStore, SqlDialect
+from callgate.ports.row_feed import RowFeed
+from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.retention import Retention
+from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.redact_rows import RowRedactor
+from callgate.recorder.shared_feed import SharedFeed
+from callgate.recorder.stores.duckdb.excerpts import Excerpts
+from callgate.recorder.stores.duckdb.reader import Reader
+from callgate.recorder.stores.duckdb.record_store import DuckdbStore
+from callgate.recorder.stores.duckdb.snapshots import Snapshots
+from callgate.sql.record.queries import Queries
+
+if TYPE_CHECKING:
+    from callgate.recorder.archive.archive_keeper import ArchiveKeeper
+    from callgate.recorder.stores.postgres.connection import StoreAddress
+
+# What waits while a shared store is away; of DuckDB files nothing waits for long.
+_JOURNAL_MAX_BYTES = 4 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The recorder, and the readers of what it keeps."""
+
+    recorder: Recorder
+    reader: RecordReader
+    queries: RecordQueries
+    excerpts: RecordExcerpts
+    feed: RowFeed
+    dialect: SqlDialect
+    archive: "ArchiveKeeper | None"
+    check: Callable[[], Awaitable[None]]  # raises SetupError for a store that this version cannot use
+    close: Callable[[], Awaitable[None]]
+
+
+def open_record(
+    config: Config, keeps_store: bool, redactor: RowRedactor, background: Background | None
+) -> Record:
+    """Nothing of a database is imported unless the record is there. `background`: a gateway's, which also
+    archives and deletes. A command that reads the record (None) deletes nothing of it."""
+    record = config.record
+    archive: ArchiveKeeper | None = None
+    is_archived: Callable[[date], bool] | None = None
+    if background is None or record.archive is not None:
+        is_archived = _nothing_is_archived
+        if keeps_store and background is not None and record.archive is not None:
+            archive = _open_archive_keeper(config, record.archive, background)
+            is_archived = archive.is_archived
+    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
+
+    def recorder_on(store: RecordStore[Batch], journal_max_bytes: int | None) -> Recorder:
+        settings = RecorderSettings(
+            record_folder(config),
+            keeps_store,
+            waits_for_journal=record.sync != "interval",
+            refuses_unrecorded=record.on_failure == "refuse",
+            waits_for_store=record.sync == "store",
+            journal_max_bytes=journal_max_bytes,
+        )
+        return Recorder(settings, redactor, store, background)
+
+    if config.store.is_database:
+        journal_max_bytes = record.journal_max_bytes or _JOURNAL_MAX_BYTES
+        keep_in = _in_postgres if config.store.is_postgres else _in_clickhouse
+        return keep_in(config, retention, lambda store: recorder_on(store, journal_max_bytes), archive)
+    store = DuckdbStore(record_folder(config), retention)
+    return _in_duckdb(store, lambda store: recorder_on(store, None), archive)
+
+
+def _nothing_is_archived(day: date) -> bool:
+    return False
+
+
+_MakeRecorder = Callable[[RecordStore[Batch]], Recorder]
+
+
+def _open_archive_keeper(config: Config, address: str, background: Background) -> "ArchiveKeeper":
+    from callgate.recorder.archive.archive import Archive
+    from callgate.recorder.archive.archive_keeper import ArchiveKeeper
+    from callgate.recorder.archive.object_folder import ObjectFolder
+    from callgate.recorder.days.duckdb_days import DuckdbDays
+    from callgate.recorder.days.record_days import ArchiveSource
+
+    folder = record_folder(config)
+
+    def source() -> AbstractAsyncContextManager[ArchiveSource]:
+        if config.store.is_postgres:
+            from callgate.recorder.days.postgres_days import PostgresDays
+
+            return PostgresDays(store_address(config))
+        return DuckdbDays(folder, locks=False)
+
+    return ArchiveKeeper(lambda: Archive(ObjectFolder(address), folder / "passing"), source, background)
+
+
+def _in_duckdb(store: DuckdbStore, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None") -> Record:
+    recorder = make_recorder(store)
+    reader, snapshots = Reader(recorder, store), Snapshots(recorder, store)
+    queries = Queries(snapshots)
+
+    async def check() -> None:
+        """Files are looked at when they are needed."""
+
+    async def close() -> None:
+        await _end(archive)
+        await queries.close()
+        snapshots.close()
+        reader.close()
+        await recorder.close()
+
+    excerpts = Excerpts(reader, store.folder)
+    return Record(
+        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close
+    )
+
+
+async def _end(archive: "ArchiveKeeper | None") -> None:
+    if archive is not None:
+        await asyncio.to_thread(archive.close)
+
+
+def store_address(config: Config) -> "StoreAddress":
+    """Of a record in PostgreSQL."""
+    from callgate.recorder.stores.postgres.connection import StoreAddress
+
+    return StoreAddress(config.store.dsn, config.store.shown)
+
+
+def _in_postgres(
+    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
+) -> Record:
+    from callgate.recorder.stores.postgres.excerpts import PostgresExcerpts
+    from callgate.recorder.stores.postgres.queries import PostgresQueries
+    from callgate.recorder.stores.postgres.reader import PostgresReader
+    from callgate.recorder.stores.postgres.record_store import PostgresStore
+    from callgate.sql.record.record_guard import RecordGuard
+
+    folder = record_folder(config)
+    store = PostgresStore(folder, store_address(config), retention, config.record.migrate)
+    recorder = make_recorder(store)
+    guard = RecordGuard(store.traits.dialect)
+    reader = PostgresReader(recorder, store, folder / "passing")
+    feed = SharedFeed(recorder.feed, reader.numbered)
+
+    async def close() -> None:
+        await _end(archive)
+        guard.close()
+        await feed.close()
+        await recorder.close()
+        await reader.close()
+        store.end()
+
+    queries, excerpts = PostgresQueries(reader, guard), PostgresExcerpts(reader, folder / "passing")
+    return Record(
+        recorder, reader, queries, excerpts, feed, store.traits.dialect, archive, store.check, close
+    )
+
+
+def _in_clickhouse(
+    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
+) -> Record:
+    from callgate.recorder.stores.clickhouse.connection import ClickhouseAddress, StoreUser
+    from callgate.recorder.stores.clickhouse.excerpts import ClickhouseExcerpts
+    from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
+    from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
+    from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
+    from callgate.sql.record.clickhouse_guard import ClickhouseGuard
+
+    written = config.record.store.clickhouse
+    assert written is not None
+    server = written.server
+    address = ClickhouseAddress(
+        host=server.host or "",
+        port=written.port,
+        database=server.database or "",
+        login=StoreUser(*written.login),
+        reader=None if written.reader is None else StoreUser(*written.reader),
+        is_secure=written.is_secure,
+        ca_file=server.params.get("sslrootcert"),
+    )
+    folder = record_folder(config)
+    store = ClickhouseStore(folder, address, retention)
+    recorder = make_recorder(store)
+    guard = ClickhouseGuard()
+    reader = ClickhouseReader(recorder, store, folder / "passing")
+
+    async def check() -> None:
+        await asyncio.to_thread(store.check)
+
+    async def close() -> None:
+        await _end(archive)
+        guard.close()
+        await recorder.close()
+        reader.close()
+
+    queries, excerpts = (
+        ClickhouseQueries(reader, guard, address.reader),
+        ClickhouseExcerpts(reader, folder / "passing"),
+    )
+    return Record(
+        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close
+    )

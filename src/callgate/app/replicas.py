@@ -1,0 +1,93 @@
+"""This gateway among its replicas: every part made, started and ended. Imported only with `[replicas]`."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import callgate
+from callgate.config.show import fingerprint
+from callgate.config.specs.config import Config
+from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_listen
+from callgate.edge.hop_listener import HopListener
+from callgate.edge.listener import Listener
+from callgate.replicas.directory import Announcement
+from callgate.replicas.homes import ReplicaHomes
+from callgate.replicas.hop_client import HopClient
+from callgate.replicas.hop_gate import SignedHopGate
+from callgate.replicas.hop_seal import HopSeal
+from callgate.replicas.members import Members
+from callgate.replicas.postgres_directory import PostgresDirectory
+from callgate.replicas.sealed_ids import SealedIds, new_gateway_name
+from callgate.upstreams.http.streamed_answer import StreamingTransport
+
+
+@dataclass(slots=True)
+class Replicas:
+    homes: ReplicaHomes
+    members: Members
+    peers: HopClient | None  # None: replicas cannot reach one another
+    gate: SignedHopGate
+    directory: PostgresDirectory
+    transport: StreamingTransport
+    listener: HopListener | None = None
+
+    async def start(self, config: Config, public: Listener) -> None:
+        """Raises SetupError when the address is taken. A directory that is away is no reason not to start."""
+        spec = config.replicas
+        port = 0
+        if self.peers is not None:
+            self.listener = HopListener(public, self.gate)
+            port = await self.listener.start(spec.listen.host, spec.listen.port)
+        self.members.after_beat = self.homes.tell
+        has_peers = self.peers is not None
+        await self.members.start(lambda: self._address(spec.advertise, port) if has_peers else "")
+
+    def _address(self, advertise: str | None, port: int) -> str:
+        if advertise is None:
+            host = self.directory.own_host
+            return str(ListenAddress(host, port)) if host else ""
+        try:
+            return str(parse_listen(advertise))
+        except ListenError:
+            return str(ListenAddress(parse_host(advertise), port))
+
+    def problems(self) -> list[str]:
+        """For /healthz."""
+        if not self.members.trouble:
+            return []
+        why = f"The directory of replicas cannot be reached: {self.members.trouble}"
+        return [f"{why}. Check [replicas] database. Until it is back, nobody takes over a lost session"]
+
+    async def say_leaving(self) -> None:
+        if self.members.is_started and self.members.me.state == "serving":
+            await self.members.say("leaving")
+
+    async def close_doors(self) -> None:
+        if self.listener is not None:
+            await self.listener.close()
+
+    async def close(self) -> None:
+        """When all sessions were let go of: whoever hears that we left may have them."""
+        await self.homes.close()
+        await self.members.leave()
+        await asyncio.gather(self.transport.close(), self.directory.close())
+
+
+def open_replicas(config: Config, key: bytes, redact: Callable[[bytes], bytes]) -> Replicas:
+    database = config.replicas.database
+    assert database is not None
+    gap_s = config.record.session_gap_s
+    gateway = new_gateway_name()
+    seal = HopSeal(key)
+    directory = PostgresDirectory(database.dsn)
+    me = Announcement(gateway, "", "", "serving", callgate.__version__, fingerprint(config))
+    members = Members(directory, me, key)
+    transport = StreamingTransport()
+    return Replicas(
+        homes=ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact),
+        members=members,
+        peers=HopClient(members, seal, transport) if config.replicas.peers == "on" else None,
+        gate=SignedHopGate(seal, gateway),
+        directory=directory,
+        transport=transport,
+    )
