@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
+from callgate.ports.record_reader import StoreProgress
 from callgate.ports.upstream import Upstream
 from callgate.recorder.flush.tokens import TokenCounter
 from callgate.recorder.redact.redact import Redactor
@@ -178,7 +180,7 @@ async def build_gateway(
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
     key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key) if is_replica and config.replicas.is_on else None
+    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
     relay = Relay(
         upstreams,
         sink=sink,
@@ -215,12 +217,9 @@ async def build_gateway(
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
             ),
-            problems=lambda: [
-                *background.problems(),
-                *_archive_problems(record),
-                *(replicas.problems() if replicas is not None else ()),
-            ],
+            problems=lambda: [*background.problems(), *_archive_problems(record)],
             obstacle=readiness.obstacle,
+            fleet=replicas.fleet if replicas is not None else None,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -235,6 +234,9 @@ async def build_gateway(
     local_socket = LocalSocket(relay, sink)
     if replicas is not None:
         replicas.homes.on_taken = relay.give_up
+        replicas.fleet.health = relay.health
+        if record is not None:
+            replicas.fleet.progress = partial(_progress, record)
         listener.mcp.join(replicas.homes, replicas.peers, relay)
     return Gateway(
         relay,
@@ -252,16 +254,20 @@ async def build_gateway(
     )
 
 
-def _open_replicas(config: Config, key: bytes) -> "Replicas":
+def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> "Replicas":
     """Nothing of it, and no driver, is imported by a gateway that is alone."""
     from callgate.app.replicas import open_replicas
 
-    return open_replicas(config, key, redact_documents(config))
+    return open_replicas(config, key, redact, redact_documents(config))
 
 
 def _pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
     servers = sum(1 for spec in config.mcp_servers.values() if spec.url is not None and not spec.disabled)
     return PoolLimits(max_connections=descriptors.for_each_server(servers, DEFAULT_LIMITS.max_connections))
+
+
+def _progress(record: Record) -> StoreProgress | None:
+    return record.reader.backlog().store
 
 
 def _archive_problems(record: Record | None) -> list[str]:

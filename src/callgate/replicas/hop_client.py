@@ -7,6 +7,7 @@ breaks is `upstream.replica_lost`.
 import asyncio
 import secrets
 import time
+from collections import Counter
 
 from callgate.model.errors import UpstreamError, replica_lost, replica_unreachable
 from callgate.ports.peers import (
@@ -30,19 +31,26 @@ class HopClient:
         self._members = members
         self._seal = seal
         self._transport = transport
+        self.outcomes: Counter[str] = Counter()  # of hops, for /metrics
 
     async def pass_on(self, home: str, request: PassedRequest) -> PassedAnswer:
         address = await self._members.address_of(home)
         is_refused = False
         if address is not None:
             try:
-                return await self._transport.send(address, self._payload(home, address, request))
+                answer = await self._transport.send(address, self._payload(home, address, request))
             except NotSentError as problem:
                 is_refused = problem.is_refused
             except UpstreamError as problem:
+                self.outcomes["lost"] += 1
                 raise replica_lost() from problem
+            else:
+                self.outcomes["refused" if answer.status == 403 else "answered"] += 1
+                return answer
         if await self._is_gone(home, is_refused=is_refused):
+            self.outcomes["gone"] += 1
             raise HomeGoneError
+        self.outcomes["unreachable"] += 1
         raise replica_unreachable()
 
     async def _is_gone(self, home: str, *, is_refused: bool) -> bool:
