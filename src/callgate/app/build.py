@@ -19,7 +19,7 @@ from callgate.app.readiness import Readiness
 from callgate.app.record import Record, open_record
 from callgate.app.running import check_state_folder
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sources import briefly_named, open_sources, source_facts
+from callgate.app.sources import briefly_named, open_sources, share_connections, source_facts
 from callgate.app.state_key import state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
@@ -235,6 +235,7 @@ async def build_gateway(
     if replicas is not None:
         replicas.homes.on_taken = relay.give_up
         replicas.fleet.health = relay.health
+        replicas.fleet.on_living = partial(share_connections, config, sql_servers)
         if record is not None:
             replicas.fleet.progress = partial(_progress, record)
         listener.mcp.join(replicas.homes, replicas.peers, relay)
