@@ -7,7 +7,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from databases.database import Database
-from end_to_end.gateway_process import get_json
+from end_to_end.gateway_process import get_json, run_callgate
 from replicas.fleet import SERVER, Replica, running_fleet
 from waiting import until
 
@@ -68,6 +68,11 @@ async def test_a_server_that_is_down_on_one_replica_and_what_differs_is_told_by_
             assert (one["down"], [down["name"] for down in two["down"]]) == ([], ["second"])
             assert one["is_this"] is (replica is first)
             assert one["flush_lag_s"] is not None
+
+        done = await run_callgate(first.folder, "doctor", "--config", str(first.folder / "callgate.toml"))
+        assert "✓ replicas directory: reachable" in done.stdout
+        assert "2 replicas live." in done.stdout
+        assert f"! Replica {other.gateway} has another configuration" in done.stdout
 
         async with first.client() as client:
             client.port = other.port

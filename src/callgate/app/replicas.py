@@ -10,6 +10,7 @@ from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_listen
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
+from callgate.replicas.comparison import problems_of
 from callgate.replicas.directory import Announcement
 from callgate.replicas.fleet import ReplicaFleet, tokens_digest
 from callgate.replicas.homes import ReplicaHomes
@@ -89,8 +90,7 @@ def open_replicas(
     transport = StreamingTransport()
     homes = ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact_document)
     peers = HopClient(members, seal, transport) if config.replicas.peers == "on" else None
-    tokens = [(one.token.get_secret_value(), one.principal) for one in config.server.tokens]
-    fleet = ReplicaFleet(directory, members, tokens_digest(key, tokens), redact)
+    fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), redact)
     fleet.adopted = homes.adopted
     if peers is not None:
         fleet.hops = peers.outcomes
@@ -103,3 +103,44 @@ def open_replicas(
         directory=directory,
         transport=transport,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasSeen:
+    """What the directory tells somebody who is not a replica."""
+
+    living: int
+    is_as_configured: bool  # those that live run this very configuration
+    offset_s: float | None  # how far the clock here is ahead of the database's
+    problems: tuple[str, ...]
+
+
+async def look_at_replicas(config: Config, key: bytes) -> ReplicasSeen:
+    """For `callgate doctor`: changes nothing. Raises DirectoryAwayError."""
+    database = config.replicas.database
+    assert database is not None
+    directory = PostgresDirectory(database.dsn, makes_tables=False)
+    try:
+        if not await directory.is_made():
+            return ReplicasSeen(0, True, None, ())
+        me = Announcement("doctor--", "", "", "serving", callgate.__version__, fingerprint(config))
+        members = Members(directory, me, key)
+        await members.look()
+        fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), str)
+        await fleet.look()
+    finally:
+        await directory.close()
+    others = [one for one in members.living() if one.said.gateway != me.gateway]
+    facts = [one for one in fleet.replicas() if not one.is_this]
+    offsets_s = {one.gateway: one.clock_offset_s for one in facts}
+    same_version = [one.said.fingerprint for one in others if one.said.version == me.version]
+    return ReplicasSeen(
+        len(others),
+        not same_version or me.fingerprint in same_version,
+        directory.clock_offset_s,
+        tuple(problems_of({one.gateway: one.differs for one in facts}, offsets_s)),
+    )
+
+
+def _tokens(config: Config) -> list[tuple[str, str]]:
+    return [(one.token.get_secret_value(), one.principal) for one in config.server.tokens]

@@ -33,6 +33,7 @@ CREATE INDEX IF NOT EXISTS homes_seen_at ON {SCHEMA}.homes (seen_at);
 CREATE TABLE IF NOT EXISTS {SCHEMA}.leases (
     name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
 """
+_LAST_TABLE = f"{SCHEMA}.leases"
 _BEAT = f"""
 INSERT INTO {SCHEMA}.replicas (gateway, address, seal, state, version, fingerprint, clock_offset_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -93,11 +94,11 @@ _Work = Callable[[Connection], Awaitable[_Found]]
 
 
 class PostgresDirectory:
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, makes_tables: bool = True) -> None:
         self._dsn = dsn  # with its password: never shown
         self._beating = _Lane(self._open)
         self._asking = _Lane(self._open)
-        self._has_tables = False
+        self._has_tables = not makes_tables
         self.own_host = ""  # from which address we reach the database
         self.clock_offset_s: float | None = None
 
@@ -111,6 +112,14 @@ class PostgresDirectory:
             return _members(await connection.fetch(_MEMBERS))
 
         return await self._beating.run(work, _BEAT_LIMIT_S)
+
+    async def is_made(self) -> bool:
+        """Whether any replica was ever here."""
+
+        async def work(connection: Connection) -> bool:
+            return await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is not None
+
+        return await self._asking.run(work, _LIMIT_S)
 
     async def members(self) -> Sequence[Member]:
         async def work(connection: Connection) -> Sequence[Member]:
@@ -254,7 +263,7 @@ class _Lane:
 async def _make_tables(connection: Connection) -> None:
     """By one at a time; a role that may not create finds them made."""
     await begin(connection, limit_s=_BEAT_LIMIT_S, lock_s=_BEAT_LIMIT_S)
-    if await connection.fetchval("SELECT to_regclass($1)::text", f"{SCHEMA}.leases") is None:
+    if await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is None:
         await connection.execute(f"SELECT pg_advisory_xact_lock({_MAKING})")
         await connection.execute(_TABLES)
     await connection.execute("COMMIT")
