@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SERVER = 'state_key = "8d41f0c7b29e6a35d07c1f84be52a963"'
+SERVER = 'state_key = "8d41f0c7b29e6a35d07c1f84be52a963"\ndrain = "0s"'
 BROKEN = '[mcpServers.files]\ncommand = "/bin/false"\n'
 
 
