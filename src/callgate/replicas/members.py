@@ -38,6 +38,7 @@ class Members:
         self._key = derived_key(state_key, "directory")
         self.me = me
         self._members: dict[str, Member] = {}
+        self._genuine: dict[str, tuple[Announcement, bool]] = {}  # whose address may be dialled
         self._made_at = time.time()
         self._there_since: float | None = None  # monotonic; None: the directory is away
         self._asking: asyncio.Task[None] | None = None
@@ -126,10 +127,18 @@ class Members:
         """None: not known, gone, or not to be dialled."""
         if gateway not in self._members:
             await self._ask_again()
+        return self.known_address(gateway)
+
+    def known_address(self, gateway: str) -> str | None:
+        """The same, of one that was heard of."""
         member = self._members.get(gateway)
-        if member is None or member.said.state == "left" or not self._is_genuine(member.said):
+        if member is None or member.said.state == "left":
             return None
-        return member.said.address
+        said = member.said
+        known = self._genuine.get(gateway)
+        if known is None or known[0] is not said:
+            known = self._genuine[gateway] = (said, self._is_genuine(said))
+        return said.address if known[1] else None
 
     async def is_gone(self, gateway: str, *, is_refused: bool) -> bool:
         """`is_refused`: nobody listens at its address; else nothing was heard."""
@@ -180,6 +189,7 @@ class Members:
                 _log.info("The directory of replicas can be reached again")
         self.trouble = ""
         self._members = {one.said.gateway: one for one in members if GATEWAY_NAME.fullmatch(one.said.gateway)}
+        self._genuine.clear()
 
     def _lose(self, problem: DirectoryAwayError) -> None:
         if not self.trouble:
