@@ -178,7 +178,7 @@ class PassingOn:
             for _ in range(_MAX_TRIES):
                 try:
                     responder.cancel_on_disconnect = True
-                    answer = await self._peers.pass_on(home, request)
+                    answer = await self._peers.pass_on(home, request, is_held=self._answerer.is_held(arrival))
                 except HomeGoneError:
                     home = await self._answerer.after_loss(arrival, home)
                     if home is None:
@@ -243,7 +243,7 @@ class BegunHop(msgspec.Struct, eq=False):
     def answered(self, status: int, headers: Headers, body: bytes) -> None:
         if self.is_over:
             return
-        if status == 404 and any(name == _HOME_HEADER for name, _ in headers):
+        if status == 403 or (status == 404 and any(name == _HOME_HEADER for name, _ in headers)):
             self._look_at_it()  # nothing was done with it there
             return
         self.is_over, self.call = True, None

@@ -95,9 +95,10 @@ class Peers(Protocol):
         receiver hears of it after this has returned."""
         ...
 
-    async def pass_on(self, home: str, request: PassedRequest) -> PassedAnswer:
+    async def pass_on(self, home: str, request: PassedRequest, *, is_held: bool = False) -> PassedAnswer:
         """Once. Raises HomeGoneError; UpstreamError where the home cannot be reached, or was lost while it
-        had the request. Cancelling hangs up."""
+        had the request. Cancelling hangs up. `is_held`: what it wants ends with the home's process, so that
+        nobody listens there is enough to know that it is gone."""
         ...
 
 

@@ -36,30 +36,36 @@ class HopClient:
         self._transport = transport
         self.outcomes: Counter[str] = Counter()  # of hops, for /metrics
 
-    async def pass_on(self, home: str, request: PassedRequest) -> PassedAnswer:
+    async def pass_on(self, home: str, request: PassedRequest, *, is_held: bool = False) -> PassedAnswer:
         address = await self._members.address_of(home)
         is_refused = False
         if address is not None:
             try:
-                answer = await self._transport.send(
-                    address, self._signed(home, address, request.head, request.body)
-                )
+                payload = self._signed(home, address, request.head, request.body)
+                answer = await self._transport.send(address, payload)
             except NotSentError as problem:
                 is_refused = problem.is_refused
             except UpstreamError as problem:
                 self.outcomes["lost"] += 1
                 raise replica_lost() from problem
             else:
-                self.outcomes["refused" if answer.status == 403 else "answered"] += 1
-                return answer
-        if await self._is_gone(home, is_refused=is_refused):
+                if answer.status != 403:
+                    self.outcomes["answered"] += 1
+                    return answer
+                self.outcomes["refused"] += 1
+                if not await self._members.is_gone(home, is_refused=False):
+                    return answer
+                await answer.pieces().aclose()  # another process has its address; it was not served there
+        if await self._is_gone(home, is_refused=is_refused, is_held=is_held):
             self.outcomes["gone"] += 1
             raise HomeGoneError
         self.outcomes["unreachable"] += 1
         raise replica_unreachable()
 
-    async def _is_gone(self, home: str, *, is_refused: bool) -> bool:
+    async def _is_gone(self, home: str, *, is_refused: bool, is_held: bool) -> bool:
         """One that is leaving lets go of its sessions in a moment: that is worth waiting for."""
+        if is_held and is_refused and await self._members.is_there():
+            return True  # its process listens for as long as it lives
         patience = asyncio.get_running_loop().time() + _LEAVING_S
         while not await self._members.is_gone(home, is_refused=is_refused):
             if not self._members.is_leaving(home) or asyncio.get_running_loop().time() > patience:

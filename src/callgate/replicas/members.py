@@ -140,6 +140,11 @@ class Members:
             known = self._genuine[gateway] = (said, self._is_genuine(said))
         return said.address if known[1] else None
 
+    async def is_there(self) -> bool:
+        """Whether the directory can be asked."""
+        await self._ask_again()
+        return self._there_since is not None
+
     async def is_gone(self, gateway: str, *, is_refused: bool) -> bool:
         """`is_refused`: nobody listens at its address; else nothing was heard."""
         await self._ask_again()
