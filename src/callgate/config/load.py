@@ -106,7 +106,7 @@ def _complete(
             dsn = completed.dsn
             ignored = read_server_params(dsn).ignored if dsn.path is None else ()
         except DsnError as error:
-            done.problems.append(ConfigProblem(place, error.message, error.hint))
+            done.problems.append(error.at(place))
             continue
         done.notes += [
             ConfigProblem(place, f"what the address leaves out: {note}") for note in completed.notes

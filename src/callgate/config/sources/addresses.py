@@ -44,7 +44,7 @@ def sources_named(addresses: Sequence[str], taken: Collection[str]) -> NamedSour
         try:
             dsn = _read(text)
         except DsnError as error:
-            found.problems.append(ConfigProblem(place, error.message, error.hint))
+            found.problems.append(error.at(place))
             continue
         if dsn.password is not None:
             text = "other users of this machine can see the password of this address in the list of processes"
