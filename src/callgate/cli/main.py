@@ -137,12 +137,22 @@ def stdio(
     run_stdio(flags, _log_options(log_level, log_format, quiet=True))
 
 
-@app.command()
+@app.command(add_help_option=False)
 def call(
-    tool: Annotated[str, typer.Argument(help="The tool, as <server>__<tool>.")],
+    context: typer.Context,
+    tool: Annotated[str, typer.Argument(help="The tool, as <server>__<tool>.")] = "",
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(help="Arguments as key=value (text by the tool's schema) or key:=JSON."),
+        typer.Argument(
+            help="Arguments as key=value (text by the tool's schema) or key:=JSON; the only text may be bare."
+        ),
+    ] = None,
+    wants_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this; with a tool: what the tool does and takes.")
+    ] = False,
+    save_to: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write the image, sound or file of the answer here; several: a folder."),
     ] = None,
     upstream: Annotated[
         str | None,
@@ -154,17 +164,26 @@ def call(
     as_json: JsonOption = False,
 ) -> None:
     """Call one tool, through the running gateway, or directly when none runs."""
-    from callgate.cli.call_command import Through, run_call
+    from callgate.cli.call_command import Through, run_call, show_tool
     from callgate.config.sources.flags import Flags
 
+    if not tool and not wants_help:
+        raise typer.BadParameter("Name the tool: callgate tools lists them")
+    if not tool:
+        sys.stdout.write(f"{context.get_help()}\n")
+        raise typer.Exit
     through = Through(Flags(config=config, state_dir=state_dir), upstream, timeout_s)
-    run_call(tool, arguments or [], through, as_json)
+    if wants_help:
+        show_tool(tool, through, as_json)
+    else:
+        run_call(tool, arguments or [], through, as_json, save_to)
 
 
 @app.command()
 def tools(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Only the tools that fit these words, the best first.")
+        list[str] | None,
+        typer.Argument(help="Only the tools that fit these words, the best first; a tool's name: all of it."),
     ] = None,
     server: Annotated[str | None, typer.Option("--server", help="Of this server or source only.")] = None,
     config: ConfigOption = None,
@@ -176,6 +195,24 @@ def tools(
     from callgate.config.sources.flags import Flags
 
     run_tools(Flags(config=config, state_dir=state_dir), " ".join(words or ()), server, as_json)
+
+
+@app.command()
+def servers(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """List the databases and servers: their state, why one is down, and what was called of late."""
+    from callgate.cli.status_command import run_servers
+    from callgate.config.sources.flags import Flags
+
+    run_servers(Flags(config=config, state_dir=state_dir), as_json)
+
+
+@app.command()
+def status(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """Say whether a gateway runs here, since when, and how it is; exit 5 when none runs."""
+    from callgate.cli.status_command import run_status
+    from callgate.config.sources.flags import Flags
+
+    run_status(Flags(config=config, state_dir=state_dir), as_json)
 
 
 @app.command()
