@@ -145,7 +145,7 @@ def store_address(config: Config) -> "StoreAddress":
 def _in_postgres(
     config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
 ) -> Record:
-    from callgate.recorder.stores.postgres.excerpts import PostgresExcerpts
+    from callgate.recorder.stores.postgres.excerpts import postgres_excerpts
     from callgate.recorder.stores.postgres.queries import PostgresQueries
     from callgate.recorder.stores.postgres.reader import PostgresReader
     from callgate.recorder.stores.postgres.record_store import PostgresStore
@@ -166,7 +166,7 @@ def _in_postgres(
         await reader.close()
         store.end()
 
-    queries, excerpts = PostgresQueries(reader, guard), PostgresExcerpts(reader, folder / "passing")
+    queries, excerpts = PostgresQueries(reader, guard), postgres_excerpts(reader, folder / "passing")
     return Record(
         recorder, reader, queries, excerpts, feed, store.traits.dialect, archive, store.check, close
     )
@@ -176,7 +176,7 @@ def _in_clickhouse(
     config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
 ) -> Record:
     from callgate.recorder.stores.clickhouse.connection import ClickhouseAddress, StoreUser
-    from callgate.recorder.stores.clickhouse.excerpts import ClickhouseExcerpts
+    from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
     from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
     from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
     from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
@@ -211,7 +211,7 @@ def _in_clickhouse(
 
     queries, excerpts = (
         ClickhouseQueries(reader, guard, address.reader),
-        ClickhouseExcerpts(reader, folder / "passing"),
+        clickhouse_excerpts(reader, folder / "passing"),
     )
     return Record(
         recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close

@@ -12,15 +12,12 @@ from callgate.cli.config_commands import config_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
     ConfigOption,
-    HostOption,
     JsonOption,
     LogFormatOption,
-    LogLevelOption,
-    OpenOption,
-    PortOption,
-    QuietOption,
+    ServeOptions,
     StateOption,
     StdioLogLevelOption,
+    grouped,
 )
 from callgate.cli.store_app import store_app
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
@@ -46,57 +43,37 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
+@grouped
 def bare(
     context: typer.Context,
-    config: ConfigOption = None,
-    host: HostOption = None,
-    port: PortOption = None,
-    state_dir: StateOption = None,
-    as_json: JsonOption = False,
-    opens: OpenOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = LogFormat.TEXT,
-    quiet: QuietOption = False,
+    options: ServeOptions,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
     if context.invoked_subcommand is None:
-        from callgate.cli.open_page import wants_page
-        from callgate.cli.serve_command import ServeOutput, run_serve
-        from callgate.config.sources.flags import Flags
-
-        output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-        run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=True))
-    elif (
-        any(value is not None for value in (config, host, port, state_dir, opens, log_level))
-        or as_json
-        or quiet
-        or log_format is not LogFormat.TEXT
-    ):
+        _serve(options, is_bare=True)
+    elif options != ServeOptions():
         raise typer.BadParameter(f"Options go after the command: callgate {context.invoked_subcommand} --…")
 
 
 @app.command()
-def serve(
-    config: ConfigOption = None,
-    host: HostOption = None,
-    port: PortOption = None,
-    state_dir: StateOption = None,
-    as_json: JsonOption = False,
-    opens: OpenOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = LogFormat.TEXT,
-    quiet: QuietOption = False,
-) -> None:
+@grouped
+def serve(options: ServeOptions) -> None:
     """Serve MCP over HTTP, and the web page (the default command)."""
+    _serve(options, is_bare=False)
+
+
+def _serve(options: ServeOptions, is_bare: bool) -> None:
     from callgate.cli.open_page import wants_page
     from callgate.cli.serve_command import ServeOutput, run_serve
     from callgate.config.sources.flags import Flags
 
-    output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-    run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
+    log = _log_options(options.log_level, options.log_format, options.quiet)
+    flags = Flags(options.config, options.host, options.port, options.state_dir)
+    opens_page = wants_page(options.opens, is_bare=is_bare)
+    run_serve(flags, ServeOutput(options.as_json, options.quiet, log), opens_page)
 
 
 def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:

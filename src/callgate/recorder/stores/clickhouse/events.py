@@ -1,14 +1,13 @@
 """SQL over the events: filters, pages and one event with its legs. Pure: text and parameters."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 
-from callgate.ports.record_reader import EVENT_CURSOR, EventFilter, Order
-from callgate.recorder.read.pages import COLUMNS, EPOCH, SHOWN_CHARS, Where, day_before, read_cursor
+from callgate.ports.record_reader import Order
+from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.pages import SHOWN_CHARS, Where
 from callgate.recorder.stores.clickhouse.schema import BODIES, EVENTS, LEGS, RECORD
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
 
-WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
 # What is no call of a source has no tables, which an array cannot say of itself.
 _SPELLED = {"tables": "if(source_id IS NULL, NULL, tables::Variant(Array(String))) AS tables"}
 _SHOWN = {name: f"leftUTF8({name}, {SHOWN_CHARS}) AS {name}" for name in BODIES}
@@ -49,54 +48,28 @@ SELECT id, ts, source_id, tool_name, sql, duration_ms, client, ok, error, error_
 WHERE {EVENTS} AND source_id IS NOT NULL AND outcome IS NOT NULL AND ($1 IS NULL OR source_id = $1)
 ORDER BY ts DESC, id DESC LIMIT 100 BY source_id
 """  # noqa: S608
+_CONTAINS = [
+    f"ifNull(positionCaseInsensitiveUTF8({name}, {{0}}), 0) > 0"
+    for name in ("tool_name", "sql", "error", *BODIES)
+]
+_OF_PRINCIPAL = f"SELECT row_key FROM {RECORD} WHERE row_kind = 'session' AND principal = {{}}"  # noqa: S608
+_SQL = EventSql(
+    is_one_of="has({{}}, ifNull({column}, ''))",
+    of_principal=f"session_id IN ({_OF_PRINCIPAL})",
+    has_text=f"({' OR '.join(_CONTAINS)})",
+    is_behind="(ts, id) {side} ({{}}, toUUID({{}}))",
+    text_as=str,
+)
+where = _SQL.where
 
 
 def counted(condition: str) -> str:
     return f"SELECT count() AS total FROM {RECORD} WHERE {EVENTS} AND {condition}"  # noqa: S608
 
 
-def where(which: EventFilter, text_reach_s: float | None = None) -> Where:
-    """`text_reach_s`: how far back a text is looked for, unless `since` says more."""
-    found = Where("true", [])
-    for facet, values in which.only.items():
-        found = _one_of(found, COLUMNS[facet], values)
-    for facet, values in which.without.items():
-        if values:  # what has no value at all has none of these, unless the empty one is among them
-            found = found.also(f"NOT has({{}}, ifNull({COLUMNS[facet]}, ''))", list(values))
-    since = which.since
-    if which.text and since is None and text_reach_s is not None:
-        since = (which.until or datetime.now(UTC).replace(tzinfo=None)) - timedelta(seconds=text_reach_s)
-    if since is not None:
-        found = found.also("ts >= {}", since).also("stored_on >= {}", day_before(since))
-    if which.until is not None:
-        found = found.also("ts < {}", which.until)
-    if which.principal is not None:
-        sessions = f"SELECT row_key FROM {RECORD} WHERE row_kind = 'session' AND principal = {{}}"  # noqa: S608
-        found = found.also(f"session_id IN ({sessions})", which.principal)
-    if which.text:
-        looked_at = " OR ".join(
-            f"ifNull(positionCaseInsensitiveUTF8({name}, {{0}}), 0) > 0"
-            for name in ("tool_name", "sql", "error", *BODIES)
-        )
-        found = found.also(f"({looked_at})", which.text)
-    return found
-
-
-def _one_of(found: Where, column: str, values: Sequence[str]) -> Where:
-    if not values:
-        return found
-    if len(values) == 1 and values[0]:  # which an index can answer
-        return found.also(f"{column} = {{}}", values[0])
-    return found.also(f"has({{}}, ifNull({column}, ''))", list(values))
-
-
 def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
     """The page behind the row that the cursor names, in that order. Raises CallerError for a bad cursor."""
-    if cursor is not None:
-        micros, event_id = read_cursor(cursor, EVENT_CURSOR)
-        side = "<" if order == "newest" else ">"
-        moment = EPOCH + timedelta(microseconds=micros)
-        found = found.also(f"(ts, id) {side} ({{}}, toUUID({{}}))", moment, event_id)
+    found = _SQL.behind(found, cursor, order)
     return Where(
         f"SELECT {_PAGE} FROM {RECORD} WHERE {EVENTS} AND {found.sql}"  # noqa: S608
         f" ORDER BY ts {WAYS[order]}, id {WAYS[order]} LIMIT {int(limit)}",
