@@ -75,6 +75,12 @@ class KeptRecord(ABC):
         return await self.reader.source_requests(source_id)
 
 
+def stats_module(record: KeptRecord) -> str:
+    """Which module makes the store's sums."""
+    dialect = record.traits.dialect
+    return f"callgate.recorder.stores.{dialect}.{'events' if dialect == 'clickhouse' else 'stats'}"
+
+
 class StoreKind(ABC):
     """One engine, with one empty store; a second folder shares it if the engine can."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from callgate.app.redactors import row_redactor
 from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
@@ -18,7 +19,6 @@ from callgate.ports.row_feed import RowFeed
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.shared_feed import SharedFeed
 from callgate.recorder.stores.duckdb.excerpts import Excerpts
 from callgate.recorder.stores.duckdb.reader import Reader
@@ -49,9 +49,7 @@ class Record:
     close: Callable[[], Awaitable[None]]
 
 
-def open_record(
-    config: Config, keeps_store: bool, redactor: RowRedactor, background: Background | None
-) -> Record:
+def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
     """Nothing of a database is imported unless the record is there. `background`: a gateway's, which also
     archives and deletes. A command that reads the record (None) deletes nothing of it."""
     record = config.record
@@ -73,7 +71,7 @@ def open_record(
             waits_for_store=record.sync == "store",
             journal_max_bytes=journal_max_bytes,
         )
-        return Recorder(settings, redactor, store, background)
+        return Recorder(settings, row_redactor(config), store, background)
 
     if config.store.is_database:
         journal_max_bytes = record.journal_max_bytes or _JOURNAL_MAX_BYTES

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from callgate.app.commands.local_client import local_client
 from callgate.app.loop import run_loop
+from callgate.app.stdio import local_client
 from callgate.cli.log import log_to_stderr
 from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
 from callgate.client import Server, ServerFault, connect

@@ -23,7 +23,7 @@ def migrate(
     as_json: JsonOption = False,
 ) -> None:
     """Make or change the record's tables, make partitions ahead, and drop days that are overdue."""
-    from callgate.app.commands.migrate import migrate_record
+    from callgate.app.commands.record_days import migrate_record
     from callgate.app.loop import run_loop
     from callgate.app.setup_problems import load_and_check
     from callgate.config.sources.flags import Flags

@@ -14,8 +14,6 @@ from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.clickhouse import events as read_events
-from callgate.recorder.stores.clickhouse import sessions as read_sessions
-from callgate.recorder.stores.clickhouse import stats as read_stats
 from callgate.recorder.stores.clickhouse import upkeep
 from callgate.recorder.stores.clickhouse import writes as read_writes
 from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection, StoreUser, spelled
@@ -35,7 +33,7 @@ FROM {RECORD} WHERE row_kind = 'gap'
 
 class ClickhouseReader(DatabaseReader):
     _source_requests = read_events.SOURCE_REQUESTS
-    _session_ids = read_sessions.IDS
+    _session_ids = read_events.SESSION_IDS
 
     def __init__(self, recorder: Recorder, store: ClickhouseStore, folder: Path) -> None:
         super().__init__(recorder, folder)
@@ -44,8 +42,8 @@ class ClickhouseReader(DatabaseReader):
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> RecordPage:
-        wanted = read_sessions.page(which, cursor, limit, offset)
-        counted = read_sessions.count(which)
+        wanted = read_events.session_page(which, cursor, limit, offset)
+        counted = read_events.session_count(which)
 
         def read(connection: ClickhouseConnection) -> RecordPage:
             rows = connection.fetch(wanted.sql, wanted.params)
@@ -58,7 +56,7 @@ class ClickhouseReader(DatabaseReader):
 
     async def session(self, session_id: str) -> Row | None:
         def read(connection: ClickhouseConnection) -> Row | None:
-            rows = connection.fetch(read_sessions.ONE_SESSION, [session_id])
+            rows = connection.fetch(read_events.ONE_SESSION, [session_id])
             return rows[0] if rows else None
 
         return await self.read(read)
@@ -113,13 +111,13 @@ class ClickhouseReader(DatabaseReader):
 
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
         def read(connection: ClickhouseConnection) -> Stats:
-            (recorded,) = connection.fetch(read_stats.STRETCH, [which.since, which.until])
+            (recorded,) = connection.fetch(read_events.STRETCH, [which.since, which.until])
             now = datetime.now(UTC).replace(tzinfo=None)
             stretch = shown_stretch(which, recorded["first"], recorded["last"], now)
             width = width_s or bucket_width_s(*stretch)
-            wanted = read_stats.stats_query(which, width, recorded["calls"])
+            wanted = read_events.stats_query(which, width, recorded["calls"])
             _, rows = connection.table(spelled(wanted.sql, wanted.params))
-            return stats_of(read_stats.answers(rows), stretch, width)
+            return stats_of(read_events.stats_answers(rows), stretch, width)
 
         return await self.read(read, ReadKind.SCAN)
 

@@ -1,12 +1,16 @@
-"""SQL over `rpc_events`: filters, pages and one event with its legs. Pure: text and parameters."""
+"""SQL over `rpc_events` and `sessions`: filters, pages and one event with its legs. Pure.
+
+Sessions are ordered by when they began, which does not change: a page that follows another neither repeats
+nor skips one, whoever calls meanwhile.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from callgate.ports.record_reader import EventFilter, Order
+from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
 from callgate.recorder.read.event_sql import WAYS, EventSql
-from callgate.recorder.read.pages import SHOWN_CHARS, Where
+from callgate.recorder.read.pages import SHOWN_CHARS, Where, page_of_sessions, read_cursor, sessions_where
 
 PAGE_COLUMNS = (
     "id::VARCHAR AS id, seq, ts, session_id, kind, sender, method, rpc_id, server_name, server_version,"
@@ -95,3 +99,24 @@ def page_query(which: EventFilter, limit: int, cursor: str | None, order: Order)
     """Raises CallerError for a bad cursor."""
     found = where(which)
     return EventPageQuery(found, _SQL.behind(Where("true", found.params), cursor, order), limit, order)
+
+
+ONE_SESSION = "SELECT * FROM sessions WHERE session_id = $1"
+SESSION_IDS = """
+SELECT session_id FROM sessions WHERE starts_with(session_id, $1) OR suffix(session_id, $1)
+ORDER BY created_at DESC, session_id DESC LIMIT $2
+"""
+
+
+def session_count(which: SessionFilter) -> Where:
+    found = sessions_where(which)
+    return Where(f"SELECT count(*) FROM sessions WHERE {found.sql}", found.params)  # noqa: S608
+
+
+def session_page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
+    """One more than `limit`, to know whether there are more."""
+    found = sessions_where(which)
+    if cursor is not None:
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
+        found = found.also("(created_at, session_id) < (make_timestamp({}::BIGINT), {})", micros, session_id)
+    return page_of_sessions("sessions", found, limit, offset)

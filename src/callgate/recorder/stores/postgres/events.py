@@ -1,12 +1,23 @@
-"""SQL over the events: filters, pages and one event with its legs. Pure: text and parameters."""
+"""SQL over the events and the sessions: filters, pages and one event with its legs. Pure.
+
+A session is the sum of what each writer knows of it. Conditions that hold for a session hold for the sum.
+"""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
-from callgate.ports.record_reader import Order
+from callgate.ports.record_reader import SESSION_CURSOR, Order, SessionFilter
 from callgate.recorder.read.event_sql import WAYS, EventSql
-from callgate.recorder.read.pages import SHOWN_CHARS, Where
+from callgate.recorder.read.pages import (
+    EPOCH,
+    SHOWN_CHARS,
+    Where,
+    page_of_sessions,
+    read_cursor,
+    sessions_where,
+)
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
-from callgate.recorder.stores.postgres.schema import EVENT_NAMES, STORE
+from callgate.recorder.stores.postgres.schema import EVENT_NAMES, SESSIONS, STORE
 
 _BODIES = ("request_json", "response_json")
 _NAMES = ", ".join(f'"{name}"' for name in EVENT_NAMES)
@@ -129,3 +140,31 @@ def exported(found: Where) -> Where:
         " ORDER BY e.ts, e.id",
         found.params,
     )
+
+
+_SESSIONS = f"({SESSIONS}) AS s"
+ONE_SESSION = SESSIONS.replace("GROUP BY", "WHERE session_id = $1 GROUP BY")
+SESSION_IDS = f"""
+SELECT session_id FROM {STORE}.session_parts
+WHERE starts_with(session_id, $1) OR right(session_id, length($1)) = $1
+GROUP BY session_id ORDER BY min(created_at) DESC, session_id DESC LIMIT $2
+"""  # noqa: S608
+
+
+def session_count(which: SessionFilter, most: int) -> Where:
+    """As far as `most`; one more: there are more."""
+    found = sessions_where(which)
+    return Where(
+        f"SELECT count(*) FROM (SELECT FROM {_SESSIONS} WHERE {found.sql} LIMIT {most + 1}) AS counted",  # noqa: S608
+        found.params,
+    )
+
+
+def session_page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
+    """One more than `limit`, to know whether there are more."""
+    found = sessions_where(which)
+    if cursor is not None:
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
+        moment = EPOCH + timedelta(microseconds=micros)
+        found = found.also("(created_at, session_id) < ({}::timestamp, {}::text)", moment, session_id)
+    return page_of_sessions(_SESSIONS, found, limit, offset)

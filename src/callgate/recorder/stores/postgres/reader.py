@@ -16,7 +16,6 @@ from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.database_reader import DatabaseReader
 from callgate.recorder.stores.postgres import events as read_events
 from callgate.recorder.stores.postgres import files, partitions
-from callgate.recorder.stores.postgres import sessions as read_sessions
 from callgate.recorder.stores.postgres import stats as read_stats
 from callgate.recorder.stores.postgres import writes as read_writes
 from callgate.recorder.stores.postgres.numbering import NumberedRows
@@ -38,7 +37,7 @@ SELECT (SELECT coalesce(sum(events), 0) FROM {STORE}.batches) + (SELECT count(*)
 
 class PostgresReader(DatabaseReader):
     _source_requests = read_events.SOURCE_REQUESTS
-    _session_ids = read_sessions.IDS
+    _session_ids = read_events.SESSION_IDS
 
     def __init__(self, recorder: Recorder, store: PostgresStore, folder: Path) -> None:
         super().__init__(recorder, folder)
@@ -48,8 +47,8 @@ class PostgresReader(DatabaseReader):
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> RecordPage:
-        wanted = read_sessions.page(which, cursor, limit, offset)
-        counted = read_sessions.count(which, _MOST_COUNTED)
+        wanted = read_events.session_page(which, cursor, limit, offset)
+        counted = read_events.session_count(which, _MOST_COUNTED)
 
         async def read(connection: Connection) -> RecordPage:
             rows = _rows(await connection.fetch(wanted.sql, *wanted.params))
@@ -61,7 +60,7 @@ class PostgresReader(DatabaseReader):
 
     async def session(self, session_id: str) -> Row | None:
         async def read(connection: Connection) -> Row | None:
-            row = await connection.fetchrow(read_sessions.ONE_SESSION, session_id)
+            row = await connection.fetchrow(read_events.ONE_SESSION, session_id)
             return None if row is None else dict(row)
 
         return await self.read(read)
