@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callgate.cli.call_command import hint_and_code, read_arguments, show_result
+from callgate.cli.commands.call_command import hint_and_code, read_arguments, show_result
 from callgate.cli.media import media_in, save_media
 from callgate.cli.tool_help import print_tool
 from callgate.model.errors import CallerError

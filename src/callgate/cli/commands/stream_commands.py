@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from callgate.app.commands.record_access import live_api, not_running, record_api
 from callgate.app.loop import run_loop
+from callgate.cli.commands.record_commands import filter_query
 from callgate.cli.log import log_to_stderr
+from callgate.cli.options import CallFilter
 from callgate.cli.private_file import private_file
-from callgate.cli.record_commands import CallFilter
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import print_json_line, stderr, stdout
 from callgate.config.load import load_config
@@ -83,7 +84,9 @@ class _Sink(Protocol):
     def write(self, data: bytes, /) -> object: ...
 
 
-def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path | None) -> None:
+def run_export(
+    flags: Flags, which: CallFilter, method: str | None, file_format: str, output: Path | None
+) -> None:
     if output is None and file_format == "parquet" and sys.stdout.isatty():
         raise CallerError(
             CALLER_BAD_PARAMS, "Parquet output needs --output FILE", hint="Or redirect stdout to a file"
@@ -102,7 +105,8 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
         async with record_api(load_config(flags)) as api:
             with Progress(*columns, console=stderr(), transient=True, disable=not sys.stderr.isatty()) as bar:
                 task = bar.add_task("export", total=None)
-                async with aclosing(api.stream("export", format=file_format, **which.query())) as pieces:
+                wanted = {"format": file_format, "method": method, **filter_query(which)}
+                async with aclosing(api.stream("export", **wanted)) as pieces:
                     async for piece in pieces:
                         file.write(piece)
                         bar.advance(task, len(piece))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.app.commands.local_client import local_client
 from callgate.app.loop import run_loop
+from callgate.app.stdio import local_client
 from callgate.cli.log import log_to_stderr
 from callgate.cli.media import Media, media_in, save_media, say_unsaved
 from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
