@@ -24,7 +24,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
@@ -56,10 +56,12 @@ class Service:
 
 
 class ClientConnection(asyncio.Protocol):
+    reads_with: ClassVar[type[RequestReader]] = RequestReader
+
     def __init__(self, service: Service, now: Callable[[], float]) -> None:
         self._service = service
         self._now = now
-        self._reader = RequestReader(
+        self._reader = self.reads_with(
             self._take,
             service.judge,
             service.decide,
