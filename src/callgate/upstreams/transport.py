@@ -8,7 +8,6 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.wire.json_rpc import Message
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):
@@ -24,9 +23,13 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 class Receiver(Protocol):
     """What a transport reports to. Called on the event loop; must not block and must not raise."""
 
-    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
-        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only).
-        `message`: the same, if it was read already."""
+    def received(self, frame: bytes, about: int | None) -> None:
+        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only)."""
+        ...
+
+    def answered(self, rpc_id: int, result: bytes) -> bool:
+        """The same for a message that was read already: a result, for this request of ours. False: nobody waits
+        for it."""
         ...
 
     def stream_failed(self, about: int, error: UpstreamError) -> None:

@@ -79,7 +79,7 @@ class RequestTable:
         return len(self._pending)
 
     def __iter__(self) -> Iterator[Pending]:
-        """In the order of asking."""
+        """In the order of asking, those that were resumed last."""
         return iter(list(self._pending.values()))
 
     @property
@@ -168,6 +168,7 @@ class RequestTable:
             self._timers.remove(pending.rpc_id)
 
     def resume(self, pending: Pending, now: float) -> None:
+        self._pending[pending.rpc_id] = self._pending.pop(pending.rpc_id)
         if pending.pauses == 0:
             return
         pending.pauses -= 1
