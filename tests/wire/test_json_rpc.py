@@ -14,12 +14,12 @@ from callgate.wire.json_rpc import (
     Response,
     Unreadable,
     decode,
+    decode_call,
     encode_fault,
     encode_notification,
     encode_reply,
     encode_request,
     result_in,
-    tool_call_in,
 )
 
 json_values = st.recursive(
@@ -65,8 +65,8 @@ def test_what_is_read_in_the_short_way_is_what_the_long_way_reads(
     members = further + usual if is_first else usual + further
     frame = b"{" + b",".join(b'"%b":%b' % member for member in members) + b"}"
     message = decode(frame)
-    if (call := tool_call_in(frame)) is not None:
-        assert call == message
+    again = decode_call(frame)
+    assert again == message or (isinstance(again, Unreadable) and isinstance(message, Unreadable))
     if (read := result_in(frame)) is not None:
         assert isinstance(message, Response)
         assert (str(read.id).encode(), bytes(read.result)) == (
@@ -74,7 +74,6 @@ def test_what_is_read_in_the_short_way_is_what_the_long_way_reads(
             message.result,
         )
     if not further and usual:
-        assert (tool_call_in(frame) is None) is (usual[-1][0] == b"result")
         assert (result_in(frame) is None) is (usual[-1][0] == b"params")
 
 

@@ -19,14 +19,14 @@ from callgate.edge.http.message import Begun, BegunOwner, HttpRequest, Responder
 from callgate.edge.http_session import HttpSession
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope, send_reply
-from callgate.edge.visit import JSON_HEADERS, Visit, name_client
+from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
 from callgate.model.reply import Item, Reply
 from callgate.ports.answerer import Answerer, PlainCall
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
-from callgate.wire.json_rpc import Request, decode, encode_reply
+from callgate.wire.json_rpc import Request, decode_call, encode_reply
 from callgate.wire.params import NO_PARAMS, call_params, peek
 
 _METHOD = "tools/call"
@@ -72,7 +72,7 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         session = http_session.session
         if session.ended_at is not None:
             return None
-        message = request.decoded = decode(request.body)
+        message = request.decoded = decode_call(request.body)
         if not isinstance(message, Request) or message.method != _METHOD:
             return None
         params = call_params(message.params)
@@ -108,7 +108,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
     envelope: Envelope | None = None
 
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        message = request.decoded = decode(request.body)
+        message = request.decoded = decode_call(request.body)
         if not isinstance(message, Request) or message.method != _METHOD:
             return None
         params = call_params(message.params)
@@ -183,7 +183,7 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         self.is_over, self.call = True, None
         rpc_id = self.message.rpc_id
         del self.http_session.open[rpc_id]
-        self.responder.send(200, JSON_HEADERS, encode_reply(rpc_id, reply))
+        self.responder.send_json(encode_reply(rpc_id, reply))
         self.owner.finish()
 
     def cancel(self) -> None:

@@ -42,7 +42,8 @@ from callgate.wire.params import call_params, with_member
 
 _log = logging.getLogger(__name__)
 
-
+# Python 3.11 needs 0.1 µs to find a member of an enumeration.
+_MODERN, _UPSTREAM = Era.MODERN, EndedBy.UPSTREAM
 # Routes that are remembered, of all sessions; past it all are found again.
 _MAX_ROUTES = 10_000
 
@@ -76,8 +77,9 @@ class PlainCalls:
         self._known_lists = listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
-        self.sink = sink
-        self.lasting = lasting
+        self._emit = sink.emit
+        self._lasting = lasting
+        self._young = lasting.young
         self.record_gate = record_gate
         self.end = end
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
@@ -90,16 +92,17 @@ class PlainCalls:
         if gate is not None and gate.refuses and gate.is_refusing:
             return None
         now_s, now_mono = time.time(), time.monotonic()
-        session = self.session_of(arrival, now_s)
-        if session is None:
+        session = arrival.session
+        if session is not None and session.last_seen_at // 1 == now_s // 1:
+            session.last_seen_at = now_s  # as `SessionBook.of`
+        elif (session := self.session_of(arrival, now_s)) is None:
             return None
-        target = arrival.target
-        key = (target, tool_name, arrival.envelope.capabilities)
+        key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
         if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
             # What a legacy call carries beside that is its own, and may be large: it is not remembered.
-            envelope = arrival.envelope if arrival.envelope.era is Era.MODERN else session.envelope
+            envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
             route = self._find(key, Asker(envelope, session, b"null"))
             if route is None:
                 return None
@@ -116,7 +119,7 @@ class PlainCalls:
                 now_mono,
                 [hop],
                 route.server,
-                tool_name[:MAX_TOOL_NAME_CHARS],
+                tool_name if len(tool_name) <= MAX_TOOL_NAME_CHARS else tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
             call = BegunToolCall(exchange, hop, receiver, self)
@@ -126,11 +129,20 @@ class PlainCalls:
         if begun is None:  # the server, or the line to it, is another one
             self._routes[session.session_id].pop(key)
             return None
-        self.lasting.opened(exchange)
+        if self._young:  # as `opened`: its timer runs
+            self._young[exchange.exchange_id] = exchange
+        else:
+            self._lasting.opened(exchange)
         call.begun = begun
         if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
+
+    def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
+        """As `Relay._settle`: nothing else can be open of a call during which nothing was said."""
+        exchange.settlement, exchange.settled_mono = settlement, now_mono
+        self._young.pop(exchange.exchange_id, None)
+        self._emit(ExchangeSettled(exchange))
 
     def forget(self, session: Session) -> None:
         """The session ended."""
@@ -219,9 +231,11 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.result = now_mono, reply.result
                 if reply.fault is not None:
                     hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
-                elif reply.result is not None and exchange.arrival.envelope.era is Era.MODERN:
-                    reply = Reply(result=to_modern(reply.result, "tools/call"))
-                settlement = settlements.of_reply(reply, "tools/call", EndedBy.UPSTREAM, hop.is_built_in)
+                elif reply.result is not None and exchange.arrival.envelope.era is _MODERN:
+                    result = to_modern(reply.result, "tools/call")
+                    if result is not reply.result:
+                        reply = Reply(result=result)
+                settlement = settlements.of_reply(reply, "tools/call", _UPSTREAM, hop.is_built_in)
             elif isinstance(item, CallgateError):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
@@ -231,16 +245,12 @@ class BegunToolCall(msgspec.Struct, eq=False):
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")
             reply, settlement = settlements.of_bug()
-        # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
-        exchange.settlement, exchange.settled_mono = settlement, now_mono
         self.begun = None  # it holds us: what is over is freed at once, and not when the collector looks
-        calls = self.calls
-        calls.lasting.young.pop(exchange.exchange_id, None)
-        calls.sink.emit(ExchangeSettled(exchange))
-        if calls.record_gate is None:
+        self.calls.settled(exchange, settlement, now_mono)
+        if (gate := self.calls.record_gate) is None:
             self.receiver.replied(reply)
         else:
-            calls.record_gate.when_written(self.receiver.replied, reply)
+            gate.when_written(self.receiver.replied, reply)
 
 
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]

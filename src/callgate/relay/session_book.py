@@ -39,8 +39,8 @@ class SessionBook:
         self._gap_s = gap_s
         self._homes = homes
         self._on_event = on_event
-        # By principal, so that none can crowd out another; oldest activity first, so that what has expired is
-        # always at the front.
+        # By principal, so that none can crowd out another; oldest activity first (to the second), so that what
+        # has expired is always at the front.
         self._handshakes: dict[str, OrderedDict[str, Session]] = {}
         self._derived: dict[str, OrderedDict[_Key, Session]] = {}
 
@@ -108,10 +108,11 @@ class SessionBook:
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
         session = arrival.session or self._derive(arrival, now_s)
+        if session.last_seen_at // 1 != now_s // 1:  # books are in the order of seconds
+            book = self._handshakes.get(session.principal.name)
+            if book is not None and session.handshake_id in book:
+                book.move_to_end(session.handshake_id)
         session.last_seen_at = now_s
-        book = self._handshakes.get(session.principal.name)
-        if book is not None and session.handshake_id in book:
-            book.move_to_end(session.handshake_id)
         return session
 
     def end(self, session: Session, now_s: float, *, goes_on: bool = False) -> None:
@@ -135,9 +136,14 @@ class SessionBook:
         return self._homes is not None and arrival.transport == "http" and arrival.presence is None
 
     def _derive(self, arrival: Arrival, now_s: float, session_id: str | None = None) -> Session:
-        book = self._derived.setdefault(arrival.principal.name, OrderedDict())
-        self._expire(book, now_s - self._gap_s)
+        book = self._derived.get(arrival.principal.name)
+        if book is None:
+            book = self._derived[arrival.principal.name] = OrderedDict()
         key = _key_of(arrival)
+        session = book.get(key)
+        if session is not None and session.last_seen_at // 1 == now_s // 1:
+            return session
+        self._expire(book, now_s - self._gap_s)
         session = book.get(key)
         if session is None:
             if session_id is None and self._homes is not None and self._is_shared(arrival):

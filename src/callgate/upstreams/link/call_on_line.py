@@ -177,7 +177,9 @@ class ToolOnLine:
     It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
-    __slots__ = ("_asker", "_introduction", "_levels", "_limit_key", "_name", "_own", "_shared", "_timeout_s")
+    __slots__ = (
+        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared", "_timeout_s",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -194,8 +196,9 @@ class ToolOnLine:
         self._levels = levels
         self._asker = asker
         self._own = own
+        self._is_legacy = introduction.era is Era.LEGACY
         # Only the modern era repeats the name in a header.
-        self._name = native_name if introduction.era is Era.MODERN else None
+        self._name = None if self._is_legacy else native_name
         self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
     def begin(self, hop: Hop, listener: CallListener) -> Call | None:
@@ -209,7 +212,7 @@ class ToolOnLine:
         if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
         call = Call(self._name, (), hop)
-        if introduction.era is Era.LEGACY:
+        if self._is_legacy:
             call.may_be_asked = True
             if self._levels.by_session:
                 call.log_floor = self._levels.floor_of(self._asker)
