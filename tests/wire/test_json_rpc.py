@@ -40,8 +40,8 @@ def test_a_request_keeps_the_exact_bytes_of_its_id_and_params() -> None:
 
 _odd = st.sampled_from(
     [
-        b"0", b"-0", b"-7", b"7.0", b"7e0", b"12345678901234567890123", b'"7"', b'"a"', b"null", b"true", b"[]",
-        b"{}", b'{"a":1}', b' { "b" : 1.0 } ', b'"2.0"', b'"2\\u002e0"', b'"1.0"', b'"tools/call"',
+        b"0", b"-0", b"-7", b"7.0", b"7e0", b"12345678901234567890123", b'"7"', b'"a"', b"null", b"true",
+        b"[]", b"{}", b'{"a":1}', b' { "b" : 1.0 } ', b'"2.0"', b'"2\\u002e0"', b'"1.0"', b'"tools/call"',
         b'"tools\\/call"', b'"x"', b'{"\xc3\xa9":1}', b'{"\xff":1}', b"{", b"007",
     ]
 )  # fmt: skip

@@ -39,8 +39,8 @@ class SessionBook:
         self._gap_s = gap_s
         self._homes = homes
         self._on_event = on_event
-        # By principal, so that none can crowd out another; oldest activity first (to the second), so that what
-        # has expired is always at the front.
+        # By principal, so that none can crowd out another; oldest activity first, to the second, so that
+        # what has expired is at the front.
         self._handshakes: dict[str, OrderedDict[str, Session]] = {}
         self._derived: dict[str, OrderedDict[_Key, Session]] = {}
 

@@ -191,8 +191,7 @@ def _malformed(message: str) -> CallerError:
 def encode_request(rpc_id: bytes, method: str, params: bytes) -> bytes:
     if not params:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (rpc_id, _encode(method))
-    name = b'"tools/call"' if method == "tools/call" else _encode(method)  # nearly always
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, name, params)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, _encode(method), params)
 
 
 def encode_notification(method: str, params: bytes) -> bytes:

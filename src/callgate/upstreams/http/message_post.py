@@ -31,7 +31,6 @@ from callgate.upstreams.http.faults import (
     too_large_fault,
 )
 from callgate.upstreams.http.stream_owner import EventCursor, StreamOwner
-from callgate.upstreams.transport import Outgoing
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.sse import SseEvent
@@ -63,16 +62,17 @@ class MessagePost(HttpExchange):
     _is_over = False
     _timer: asyncio.TimerHandle | None = None
 
-    def __init__(self, owner: StreamOwner, payload: bytes, outgoing: Outgoing, has_session: bool) -> None:
-        method = outgoing.method
+    def __init__(
+        self, owner: StreamOwner, payload: bytes, about: int | None, method: str | None, has_session: bool
+    ) -> None:
         # As the constructor of HttpExchange, which is a call more.
         self.payload = payload
         # Our answer to the server carries its id: a second copy is recognised.
         self.repeatable = method is None or method in REPEATABLE_METHODS
         # Answers and notifications are never behind requests: a request may be waiting for them.
-        self.is_urgent = outgoing.rpc_id is None
+        self.is_urgent = about is None
         self._owner = owner
-        self._about = outgoing.rpc_id
+        self._about = about
         self._is_initialize = method == "initialize"
         self._has_session = has_session
 

@@ -178,7 +178,8 @@ class ToolOnLine:
     """
 
     __slots__ = (
-        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared", "_timeout_s",
+        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared",
+        "_timeout_s",
     )  # fmt: skip
 
     def __init__(

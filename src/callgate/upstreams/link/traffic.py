@@ -32,7 +32,7 @@ from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
-from callgate.upstreams.transport import Opened, Outgoing
+from callgate.upstreams.transport import Opened
 from callgate.wire.connection.connection import Connection, ConnectionState
 from callgate.wire.connection.events import (
     Answered,
@@ -145,10 +145,10 @@ class Traffic:
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
             self._arm()
-        if isinstance(sent, Send) and over is not None:
-            outgoing = Outgoing(sent.frame, sent.rpc_id, method, call.name, call.param_headers)
-            if not over.transport.send(outgoing):
-                self._busy(sent)
+        if over is None or not isinstance(sent, Send):
+            return
+        if not over.transport.send(sent.frame, rpc_id, method, call.name, call.param_headers):
+            self._busy(sent)
 
     def let_go(self, call: Call) -> None:
         """Nobody waits for it any more: it is cancelled at the server unless it is over."""
@@ -171,7 +171,7 @@ class Traffic:
 
     def tell(self, method: str, params: bytes) -> None:
         if self.is_ready and self._over is not None:
-            self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
+            self._over.transport.send(encode_notification(method, params), None, method)
 
     def hold(self, rpc_id: int, is_full: bool) -> None:
         """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`)."""
@@ -400,7 +400,7 @@ class Traffic:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
         frame = b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (asked.rpc_id, member, body or b"{}")
-        self._over.transport.send(Outgoing(frame, None, None))
+        self._over.transport.send(frame)
 
     # ---- sending
 
@@ -408,8 +408,8 @@ class Traffic:
         call = call or self._call(send.rpc_id)
         if call is None or self._over is None:
             return
-        outgoing = Outgoing(send.frame, call.rpc_id, call.method, call.name, call.param_headers)
-        if not self._over.transport.send(outgoing):
+        transport = self._over.transport
+        if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
 
     def _busy(self, send: Send) -> None:
@@ -428,7 +428,7 @@ class Traffic:
         if self._over is None:
             return
         if frame is not None and not self._over.cancels_by_closing:
-            self._over.transport.send(Outgoing(frame, None, "notifications/cancelled"))
+            self._over.transport.send(frame, None, "notifications/cancelled")
         self._over.transport.abandon(rpc_id)
 
     def _arm(self) -> None:

@@ -177,7 +177,10 @@ class Connection:
         client_token = None
         if b'"progressToken"' in params or b"\\u" in params:
             params, client_token = put_ours(params, rpc_id)
-        frame = encode_request(b"%d" % rpc_id, method, params)
+        if method == "tools/call" and params:  # as `encode_request`
+            frame = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (rpc_id, params)
+        else:
+            frame = encode_request(b"%d" % rpc_id, method, params)
         pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token, limit_key)
         if state is _READY:
             pending.sends = 1

@@ -79,7 +79,7 @@ class RequestTable:
         return len(self._pending)
 
     def __iter__(self) -> Iterator[Pending]:
-        """In the order of asking, those that were resumed last."""
+        """In the order of asking; one that was sent and resumed is the last."""
         return iter(list(self._pending.values()))
 
     @property
@@ -168,9 +168,10 @@ class RequestTable:
             self._timers.remove(pending.rpc_id)
 
     def resume(self, pending: Pending, now: float) -> None:
-        self._pending[pending.rpc_id] = self._pending.pop(pending.rpc_id)
         if pending.pauses == 0:
             return
+        if pending.unsent is None:
+            self._pending[pending.rpc_id] = self._pending.pop(pending.rpc_id)
         pending.pauses -= 1
         if pending.pauses == 0:
             pending.paused_s += max(0.0, now - pending.paused_at)
