@@ -15,7 +15,7 @@ from callgate.ports.answerer import Answerer, SharedAnswerer
 from callgate.ports.homes import Homes
 from callgate.ports.peers import Peers
 from callgate.wire import http_rules
-from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode_call
 from callgate.wire.params import NO_PARAMS, peek
 from callgate.wire.revisions import LEGACY_REVISIONS
 
@@ -45,7 +45,7 @@ class McpHttp:
                 await self._other_method(visit, responder)
                 return
             http_rules.check_post_headers(visit.headers)
-            decoded = request.decoded or decode(request.body)
+            decoded = request.decoded or decode_call(request.body)
             if isinstance(decoded, Unreadable):
                 is_batch = request.body.lstrip()[:1] == b"["
                 if not is_batch or not await self._legacy.post_batch(visit, responder):

@@ -23,6 +23,7 @@ from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
 from callgate.model.reply import Item, Reply
+from callgate.model.session import Session
 from callgate.ports.answerer import Answerer, PlainCall
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
@@ -106,6 +107,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
     meta: msgspec.Raw = msgspec.Raw()
     name: str = ""
     envelope: Envelope | None = None
+    session: Session | None = None
 
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
         message = request.decoded = decode_call(request.body)
@@ -115,16 +117,17 @@ class ModernHead(_Head, eq=False, kw_only=True):
         if params is None:
             return None
         if params.meta != self.meta or params.name != self.name:
-            self.envelope = None
+            self.envelope = self.session = None
             self.meta, self.name = params.meta.copy(), params.name
             self.envelope = self._read(message.params)
         if self.envelope is None:
             return None
         answer = ModernAnswer(message, responder, owner, modern=self.modern)
-        arrival = self.visit.arrival(message, self.envelope, None, self.client)
+        arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
         if call is None:
             return None
+        self.session = call.session
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = answer.start_stream
         return answer

@@ -93,7 +93,7 @@ class PlainCalls:
             return None
         now_s, now_mono = time.time(), time.monotonic()
         session = arrival.session
-        if session is not None and session.last_seen_at // 1 == now_s // 1:
+        if session is not None and session.last_seen_at // 1 == now_s // 1 and session.ended_at is None:
             session.last_seen_at = now_s  # as `SessionBook.of`
         elif (session := self.session_of(arrival, now_s)) is None:
             return None
@@ -204,6 +204,10 @@ class BegunToolCall(msgspec.Struct, eq=False):
     calls: PlainCalls
     begun: BegunCall | None = None
     early: Item | CallgateError | None = None  # what was received before it was begun
+
+    @property
+    def session(self) -> Session:
+        return self.exchange.session
 
     def items(self) -> AsyncGenerator[Item]:
         assert self.begun is not None

@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from callgate.model.envelope import Era
 from callgate.model.events import SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
@@ -81,7 +82,7 @@ class SessionBook:
 
     def known(self, arrival: Arrival, now_s: float) -> Session | None:
         """As `of`, but none is begun."""
-        if arrival.session is None and not self._is_known(arrival, now_s):
+        if not _is_given(arrival) and not self._is_known(arrival, now_s):
             return None
         return self.of(arrival, now_s)
 
@@ -107,7 +108,9 @@ class SessionBook:
 
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
-        session = arrival.session or self._derive(arrival, now_s)
+        session = arrival.session
+        if session is None or not _is_given(arrival):
+            session = self._derive(arrival, now_s)
         if session.last_seen_at // 1 != now_s // 1:  # books are in the order of seconds
             book = self._handshakes.get(session.principal.name)
             if book is not None and session.handshake_id in book:
@@ -184,6 +187,11 @@ class SessionBook:
             book.pop(key)  # pyright: ignore[reportArgumentType] - the key comes from this very book
             is_shared = self._homes is not None and session.handshake_id is None
             self.end(session, session.last_seen_at, goes_on=is_shared)
+
+
+def _is_given(arrival: Arrival) -> bool:
+    """It says itself which session it belongs to. A modern one may be over by now."""
+    return arrival.session is not None and arrival.session.era is Era.LEGACY
 
 
 def _key_of(arrival: Arrival) -> _Key:
