@@ -14,7 +14,7 @@ Rules
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
@@ -30,12 +30,12 @@ from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
-from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller, Upstream
+from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
 from callgate.relay import settlements
 from callgate.relay.hops import MAX_ERROR_CHARS
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
-from callgate.relay.lists.listings import Listings
+from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.result_shape import to_modern
 from callgate.wire.params import call_params, with_member
@@ -57,24 +57,26 @@ class _Route(msgspec.Struct, frozen=True):
     server: str
     caller: ToolCaller
     annotations: bytes | None  # of the tool
-    native_json: bytes | None  # what the server calls it, where the client calls it otherwise
+    native_json: bytes | None  # what the server calls it, where that has to be said again
     until_mono: float  # then the list it comes from is old
 
 
 class PlainCalls:
     def __init__(
         self,
-        upstreams: Mapping[str, Upstream],
-        listings: Listings,
+        path: Path,
         sessions: SessionBook,
         sink: EventSink,
         lasting: LastingCalls,
         record_gate: RecordGate | None,
         end: "CallEnd",
     ) -> None:
-        self._upstreams = {name: one for name, one in upstreams.items() if isinstance(one, PlainUpstream)}
-        self._listings = listings
-        self._known_lists = listings.known_lists
+        self._path = path
+        self._upstreams = {
+            name: one for name, one in path.upstreams.items() if isinstance(one, PlainUpstream)
+        }
+        self._listings = path.listings
+        self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
         self._emit = sink.emit
@@ -158,19 +160,21 @@ class PlainCalls:
             self._routes_version = self._known_lists.version
         server = listings.server_of(tool_name) if target is None else target
         upstream = self._upstreams.get(server) if server is not None else None
-        if server is None or upstream is None or server in listings.choices:
+        if server is None or upstream is None:
             return None
         listing = listings.listing(server, OfferKind.TOOL, asker)
         if listing is None:
             return None
         by_route, by_name = listing.part.by_route, listing.part.offers
         offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
-        if offer is None or offer.may_want_headers:
+        if offer is None or offer.may_want_headers or not self._path.allows(offer):
             return None
         caller = upstream.tool_caller(offer.route.native_name, asker)
         if caller is None:
             return None
-        native_json = msgspec.json.encode(offer.route.native_name) if target is None else None
+        # What was judged is what is asked: a second "name" does not get through.
+        is_named = target is None or self._path.denies or server in listings.choices
+        native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
         route = _Route(server, caller, offer.annotations, native_json, until_mono)
         self._routes.setdefault(asker.session.session_id, {})[key] = route
