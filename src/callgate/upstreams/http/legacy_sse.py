@@ -28,7 +28,7 @@ from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.refusal_text import hider_of
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import ParamHeaders, Receiver
+from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
@@ -74,14 +74,7 @@ class LegacySseTransport(OneStream):
             text = f"{self.shown} named no endpoint within {_ENDPOINT_TIMEOUT_S:g} s"
             raise UpstreamError(UPSTREAM_TIMEOUT, text) from problem
 
-    def send(
-        self,
-        frame: bytes,
-        rpc_id: int | None = None,
-        method: str | None = None,
-        name: str | None = None,
-        param_headers: ParamHeaders = (),
-    ) -> bool:
+    def send(self, frame: bytes, rpc_id: int | None = None, method: str | None = None, *_: object) -> bool:
         if self._is_over or self._endpoint is None:
             return False
         if rpc_id is not None and len(self._pool.line) >= MAX_WAITING:

@@ -33,8 +33,8 @@ from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
 from callgate.upstreams.link.own_lines import OwnLines
 from callgate.wire.connection.request_table import NO_TIMEOUT
+from callgate.wire.eras.capabilities import discover_of, initialize_of
 from callgate.wire.eras.input_required import CALL_ANEW, ROUND_TRIP_METHODS, first_params, read_retry
-from callgate.wire.eras.introductions import discover_of, initialize_of
 from callgate.wire.eras.params import with_envelope, without_envelope, without_task
 from callgate.wire.eras.subscription import subscription_of, with_subscription
 from callgate.wire.params import peek, text_of
