@@ -69,6 +69,8 @@ class _ReadAhead:
     async def next(self, patience_s: float | None) -> Item | None:
         """None when nothing came within the patience; it is still awaited, for the next reader."""
         if self._coming is None:
+            if patience_s is None:
+                return await anext(self._items)
             self._coming = asyncio.create_task(self._read())
         try:
             done, _ = await asyncio.wait([self._coming], timeout=patience_s)
