@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
+from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_rows, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
@@ -51,12 +51,12 @@ class MySqlConnection:
         wire: MySqlWire,
         address: ServerAddress,
         policy: Policy,
-        passwords: Passwords,
+        way: Way,
         own_functions: OwnFunctions,
     ) -> None:
         self._wire = wire
         self._address = address
-        self._passwords = passwords
+        self._way = way
         self._policy = policy
         self._own_functions = own_functions
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
@@ -236,7 +236,7 @@ class MySqlConnection:
 
     async def _kill(self, how: str) -> None:
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            control = await connect(await self._passwords.filled_in(self._address))
+            control = await connect(await self._way.prepared(self._address), self._way.open)
             control.send(packets.query(f"{how} {self._connection_id}"))
             try:
                 await control.expect_ok()
