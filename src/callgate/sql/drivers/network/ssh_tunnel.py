@@ -141,7 +141,7 @@ def _known_hosts(path: Path) -> bytes:
 
 
 def _pinned(pin: str) -> tuple[list[asyncssh.SSHKey], list[asyncssh.SSHKey], list[asyncssh.SSHKey]]:
-    """Trusted keys, authorities, revoked ones. A fingerprint is compared when its key is seen (`_Checker`)."""
+    """Trusted keys, authorities, revoked ones. A fingerprint is compared when a key is seen (`_Checker`)."""
     return [] if pin.startswith("SHA256:") else [asyncssh.import_public_key(pin)], [], []
 
 
