@@ -47,12 +47,16 @@ def least(either: Opener) -> MakeAccount:
 
 # SHOW GRANTS of root as MySQL 9.7 says it.
 _ROOT = (
-    "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, REFERENCES, INDEX,"
-    " ALTER, SHOW DATABASES, SUPER, CREATE TEMPORARY TABLES, LOCK TABLES, EXECUTE, REPLICATION SLAVE,"
-    " REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER,"
-    " CREATE TABLESPACE, CREATE ROLE, DROP ROLE ON *.* TO `root`@`localhost` WITH GRANT OPTION",
-    "GRANT AUDIT_ADMIN,BACKUP_ADMIN,CONNECTION_ADMIN,SYSTEM_USER,SYSTEM_VARIABLES_ADMIN,XA_RECOVER_ADMIN"
-    " ON *.* TO `root`@`localhost` WITH GRANT OPTION",
+    (
+        "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, REFERENCES, INDEX,"
+        " ALTER, SHOW DATABASES, SUPER, CREATE TEMPORARY TABLES, LOCK TABLES, EXECUTE, REPLICATION SLAVE,"
+        " REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER,"
+        " CREATE TABLESPACE, CREATE ROLE, DROP ROLE ON *.* TO `root`@`localhost` WITH GRANT OPTION"
+    ),
+    (
+        "GRANT AUDIT_ADMIN,BACKUP_ADMIN,CONNECTION_ADMIN,SYSTEM_USER,SYSTEM_VARIABLES_ADMIN,XA_RECOVER_ADMIN"
+        " ON *.* TO `root`@`localhost` WITH GRANT OPTION"
+    ),
     "GRANT PROXY ON ``@`` TO `root`@`localhost` WITH GRANT OPTION",
 )
 
@@ -63,7 +67,9 @@ async def test_root_of_mysql_is_one_warning() -> None:
             return [(grant,) for grant in _ROOT]
         if "current_user()" in sql:
             return [("root@localhost", "9.7.4", "STRICT_TRANS_TABLES", 0, 0, 1, "utf8mb4", "")]
-        return [(3,)] if "routine" in sql else [(0,)] if "count(*) FROM" in sql else []
+        if "GROUP BY engine" in sql:
+            return []
+        return [(3,)] if "routine" in sql else [(0,)]
 
     found = find_engine("mysql")
     assert found is not None
