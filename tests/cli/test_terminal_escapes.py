@@ -115,6 +115,14 @@ def feed_serve(stage: Stage) -> Iterator[Shown]:
         yield stage.run("serve", "--port", "0", *flags, until='"queryType"')
 
 
+def feed_init(stage: Stage) -> Iterator[Shown]:
+    """The folder's own name is shown, when it is made and when it is there."""
+    folder = stage.state / HOSTILE
+    folder.mkdir()
+    for _ in range(2):
+        yield run_on_terminal([*CALLGATE, "init"], clean_environment(stage.state), folder)
+
+
 def feed_stdio(stage: Stage) -> Iterator[Shown]:
     """Its stdout is the protocol; on stderr it says what is wrong."""
     yield stage.run("stdio", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
@@ -241,6 +249,7 @@ def feed_record_archive(stage: Stage) -> Iterator[Shown]:
 
 FEEDS = {
     ("serve",): feed_serve,
+    ("init",): feed_init,
     ("stdio",): feed_stdio,
     ("call",): feed_call,
     ("tools",): feed_tools,

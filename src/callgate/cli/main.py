@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import callgate
 from callgate.cli import record_app
 from callgate.cli.config_commands import config_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
+    AddressesArgument,
     ConfigOption,
     HostOption,
     JsonOption,
@@ -27,8 +30,21 @@ from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 
+
+class _Program(TyperGroup):
+    """The commands. A database in the place of one is served: `callgate shop.db`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        from callgate.config.sources.addresses import looks_like_address
+
+        if args and args[0] not in self.commands and looks_like_address(args[0]):
+            return "serve", self.commands["serve"], args
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="callgate",
+    cls=_Program,
     help="One MCP endpoint in front of your databases and MCP servers.",
     no_args_is_help=False,
     rich_markup_mode="rich",
@@ -80,6 +96,7 @@ def bare(
 
 @app.command()
 def serve(
+    addresses: AddressesArgument = None,
     config: ConfigOption = None,
     host: HostOption = None,
     port: PortOption = None,
@@ -96,7 +113,8 @@ def serve(
     from callgate.config.sources.flags import Flags
 
     output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-    run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
+    flags = Flags(config, host, port, state_dir, tuple(addresses or ()))
+    run_serve(flags, output, wants_page(opens, is_bare=False))
 
 
 def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
@@ -105,6 +123,7 @@ def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOpt
 
 @app.command()
 def stdio(
+    addresses: AddressesArgument = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     log_level: StdioLogLevelOption = None,
@@ -114,7 +133,8 @@ def stdio(
     from callgate.cli.stdio_command import run_stdio
     from callgate.config.sources.flags import Flags
 
-    run_stdio(Flags(config=config, state_dir=state_dir), _log_options(log_level, log_format, quiet=True))
+    flags = Flags(config=config, state_dir=state_dir, addresses=tuple(addresses or ()))
+    run_stdio(flags, _log_options(log_level, log_format, quiet=True))
 
 
 @app.command()
@@ -185,6 +205,14 @@ def guard(
         run_guard_lines(options)
     else:
         run_guard(sql, options, as_json)
+
+
+@app.command()
+def init() -> None:
+    """Write a first callgate.toml into this folder, with comments."""
+    from callgate.cli.init_command import run_init
+
+    run_init(Path.cwd())
 
 
 @app.command()

@@ -11,6 +11,14 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="Configuration file (default: ./callgate.toml, else the XDG one)."),
 ]
+AddressesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[DATABASE]...",
+        help="Serve these instead of a configuration: addresses (postgres://…) or files "
+        "(SQLite, DuckDB, Parquet, CSV, JSON).",
+    ),
+]
 HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on.")]
 PortOption = Annotated[
     int | None,
