@@ -24,6 +24,7 @@ from callgate.sql.engines.mysql.driver.session import (
     BEGIN_READ_ONLY,
     READ_MODES_SQL,
     STAY_READ_ONLY,
+    WHICH_SERVER_SQL,
     Pins,
     pins_of,
 )
@@ -42,6 +43,8 @@ _WRONG_ARGUMENTS = DatabaseFault(
 # The text of error 1792. Here we noticed it ourselves, before the next statement was sent.
 _LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended the read-only transaction")
 _WRONG_PARAMETERS_OF_STORED = "1584"
+# Proxies that go round reach each of so many servers.
+_KILL_TRIES = 8
 _NOT_UTF8 = DatabaseFault("1300", "HY000", "Invalid utf8mb4 character string")
 
 
@@ -65,6 +68,7 @@ class MySqlConnection:
         self._is_clean = True
         self._version = version_of(wire.greeting.server_version)
         self._connection_id = wire.greeting.connection_id
+        self._server: Cell = None
 
     @property
     def version(self) -> str:
@@ -83,6 +87,7 @@ class MySqlConnection:
         self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
+        self._server = await self._which_server()
         pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
@@ -230,18 +235,26 @@ class MySqlConnection:
         with suppress(ServerError):
             await skip_rows(self._wire, Rows(), limited=False)
 
+    async def _which_server(self) -> Cell:
+        return (await self._rows(WHICH_SERVER_SQL))[0][0]
+
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:
         self._wire.send(packets.query(sql))
         return (await self._result(Statement(sql, "SELECT"))).keeper.rows
 
     async def _kill(self, how: str) -> None:
+        """A proxy may pass us to another server than before, where that number is somebody else's session."""
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            control = await connect(await self._way.prepared(self._address), self._way.open)
-            control.send(packets.query(f"{how} {self._connection_id}"))
-            try:
-                await control.expect_ok()
-            finally:
-                control.stream.close()
+            for _ in range(_KILL_TRIES):
+                wire = await connect(await self._way.prepared(self._address), self._way.open)
+                control = MySqlConnection(wire, self._address, self._policy, self._way, self._own_functions)
+                try:
+                    if await control._which_server() == self._server:
+                        wire.send(packets.query(f"{how} {self._connection_id}"))
+                        await wire.expect_ok()
+                        return
+                finally:
+                    control.close()
 
 
 def version_of(server_version: str) -> str:

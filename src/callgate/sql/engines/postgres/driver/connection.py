@@ -63,6 +63,7 @@ class Learned:
     type_names: dict[int, str]
     own_functions: OwnFunctions
     is_pooler: bool = False  # it refused our settings at a login
+    cannot_notice_leaving: bool = False  # an old server
 
 
 class PostgresConnection:

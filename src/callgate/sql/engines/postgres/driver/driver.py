@@ -12,7 +12,12 @@ from callgate.sql.drivers.network.way import Way
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.engines.postgres.driver.connection import Learned, PostgresConnection
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
-from callgate.sql.engines.postgres.driver.session import PinFailed, plain_parameters, startup_parameters
+from callgate.sql.engines.postgres.driver.session import (
+    NOTICES_LEAVING,
+    PinFailed,
+    plain_parameters,
+    startup_parameters,
+)
 from callgate.sql.engines.postgres.driver.wire import (
     NeedsPrivacy,
     NotBound,
@@ -89,13 +94,20 @@ class PostgresEngine:
         return connection
 
     async def _log_in(self, address: ServerAddress) -> PostgresWire:
-        if not self._learned.is_pooler:
+        learned = self._learned
+        while not learned.is_pooler:
+            parameters = startup_parameters(
+                address, self._policy, notices_leaving=not learned.cannot_notice_leaving
+            )
             try:
-                return await connect(address, startup_parameters(address, self._policy), self._way.open)
+                return await connect(address, parameters, self._way.open)
             except ServerError as error:
-                if not is_pooler_fault(error.fault):
+                if is_pooler_fault(error.fault):
+                    learned.is_pooler = True
+                elif NOTICES_LEAVING in error.fault.message and not learned.cannot_notice_leaving:
+                    learned.cannot_notice_leaving = True
+                else:
                     raise
-                self._learned.is_pooler = True
         return await connect(address, plain_parameters(address), self._way.open)
 
     async def close(self) -> None:
