@@ -236,7 +236,10 @@ class MySqlConnection:
             await skip_rows(self._wire, Rows(), limited=False)
 
     async def _which_server(self) -> Cell:
-        return (await self._rows(WHICH_SERVER_SQL))[0][0]
+        try:
+            return (await self._rows(WHICH_SERVER_SQL))[0][0]
+        except ServerError:  # another program that speaks MySQL's protocol
+            return None
 
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:
         self._wire.send(packets.query(sql))
