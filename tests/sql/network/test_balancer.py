@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from databases.balancer import balancer_of
@@ -28,8 +29,7 @@ def balanced(request: pytest.FixtureRequest) -> Iterator[tuple[Database, tuple[D
     with _MAKE[request.param]() as second:
         second.run(_ACCOUNT[request.param].format(first.password))
         with balancer_of(first, second) as balancer:
-            witness = second.__class__(**{**vars(second), "password": first.password})
-            yield balancer, (first, witness)
+            yield balancer, (first, replace(second, password=first.password))
 
 
 def running_at(source: Source, servers: tuple[Database, ...], mark: str) -> int:
@@ -72,3 +72,23 @@ async def test_a_time_out_is_told_as_that(balanced: tuple[Database, tuple[Databa
             await source.run(f"{source.sleep} /* balanced-late */")
         assert caught.value.code.code == "source.timeout"
         await until(lambda: asyncio.to_thread(_is_count, source, servers, "balanced-late", 0))
+
+
+@pytest.mark.parametrize("balanced", ["mariadb"], indirect=True)
+async def test_to_write_the_server_that_takes_writes_is_used(
+    balanced: tuple[Database, tuple[Database, Database]],
+) -> None:
+    """After a failover the server that is named first may have become the replica."""
+    first, second = balanced[1]
+    address = replace(address_of(first), others=((second.host, second.port),))
+    first.run("SET GLOBAL read_only = 1")
+    try:
+        for mode, wanted in ((Mode.WRITE, second), (Mode.READ_ONLY, first)):
+            async with open_driver(first, address=address, mode=mode) as source:
+                assert await source.cell("SELECT @@port") == wanted.port
+        second.run("SET GLOBAL read_only = 1")
+        async with open_driver(first, address=address, mode=Mode.WRITE) as source:
+            assert await source.cell("SELECT @@port") == first.port  # to read, at least
+    finally:
+        for server in (first, second):
+            server.run("SET GLOBAL read_only = 0")

@@ -69,6 +69,7 @@ class MySqlConnection:
         self._version = version_of(wire.greeting.server_version)
         self._connection_id = wire.greeting.connection_id
         self._server: Cell = None
+        self.takes_writes = True
 
     @property
     def version(self) -> str:
@@ -87,7 +88,7 @@ class MySqlConnection:
         self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
-        self._server = await self._which_server()
+        self._server, self.takes_writes = await self._which_server()
         pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
@@ -235,11 +236,13 @@ class MySqlConnection:
         with suppress(ServerError):
             await skip_rows(self._wire, Rows(), limited=False)
 
-    async def _which_server(self) -> Cell:
+    async def _which_server(self) -> tuple[Cell, bool]:
+        """And whether it takes writes."""
         try:
-            return (await self._rows(WHICH_SERVER_SQL))[0][0]
+            ((name, read_only),) = await self._rows(WHICH_SERVER_SQL)
         except ServerError:  # another program that speaks MySQL's protocol
-            return None
+            return None, True
+        return name, str(read_only) in ("0", "OFF")
 
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:
         self._wire.send(packets.query(sql))
@@ -252,7 +255,8 @@ class MySqlConnection:
                 wire = await connect(await self._way.prepared(self._address), self._way.open)
                 control = MySqlConnection(wire, self._address, self._policy, self._way, self._own_functions)
                 try:
-                    if await control._which_server() == self._server:
+                    server, _ = await control._which_server()
+                    if server == self._server:
                         wire.send(packets.query(f"{how} {self._connection_id}"))
                         await wire.expect_ok()
                         return

@@ -41,13 +41,25 @@ class MySqlEngine:
         )
 
     async def open(self) -> MySqlConnection:
-        """With the first server that answers."""
+        """With the first server that answers; to write, with the first that takes writes, if one does."""
         failed: OpenFailed | None = None
+        replica: MySqlConnection | None = None
         for address in self._address.each():
             try:
-                return await self._open_at(address)
+                connection = await self._open_at(address)
             except OpenFailed as failure:
                 failed = failed or failure
+                continue
+            if connection.takes_writes or not self._policy.may_write:
+                if replica is not None:
+                    replica.close()
+                return connection
+            if replica is None:
+                replica = connection
+            else:
+                connection.close()
+        if replica is not None:
+            return replica
         assert failed is not None
         raise failed
 
