@@ -139,6 +139,20 @@ async def test_a_changed_host_key_is_refused(post: Opener, sshd: Sshd, tmp_path:
     assert "revoked" in await trouble_with(post, ssh_of(sshd, known_hosts=known))
 
 
+async def test_no_other_file_than_the_named_one_is_looked_at(
+    post: Opener, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh/known_hosts").write_text(sshd.known_hosts_line)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    named = tmp_path / "named"
+    assert "is not known" in await trouble_with(post, ssh_of(sshd, known_hosts=named))
+    named.write_text("")
+    assert "is not known" in await trouble_with(post, ssh_of(sshd, known_hosts=named))
+    named.write_text("@nonsense host ssh-ed25519 AAAA\n")
+    assert "cannot be read" in await trouble_with(post, ssh_of(sshd, known_hosts=named))
+
+
 async def test_a_pinned_host_key_needs_no_file(post: Opener, sshd: Sshd, tmp_path: Path) -> None:
     nowhere = ssh_of(sshd, known_hosts=tmp_path / "none")
     told = (await trouble_with(post, nowhere)).partition("SHA256:")[2]

@@ -97,6 +97,7 @@ class SshTunnel:
     async def _connect(self, hop: SshHop, checker: "_Checker") -> asyncssh.SSHClientConnection:
         ssh = self._ssh
         keys = () if ssh.key_file is None else [await asyncio.to_thread(_read_key, ssh)]
+        # Never an empty value: asyncssh would take the user's own file in its place.
         known = await asyncio.to_thread(_known_hosts, ssh.known_hosts_file)
         return await asyncssh.connect(
             hop.host,
@@ -107,6 +108,8 @@ class SshTunnel:
             client_keys=keys,
             agent_path=() if ssh.key_file is None else None,
             preferred_auth="publickey",
+            gss_host=None,
+            x509_trusted_certs=None,
             known_hosts=known if checker.pin is None else _pinned(checker.pin),
             client_factory=lambda: checker,
             keepalive_interval=_KEEP_ALIVE_S,
@@ -136,8 +139,15 @@ class _Checker(asyncssh.SSHClient):
         return False
 
 
-def _known_hosts(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
+class _UnreadableHosts(Exception):  # noqa: N818 - it never leaves this module
+    pass
+
+
+def _known_hosts(path: Path) -> asyncssh.SSHKnownHosts:
+    try:
+        return asyncssh.import_known_hosts(path.read_text("utf-8") if path.exists() else "")
+    except ValueError:
+        raise _UnreadableHosts from None
 
 
 def _pinned(pin: str) -> tuple[list[asyncssh.SSHKey], list[asyncssh.SSHKey], list[asyncssh.SSHKey]]:
@@ -155,9 +165,12 @@ def _explained(ssh: Ssh, hop: SshHop, checker: _Checker, address: ServerAddress)
     """What SSH says against us, in words for the operator."""
     try:
         yield
+    except _UnreadableHosts:
+        what = "the known_hosts of [sources.ssh] has a line that cannot be read."
+        raise unwilling(address, what, f"Check {ssh.known_hosts_file}.") from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
-        what = "the key of [sources.ssh] cannot be read: it is none, or it needs a key_password."
-        raise unwilling(address, what, f"Check {ssh.key_file}.") from None
+        what = "the key or host_key of [sources.ssh] cannot be read: it is none, or it needs a key_password."
+        raise unwilling(address, what, "Check both; ssh-keygen -yf reads the key.") from None
     except asyncssh.HostKeyNotVerifiable as error:
         if checker.untrusted is not None:
             raise _host_key(ssh, hop, checker.untrusted, address) from None
@@ -207,7 +220,7 @@ def _host_key(ssh: Ssh, hop: SshHop, key: asyncssh.SSHKey, address: ServerAddres
 
 
 def _has_other_key(path: Path, hop: SshHop) -> bool:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, _UnreadableHosts):
         port = None if hop.port == 22 else hop.port
         return bool(asyncssh.match_known_hosts(_known_hosts(path), hop.host, "", port)[0])
     return False
