@@ -135,8 +135,19 @@ def feed_call(stage: Stage) -> Iterator[Shown]:
             yield stage.run("call", f"hostile__{tool}", *json_too)
         yield stage.run("call", "shop__query", "query=SELECT word FROM words", *json_too)
         yield stage.run("call", *upstream, "talk", *json_too)
+    yield stage.run("call", *upstream, "talk", "--help")
     yield stage.run("call", *upstream, "nothing like it")
     yield stage.run("call", *upstream, f"unknown {HOSTILE}")
+
+
+def feed_servers(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("servers")
+    yield stage.run("servers", "--json")
+
+
+def feed_status(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("status", "--json")
+    yield stage.run("status", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
 
 
 def feed_guard(stage: Stage) -> Iterator[Shown]:
@@ -253,6 +264,8 @@ FEEDS = {
     ("stdio",): feed_stdio,
     ("call",): feed_call,
     ("tools",): feed_tools,
+    ("servers",): feed_servers,
+    ("status",): feed_status,
     ("guard",): feed_guard,
     ("doctor",): feed_doctor,
     ("sessions",): feed_sessions,
