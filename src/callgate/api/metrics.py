@@ -52,9 +52,7 @@ class CallMeter:
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)
-        if isinstance(event, Aside):
-            self._count(event.server_name, event.method, event.settlement.outcome)
-        elif isinstance(event, (ExchangeSettled, NoticePassed)):
+        if isinstance(event, (ExchangeSettled, NoticePassed)):
             exchange = event.exchange
             settlement, settled_mono = exchange.settlement, exchange.settled_mono
             if settlement is not None and settled_mono is not None:
@@ -67,6 +65,8 @@ class CallMeter:
                 seconds = settled_mono - exchange.opened_mono
                 tally.durations[bisect_left(_BUCKETS, seconds)] += 1
                 tally.sum_s += seconds
+        elif isinstance(event, Aside):
+            self._count(event.server_name, event.method, event.settlement.outcome)
 
     def _count(self, server: str | None, method: str, outcome: Outcome) -> _Tally:
         labels = (server or "", method if method in _METHODS else "other")

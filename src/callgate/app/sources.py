@@ -1,6 +1,7 @@
 """From `[[sources]]` and `[[tools]]` to running sources: the operator's words as the SQL server's values."""
 
 import asyncio
+import getpass
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from callgate.config.problem import ConfigProblem
 from callgate.config.specs.config import Config, SourceSpec, ToolSpec
 from callgate.config.specs.dsn import Dsn, EngineName
 from callgate.config.specs.server_params import read_server_params
+from callgate.config.specs.ssh import SshSpec, read_hop
 from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import SetupError, UpstreamError
@@ -28,7 +30,7 @@ from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_to
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.resource_uris import ResourceUris
 from callgate.sql.server.server import SqlServer
-from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
+from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Ssh, SshHop, Tls, TlsMode
 
 _PORTS = {EngineName.MYSQL: 3306, EngineName.POSTGRES: 5432}
 _USERS = {EngineName.MYSQL: "root", EngineName.POSTGRES: "postgres"}
@@ -186,10 +188,27 @@ class _AbsentUpstream:
 
 
 def _server_of(spec: SourceSpec) -> ServerAddress | None:
-    server = server_of(spec.dsn)
+    server = server_of(spec.full_dsn)
     if server is None:
         return None
-    return replace(server, password_command=spec.password_command, password_ttl_s=spec.password_ttl_s)
+    return replace(
+        server,
+        password_command=spec.password_command,
+        password_ttl_s=spec.password_ttl_s,
+        ssh=_ssh_of(spec.ssh) if spec.ssh is not None else None,
+    )
+
+
+def _ssh_of(spec: SshSpec) -> Ssh:
+    user = spec.user or getpass.getuser()
+    hops = [SshHop(*read_hop(jump, user)) for jump in spec.jump]
+    return Ssh(
+        (*hops, SshHop(spec.host, spec.port, user)),
+        spec.known_hosts,
+        spec.key,
+        spec.key_password.get_secret_value() if spec.key_password is not None else None,
+        spec.host_key,
+    )
 
 
 def server_of(dsn: Dsn) -> ServerAddress | None:
@@ -222,6 +241,8 @@ def server_of(dsn: Dsn) -> ServerAddress | None:
         session_attrs=params.session_attrs,
         channel_binding=params.channel_binding,
         options=params.options,
+        server_key_file=params.server_key_file,
+        fetches_server_key=params.fetches_server_key,
     )
 
 

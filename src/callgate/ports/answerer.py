@@ -22,6 +22,9 @@ class PlainReceiver(Protocol):
 
 
 class PlainCall(Protocol):
+    @property
+    def session(self) -> Session: ...
+
     def cancel(self) -> None:
         """The client's cancellation."""
         ...

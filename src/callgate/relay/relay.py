@@ -114,16 +114,13 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
-        # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
         self.begin: Begin = lambda arrival, tool_name, receiver: None
         self._plain: PlainCalls | None = None
-        if not deny_destructive and self._search is None and tracer is None:
+        if tracer is None:  # a trace is written into the call
             end = CallEnd(
                 self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
             )
-            self._plain = PlainCalls(
-                self._upstreams, listings, self._sessions, sink, self._lasting, record_gate, end
-            )
+            self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
             if homes is not None:  # a session that was not seen here is claimed first
                 self._plain.session_of = self._sessions.known
             self.begin = self._plain.begin

@@ -47,5 +47,20 @@ class ClaimsSeal(Generic[_Claims]):
         return mac.digest()
 
 
+class StateClaims(msgspec.Struct, frozen=True, array_like=True):
+    """`requestState`: the handle of a parked call (2026-07-28, basic/patterns/mrtr, server requirements)."""
+
+    gateway: str  # the running process that parked the call: after a restart nobody can resume it
+    handle: str
+    principal: str
+    expires_at: float  # wall clock, seconds
+    digest: str  # of the request: `input_required.request_digest`
+
+
+class StateSeal(ClaimsSeal[StateClaims]):
+    def __init__(self, key: bytes) -> None:
+        super().__init__(key, StateClaims, "cg1.")
+
+
 def _text(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -31,8 +31,6 @@ _LIMITS = PoolLimits(
 
 
 class StreamedAnswer(HttpExchange):
-    __slots__ = ("_ahead", "_ahead_bytes", "_changed", "_failure", "_is_over", "headers", "started", "status")
-
     def __init__(self, payload: bytes) -> None:
         super().__init__(payload)
         self._prepare()

@@ -158,6 +158,7 @@ class NetworkDriver(Generic[Connection]):
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._engine.close()
 
     async def _take(self) -> Connection:
         try:
