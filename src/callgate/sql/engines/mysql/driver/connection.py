@@ -88,12 +88,12 @@ class MySqlConnection:
         self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
-        self._server, self.takes_writes = await self._which_server()
         pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
         await self._restored()
         pins.check((await self._rows(pins.read_back_sql))[0])
+        self._server, self.takes_writes = await self._which_server()
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
