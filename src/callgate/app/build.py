@@ -1,7 +1,9 @@
 """Makes every part, and gives it the parts that it needs."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -15,7 +17,7 @@ from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sources import briefly_named, open_demo, open_sources, source_facts
+from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
@@ -28,6 +30,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
+from callgate.ports.record_reader import StoreProgress
 from callgate.recorder.flush.tokens import TokenCounter
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
 from callgate.relay.parked_calls import BridgeSettings
@@ -142,7 +145,7 @@ async def build_gateway(
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
     key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key) if is_replica and config.replicas.is_on else None
+    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
     relay = Relay(
         upstreams,
         sink=sink,
@@ -179,12 +182,9 @@ async def build_gateway(
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
             ),
-            problems=lambda: [
-                *background.problems(),
-                *_archive_problems(record),
-                *(replicas.problems() if replicas is not None else ()),
-            ],
+            problems=lambda: [*background.problems(), *_archive_problems(record)],
             obstacle=readiness.obstacle,
+            fleet=replicas.fleet if replicas is not None else None,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -199,6 +199,10 @@ async def build_gateway(
     local_socket = LocalSocket(relay, sink)
     if replicas is not None:
         replicas.homes.on_taken = relay.give_up
+        replicas.fleet.health = relay.health
+        replicas.fleet.on_living = partial(share_connections, config, sql_servers)
+        if record is not None:
+            replicas.fleet.progress = partial(_progress, record)
         listener.mcp.join(replicas.homes, replicas.peers, relay)
     return Gateway(
         relay,
@@ -216,11 +220,15 @@ async def build_gateway(
     )
 
 
-def _open_replicas(config: Config, key: bytes) -> "Replicas":
+def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> "Replicas":
     """Nothing of it, and no driver, is imported by a gateway that is alone."""
     from callgate.app.replicas import open_replicas
 
-    return open_replicas(config, key, redact_documents(config))
+    return open_replicas(config, key, redact, redact_documents(config))
+
+
+def _progress(record: Record) -> StoreProgress | None:
+    return record.reader.backlog().store
 
 
 def _archive_problems(record: Record | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from callgate.sql.server.arguments import Parameter
 from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.resource_uris import ResourceUris
+from callgate.sql.server.server import SqlServer
 from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Ssh, SshHop, Tls, TlsMode
 
 _PORTS = {EngineName.MYSQL: 3306, EngineName.POSTGRES: 5432}
@@ -105,12 +106,28 @@ def settings_of(spec: SourceSpec, config: Config) -> SourceSettings:
         character_limit=spec.character_limit,
         allow_ddl=spec.allow_ddl,
         allow_functions=frozenset(spec.allow_functions),
-        pool_size=spec.pool_size,
+        pool_size=connections_of(spec, 1),
         # A file is one database; a server has several, and an unqualified name means another tomorrow.
         require_qualified=spec.dsn.path is None if spec.require_qualified is None else spec.require_qualified,
         from_environment=spec.from_environment,
         has_siblings=engines.count(spec.dsn.engine) > 1,
     )
+
+
+def connections_of(spec: SourceSpec, replicas: int) -> int:
+    """How many a replica may have, where so many of them live."""
+    if spec.max_connections is None:
+        return spec.pool_size
+    return min(spec.pool_size, max(1, spec.max_connections // replicas))
+
+
+def share_connections(config: Config, servers: Sequence[SqlServer], replicas: int) -> None:
+    """Replicas came or went."""
+    by_name = {server.name: server for server in servers}
+    for spec in config.sources:
+        server = by_name.get(spec.id)
+        if server is not None and spec.max_connections is not None:
+            server.limit_connections(connections_of(spec, replicas))
 
 
 def _open(spec: SourceSpec, config: Config) -> Upstream:

@@ -65,6 +65,10 @@ class SourceSpec(Spec):
     )
     # 8: enough for parallel agents, far below any server's default limit on connections.
     pool_size: Count = Field(default=8, description="Most connections held open.")
+    max_connections: Count | None = Field(
+        default=None,
+        description="Most connections of all replicas together; each has its share, and at least one.",
+    )
     password_command: tuple[str, ...] = Field(
         default=(),
         description="Program and arguments that print the password: for tokens of a cloud or a vault.",
@@ -85,6 +89,12 @@ class SourceSpec(Spec):
     redact_patterns: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; what they match is never recorded of this source."
     )
+
+    @model_validator(mode="after")
+    def _check_connections(self) -> Self:
+        if self.max_connections is not None and self.dsn.path is not None:
+            raise refusal("max_connections is for database servers", "Remove it: a file is opened by each.")
+        return self
 
     @model_validator(mode="after")
     def _check_mode(self) -> Self:
