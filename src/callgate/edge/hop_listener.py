@@ -16,6 +16,7 @@ import re
 from collections import OrderedDict
 from copy import copy
 
+from callgate.edge.http.http1 import Service
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.edge.listener import AcceptedConnection, Listener, is_mcp_endpoint
@@ -86,12 +87,10 @@ class _HopReader(RequestReader):
 
 
 class _HopConnection(AcceptedConnection):
-    reads_with = _HopReader
-
-    def __init__(self, listener: "HopListener", hops: KnownHops) -> None:
+    def __init__(self, listener: "HopListener", service: Service, hops: KnownHops) -> None:
         super().__init__(listener)
-        assert isinstance(self._reader, _HopReader)
-        self._reader.hops = hops
+        reader = self._reader = service.reader(_HopReader, self._take, self._ask_for_body, self._now)
+        reader.hops = hops
 
 
 class HopListener(Listener):
@@ -102,7 +101,7 @@ class HopListener(Listener):
         self._hops = KnownHops(gate)
 
     def accept(self) -> AcceptedConnection:
-        return _HopConnection(self, self._hops)
+        return _HopConnection(self, self.service, self._hops)
 
     def judge(self, request: HttpRequest) -> None:
         hop = self._hop_gate.admit(request.fields)
