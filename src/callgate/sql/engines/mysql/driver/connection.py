@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
@@ -28,7 +28,7 @@ from callgate.sql.engines.mysql.driver.session import (
     Pins,
     pins_of,
 )
-from callgate.sql.engines.mysql.driver.wire import MySqlWire, ServerError, connect
+from callgate.sql.engines.mysql.driver.wire import MySqlWire, connect
 from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.sql.drivers.driver import Cell, Column, StatementResult
-from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.postgres.driver import messages
@@ -30,7 +30,7 @@ from callgate.sql.engines.postgres.driver.session import (
     pins_of,
     read_back_sql,
 )
-from callgate.sql.engines.postgres.driver.wire import PostgresWire, ServerError, request_cancel
+from callgate.sql.engines.postgres.driver.wire import PostgresWire, request_cancel
 from callgate.sql.engines.postgres.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Limits, Policy
