@@ -2,7 +2,8 @@
 
 from contextlib import aclosing
 
-from callgate.edge.http.message import Responder
+from callgate.edge.http.http1 import Handler
+from callgate.edge.http.message import Beginner, Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope
 from callgate.edge.passing_on import PassingOn
@@ -76,9 +77,17 @@ class McpHttp:
 
     def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
-        self._passing = PassingOn(homes, peers, answerer, self._legacy)
+        self._passing = PassingOn(homes, peers, answerer, self._legacy, self._refuse)
         if peers is None:
             self._alone = StatelessLegacy(answerer)
+
+    def decide(self, visit: Visit, handler: Handler) -> Beginner | None:
+        """Who may begin answers to requests with the head of this visit. `handler`: who answers those that
+        cannot be begun after all."""
+        found = self.plain.decide(visit)
+        if found is None and self._passing is not None:
+            return self._passing.decide(visit, handler)
+        return found
 
     async def handle(self, visit: Visit, responder: Responder) -> None:
         request, message = visit.request, None

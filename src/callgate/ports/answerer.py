@@ -82,6 +82,10 @@ class SharedAnswerer(Answerer, Protocol):
         """The other replica that a modern client's request belongs to; None: here."""
         ...
 
+    def is_held(self, arrival: Arrival) -> bool:
+        """It continues a call that another replica has open: what it wants ends with that process."""
+        ...
+
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         """The same, once the replica that `home_of` named is gone. Raises UpstreamError."""
         ...

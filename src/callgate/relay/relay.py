@@ -104,7 +104,7 @@ class Relay:
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
         if homes is not None:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
-            self.home_of, self.after_loss = where.home_of, where.after_loss
+            self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
         self._news = ListNews(self._path.subscribers, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
@@ -159,6 +159,9 @@ class Relay:
     async def home_of(self, arrival: Arrival) -> str | None:
         """Without replicas there is no other."""
         return None
+
+    def is_held(self, arrival: Arrival) -> bool:
+        return False
 
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         return None
