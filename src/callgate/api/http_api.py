@@ -30,11 +30,13 @@ from callgate.api.record.stats_api import StatsApi
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.tool_views import ToolViews
+from callgate.api.workers import by_worker, problems_of_workers
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State
 from callgate.ports.caller import Caller
 from callgate.ports.http_app import HttpApp
+from callgate.ports.other_workers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
@@ -63,6 +65,8 @@ class ApiParts:
     setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
+    reads_record: bool = True  # False: another worker reads it
+    others: OtherWorkers | None = None  # None: there are none, or another worker answers for all
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
     redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
@@ -77,6 +81,8 @@ class HttpApi:
         self._redact = parts.redact
         self._problems = parts.problems
         self._obstacle = parts.obstacle
+        self._reads_record = parts.reads_record
+        self._others = parts.others
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
         servers = ServersApi(
@@ -129,6 +135,10 @@ class HttpApi:
         """See MountedApp."""
         return path in (_HEALTH, _READINESS) or self._page.is_open(path)
 
+    def is_answered_by_each(self, path: str) -> bool:
+        """Of a path: whether every worker answers by itself. The rest is about all of them."""
+        return self.is_open(path) and path != _HEALTH
+
     def retire(self) -> None:
         """Before the listener closes: what would stream for ever ends."""
         self._events.retire()
@@ -140,7 +150,10 @@ class HttpApi:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
-        problems = self._problems()
+        problems = [*self._problems()]
+        if self._others is not None:
+            told = await self._others.ask(_HEALTH, request.state.principal)
+            problems += problems_of_workers(told)
         is_well = record_problem is None and not problems
         degraded = not is_well or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
@@ -149,7 +162,7 @@ class HttpApi:
             if record_problem is not None:
                 body["record"] = record_problem
             if problems:
-                body["problems"] = list(problems)
+                body["problems"] = problems
         return json_response(body)
 
     async def readyz(self, request: Request) -> Response:
@@ -165,8 +178,12 @@ class HttpApi:
         if self._meter is not None:
             lines += self._meter.lines()
         if self._record is not None:
-            lines += await record_lines(self._record)
-        return Response("\n".join(lines) + "\n", media_type=METRICS_TYPE)
+            lines += await record_lines(self._record, reads=self._reads_record)
+        text = "\n".join(lines) + "\n"
+        if self._others is not None:
+            told = await self._others.ask("/metrics", request.state.principal)
+            text = by_worker({0: text.encode(), **told})
+        return Response(text, media_type=METRICS_TYPE)
 
     async def _on_http_exception(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

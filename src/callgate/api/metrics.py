@@ -104,15 +104,17 @@ def status_lines(status: Status) -> Iterator[str]:
             yield f"{name}{labels} {int(entry.state is state)}"
 
 
-async def record_lines(record: RecordReader) -> list[str]:
-    backlog, gaps = record.backlog(), await _gap_events(record)
+async def record_lines(record: RecordReader, *, reads: bool = True) -> list[str]:
+    """`reads`: whether the record is this process's to read."""
+    backlog, gaps = record.backlog(), await _gap_events(record) if reads else None
+    is_healthy = gaps is not None if reads else record.problem() is None
     lines = [
         *_head("callgate_record_queue_events", "gauge", "Events that are not in the journal yet."),
         f"callgate_record_queue_events {backlog.events}",
         *_head("callgate_record_queue_bytes", "gauge", "What they weigh."),
         f"callgate_record_queue_bytes {backlog.size_bytes}",
         *_head("callgate_record_healthy", "gauge", "Whether the record can be written and read from here."),
-        f"callgate_record_healthy {int(gaps is not None)}",
+        f"callgate_record_healthy {int(is_healthy)}",
     ]
     if (store := backlog.store) is not None:
         for name, kind, about, value in (

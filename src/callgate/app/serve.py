@@ -43,7 +43,7 @@ class Serving:
     health: list[Health]
 
 
-class _StopSignals:
+class StopSignals:
     """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once."""
 
     def __init__(self) -> None:
@@ -53,6 +53,12 @@ class _StopSignals:
 
     async def first(self) -> int:
         return await asyncio.shield(self._first)
+
+    def take_end(self, lifeline: int) -> None:
+        """A worker's supervisor is gone: we stop at once, since nobody would start another in our place."""
+        asyncio.get_running_loop().remove_reader(lifeline)
+        if not self._first.done():
+            self._first.set_result(signal.SIGINT)
 
     def _take(self, number: int) -> None:
         if not self._first.done():
@@ -68,7 +74,7 @@ class _StopSignals:
 async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     """Returns the signal that asked us to stop, SIGINT or SIGTERM. Raises SetupError."""
     config = loaded.config
-    stop_signals = _StopSignals()
+    stop_signals = StopSignals()
     gateway = await build_gateway(config, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
@@ -86,11 +92,8 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         moved = listen.port if port != listen.port and listen.port != 0 else None
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
-        _calm_collector()
-        telling.append(asyncio.create_task(log_states(gateway.relay.health, redact_all(config))))
-        if not config.server.tool_search:
-            cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
-            telling.append(asyncio.create_task(cost.tell()))
+        calm_collector()
+        telling = tell_states(gateway, config, redact_all(config))
         stopped_by = await stop_signals.first()
         if stopped_by == signal.SIGTERM:  # nobody waits at a terminal: balancers get time to notice
             gateway.leave()
@@ -105,7 +108,16 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         gc.unfreeze()  # else the interpreter cannot take modules apart, and DuckDB complains at the very end
 
 
-def _calm_collector() -> None:
+def tell_states(gateway: Gateway, config: Config, redact: Callable[[str], str]) -> list[asyncio.Task[None]]:
+    """What the log says of the servers while we run."""
+    telling = [asyncio.create_task(log_states(gateway.relay.health, redact))]
+    if not config.server.tool_search:
+        cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
+        telling.append(asyncio.create_task(cost.tell()))
+    return telling
+
+
+def calm_collector() -> None:
     """What was imported and built stays: looking through it again and again took a tenth of the CPU.
 
     Requests leave next to no cycles behind, so the rest is looked at after 10,000 new objects, not 700.
@@ -115,11 +127,16 @@ def _calm_collector() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-async def _listen(gateway: Gateway, config: Config) -> int:
+def ports_to_try(config: Config) -> list[int]:
     listen = config.server.listen
     ports = [listen.port]
     if config.server.listen_is_default:
         ports += range(listen.port + 1, listen.port + _PORTS_TO_TRY)
+    return ports
+
+
+async def _listen(gateway: Gateway, config: Config) -> int:
+    listen, ports = config.server.listen, ports_to_try(config)
     for port in ports[:-1]:
         try:
             return await gateway.listener.start(listen.host, port)
@@ -128,10 +145,10 @@ async def _listen(gateway: Gateway, config: Config) -> int:
     try:
         return await gateway.listener.start(listen.host, ports[-1])
     except SetupError as error:
-        raise await _explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
+        raise await explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
 
 
-async def _explained(error: SetupError, listen: ListenAddress, state_folder: Path) -> SetupError:
+async def explained(error: SetupError, listen: ListenAddress, state_folder: Path) -> SetupError:
     """The error of a listener that could not start, with more to say when Callgate has the port."""
     if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
         return error

@@ -21,6 +21,7 @@ from callgate.cli.options import (
     QuietOption,
     StateOption,
     StdioLogLevelOption,
+    WorkersOption,
 )
 from callgate.cli.store_app import store_app
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
@@ -52,6 +53,7 @@ def bare(
     host: HostOption = None,
     port: PortOption = None,
     state_dir: StateOption = None,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
     opens: OpenOption = None,
     log_level: LogLevelOption = None,
@@ -68,9 +70,9 @@ def bare(
         from callgate.config.sources.flags import Flags
 
         output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-        run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=True))
+        run_serve(Flags(config, host, port, state_dir, workers), output, wants_page(opens, is_bare=True))
     elif (
-        any(value is not None for value in (config, host, port, state_dir, opens, log_level))
+        any(value is not None for value in (config, host, port, state_dir, workers, opens, log_level))
         or as_json
         or quiet
         or log_format is not LogFormat.TEXT
@@ -84,6 +86,7 @@ def serve(
     host: HostOption = None,
     port: PortOption = None,
     state_dir: StateOption = None,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
     opens: OpenOption = None,
     log_level: LogLevelOption = None,
@@ -96,7 +99,7 @@ def serve(
     from callgate.config.sources.flags import Flags
 
     output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-    run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
+    run_serve(Flags(config, host, port, state_dir, workers), output, wants_page(opens, is_bare=False))
 
 
 def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:

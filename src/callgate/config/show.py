@@ -11,7 +11,7 @@ from typing import Any
 from callgate.config.specs.config import Config
 from callgate.config.specs.spec import EFFECTIVE
 
-_WHEREABOUTS = {"server": {"listen", "state_dir"}, "replicas": {"listen", "advertise"}}
+_WHEREABOUTS = {"server": {"listen", "state_dir", "workers"}, "replicas": {"listen", "advertise"}}
 
 
 def masked(config: Config) -> dict[str, Any]:

@@ -51,8 +51,9 @@ def passed_request(request: HttpRequest) -> PassedRequest:
         for name, value in request.headers
         if name not in _NOT_PASSED_ON and not name.startswith("sec-fetch-")
     ]
-    assert request.principal is not None, "the gate lets nobody in without"
-    return PassedRequest(request.method, request.path, headers, request.body, request.principal, request.peer)
+    return PassedRequest(
+        request.method, request.target, headers, request.body, request.principal, request.peer
+    )
 
 
 class PassingOn:

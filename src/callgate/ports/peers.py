@@ -19,7 +19,7 @@ class PassedRequest:
     path: str
     headers: Headers
     body: bytes
-    principal: Principal
+    principal: Principal | None  # None: nobody in particular, at a path that is open to everyone
     peer: str | None  # the client's address
 
 
@@ -50,7 +50,7 @@ class Peers(Protocol):
 class SignedHop:
     """A request that says it comes from another replica, its signature checked."""
 
-    principal: Principal
+    principal: Principal | None
     peer: str | None
     digest: str
 
@@ -62,6 +62,14 @@ class HopGate(Protocol):
 
     def check(self, hop: SignedHop, request: PassedRequest) -> None:
         """When all of it is there. Raises RefusedError."""
+        ...
+
+
+class Lead(Protocol):
+    """The worker that has the record's store, and answers for all: the page, the API, health and metrics."""
+
+    async def pass_on(self, request: PassedRequest) -> PassedAnswer:
+        """Waits a moment while it is started again. Raises UpstreamError."""
         ...
 
 

@@ -58,7 +58,7 @@ class HopClient:
         claims = HopClaims(
             sender=self._members.me.gateway,
             to=home,
-            principal=request.principal.name,
+            principal=None if request.principal is None else request.principal.name,
             peer=request.peer,
             issued_at=time.time(),
             nonce=secrets.token_urlsafe(12),

@@ -39,7 +39,8 @@ class SignedHopGate:
         if claims.nonce in self._seen:
             raise _refused("it came before", "Find out who repeats requests between replicas")
         self._seen[claims.nonce] = now_s + 2 * _MAX_AGE_S
-        return SignedHop(Principal(claims.principal), claims.peer, claims.digest)
+        principal = None if claims.principal is None else Principal(claims.principal)
+        return SignedHop(principal, claims.peer, claims.digest)
 
     def check(self, hop: SignedHop, request: PassedRequest) -> None:
         if digest_of(request) != hop.digest:

@@ -16,7 +16,7 @@ from callgate.wire.sealed_claims import ClaimsSeal
 class HopClaims(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     sender: str
     to: str
-    principal: str
+    principal: str | None
     peer: str | None  # the client's address
     issued_at: float  # wall clock, seconds
     nonce: str

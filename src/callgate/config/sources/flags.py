@@ -10,3 +10,4 @@ class Flags:
     host: str | None = None
     port: int | None = None  # 0: any free one
     state_dir: Path | None = None
+    workers: str | None = None  # a number, or auto

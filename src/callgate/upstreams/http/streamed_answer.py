@@ -9,13 +9,14 @@ from collections.abc import AsyncGenerator
 
 from callgate.model.errors import UpstreamError
 from callgate.ports.peers import Headers, NotSentError
-from callgate.upstreams.http.address import parse_address
+from callgate.upstreams.http.address import Origin, parse_address
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 from callgate.upstreams.http.pool import PoolLimits
 
 # Read ahead of a slow reader: enough to keep a fast one busy.
 _MAX_AHEAD_BYTES = 256 * 1024
+UNIX = "unix:"
 # Other replicas are near: one that has not accepted by then is not there.
 _CONNECT_S = 1.2
 _LIMITS = PoolLimits(
@@ -91,7 +92,7 @@ class StreamingTransport:
 
     async def send(self, address: str, payload: bytes) -> StreamedAnswer:
         exchange = StreamedAnswer(payload)
-        self._client.pool_for(parse_address(f"http://{address}/").origin).send(exchange)
+        self._client.pool_for(_origin_of(address)).send(exchange)
         try:
             await exchange.started
         except UpstreamError as error:
@@ -105,3 +106,10 @@ class StreamingTransport:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _origin_of(address: str) -> Origin:
+    """A host and port, or `unix:` and the path of a socket."""
+    if address.startswith(UNIX):
+        return Origin(address.removeprefix(UNIX), 0, is_tls=False)
+    return parse_address(f"http://{address}/").origin
