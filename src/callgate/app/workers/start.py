@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import signal
 import sqlite3
 import tempfile
 from collections.abc import Callable
@@ -69,10 +70,14 @@ def _serve(loaded: Loaded, state: Path, files: Path, on_ready: Callable[[Serving
         supervisor = Supervisor(
             loaded, listening, lead, lambda health: on_ready(Serving(loaded, url, moved, None, health))
         )
-        return supervisor.run()
+        stopped_by = supervisor.run()
     finally:
         shutil.rmtree(sockets, ignore_errors=True)
         _note_of(files).unlink(missing_ok=True)
+    if supervisor.killed_by is not None:  # as if nobody had a handler
+        signal.signal(supervisor.killed_by, signal.SIG_DFL)
+        os.kill(os.getpid(), supervisor.killed_by)
+    return stopped_by
 
 
 def _only_one(files: Path) -> int:

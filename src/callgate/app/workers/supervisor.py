@@ -80,6 +80,7 @@ class Supervisor:
         self._workers = [_Worker(number) for number in range(lead.count)]
         self._signals: list[int] = []
         self._stopped_by: int | None = None
+        self.killed_by: int | None = None  # the second signal
         self._is_announced = False
         self._events = selectors.DefaultSelector()
         self._woken, self._wakes = os.pipe()
@@ -246,9 +247,7 @@ class Supervisor:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, number)
         if is_second:
-            self._end()
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            self.killed_by = number
 
     def _end(self) -> None:
         """Also when a worker could not start: the others end too."""
