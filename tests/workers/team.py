@@ -124,7 +124,7 @@ async def running_team(
 ) -> AsyncIterator[Team]:
     """`is_cut`: before anything was passed on, the workers' ways to one another are removed."""
     state = folder / "state"
-    state.mkdir(mode=0o700)
+    state.mkdir(mode=0o700, exist_ok=True)
     written = str(config(folder, extra))
     with (folder / "stderr").open("wb") as stderr:
         process = await start_forked(

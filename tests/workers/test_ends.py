@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from end_to_end.gateway_process import run_callgate
 from end_to_end.raw_clients import LegacyClient
 from replicas.test_one_gateway import text_of
 from waiting import until
 from workers.team import Team, running_team
 
+COUNTED = "SELECT count(*), count(DISTINCT session_id) FROM rpc_events WHERE tool_name = 'counter__count'"
 ANSWERED = """
 SELECT request_json FROM rpc_events
 WHERE method = 'tools/call' AND outcome = 'answered' AND tool_name = 'count'
@@ -105,17 +105,22 @@ async def test_killed_workers_are_started_again_and_no_answered_call_is_lost_or_
         assert not (tmp_path / "state" / "gateway.json").exists()
 
 
-async def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
-    async with running_team(tmp_path, workers=2) as team:
-        async with team.client() as client:
-            await client.call("counter__count")
+async def test_workers_end_when_their_supervisor_is_killed_and_sessions_go_on_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    async with running_team(tmp_path, workers=2) as team, team.client() as client:
+        assert text_of(await client.call("counter__count")).startswith("1 ")
         processes, sockets = all_processes(team), team.sockets
         assert len(processes) >= 5
         team.process.kill()
         await until(lambda: not any(map(is_running, processes)))
         assert not sockets.exists()
-    again = await run_callgate(tmp_path / "state", "query", "SELECT count(*) AS n FROM rpc_events", "--json")
-    assert json.loads(again.stdout)["rows"] != [[0]]
+    async with running_team(tmp_path, workers=2) as team:
+        client.port = team.port
+        counts = [text_of(await client.call("counter__count")).split()[0] for _ in range(4)]
+        assert counts == ["1", "2", "3", "4"]
+        assert team.ask(COUNTED) == [["5", "1"]]
+        await client.hang_up()
 
 
 async def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:

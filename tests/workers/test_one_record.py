@@ -76,7 +76,7 @@ async def test_health_and_metrics_are_those_of_all_workers_whoever_is_asked(team
 async def test_answers_of_every_kind_come_back_whole_from_any_worker(team: Team) -> None:
     exported: set[bytes] = set()
     for _ in range(TRIES):
-        with urlopen(f"{team.url}/api/v1/export?format=jsonl&tool=count", timeout=30) as answer:
+        with urlopen(f"{team.url}/api/v1/export?format=jsonl&tool=counter__count", timeout=30) as answer:
             assert answer.headers["content-disposition"].startswith("attachment")
             exported.add(answer.read())
         with urlopen(Request(f"{team.url}/api/v1/about", method="HEAD"), timeout=30) as answer:
@@ -86,12 +86,15 @@ async def test_answers_of_every_kind_come_back_whole_from_any_worker(team: Team)
             assert b"<html" in answer.read()
         assert team.get("/api/v1/nothing")["status"] == 404
     assert len(exported) == 1
+    assert exported != {b""}
 
 
 async def test_an_agent_reads_its_own_calls_from_any_worker(team: Team) -> None:
-    sql = "SELECT count(*) AS n FROM rpc_events WHERE tool_name = 'count'"
-    recorded = len(team.ask("SELECT id FROM rpc_events WHERE tool_name = 'count'"))
     async with team.modern() as client:
+        await client.call("counter__count")
+        recorded = len(team.ask("SELECT id FROM rpc_events WHERE tool_name = 'counter__count'"))
+        assert recorded
+        sql = "SELECT count(*) AS n FROM rpc_events WHERE tool_name = 'counter__count'"
         for _ in range(TRIES):
             answer = await client.call("record__query", {"query": sql})
             assert answer["result"]["structuredContent"]["rows"] == [[recorded]], answer

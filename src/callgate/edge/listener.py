@@ -16,7 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
-from callgate.edge.app_elsewhere import AppElsewhere
 from callgate.edge.asgi_mount import AsgiMount
 from callgate.edge.gate import (
     GateRules,
@@ -31,6 +30,7 @@ from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import ClientConnection, Service
 from callgate.edge.http.message import Beginner, Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
+from callgate.edge.passing_on import AppElsewhere
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
@@ -129,12 +129,7 @@ class Listener:
                 lambda: _Connection(self), host, port, backlog=BACKLOG, reuse_address=True
             )
         except (OSError, OverflowError) as problem:
-            reason = _plain_reason(problem)
-            raise SetupError(
-                SETUP_PORT,
-                f"Cannot listen on {host}:{port}: {reason}",
-                hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
-            ) from problem
+            raise cannot_listen(host, port, problem) from problem
         self._begin(server)
         sockets: tuple[socket.socket, ...] = tuple(server.sockets)
         return int(sockets[0].getsockname()[1])
@@ -345,6 +340,14 @@ class _Connection(ClientConnection):
             self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
         else:
             self.close()
+
+
+def cannot_listen(host: str, port: int, problem: OSError | OverflowError) -> SetupError:
+    return SetupError(
+        SETUP_PORT,
+        f"Cannot listen on {host}:{port}: {_plain_reason(problem)}",
+        hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
+    )
 
 
 def _plain_reason(problem: OSError | OverflowError) -> str:

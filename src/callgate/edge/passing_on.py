@@ -4,7 +4,11 @@ Owns what goes along and what comes back, and what becomes of a session whose ho
 replica is reached is `ports.Peers`' affair. Without replicas none of this is made.
 """
 
+from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+from urllib.parse import unquote
 
 from callgate.edge.http.message import Headers, HttpRequest, Responder
 from callgate.edge.legacy_http import LegacyHttp
@@ -18,11 +22,13 @@ from callgate.model.errors import (
     replica_unreachable,
 )
 from callgate.model.exchange import Arrival
+from callgate.model.identity import Principal
 from callgate.ports.answerer import SharedAnswerer
 from callgate.ports.homes import Homes
-from callgate.ports.peers import HOP_HEADER, HomeGoneError, PassedAnswer, PassedRequest, Peers
+from callgate.ports.peers import HOP_HEADER, HomeGoneError, Lead, PassedAnswer, PassedRequest, Peers
 from callgate.wire import http_rules
 from callgate.wire.json_rpc import Message, decode
+from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
 
 # Credentials are the client's and stay here. The rest belongs to its connection, or was judged at the gate.
 _NOT_PASSED_ON = frozenset(
@@ -41,7 +47,9 @@ _HOME_HEADER = "callgate-home"
 _MAX_TRIES = 3
 _RETRY_AFTER: Headers = (("retry-after", "2"),)
 # Shorter ones go back in one piece.
-_WHOLE_BYTES = 64 * 1024
+_WHOLE_BYTES, _WHOLE_APP_BYTES = 64 * 1024, 1024 * 1024
+# They belong to the connection between the two workers.
+_NOT_PASSED_BACK = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
 def passed_request(request: HttpRequest) -> PassedRequest:
@@ -191,4 +199,54 @@ async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
         responder.start_stream(answer.status, headers)
         async for piece in pieces:
             await responder.stream(piece)
+        responder.end_stream()
+
+
+# ---- what is not MCP, among workers
+
+
+class AppHere(Protocol):
+    async def handle(
+        self, request: HttpRequest, responder: Responder, principal: Principal | None
+    ) -> None: ...
+
+
+class AppElsewhere:
+    """Requests to the mounted app that another worker answers: the one that has the record's store."""
+
+    def __init__(self, here: AppHere, lead: Lead, is_local: Callable[[str], bool]) -> None:
+        """`is_local`: of a path, whether every worker answers it by itself."""
+        self._here = here
+        self._lead = lead
+        self._is_local = is_local
+
+    async def handle(self, request: HttpRequest, responder: Responder, principal: Principal | None) -> None:
+        if self._is_local(unquote(request.path)):
+            await self._here.handle(request, responder, principal)
+            return
+        responder.cancel_on_disconnect = True
+        request.principal = principal
+        passed, request.body = passed_request(request), b""
+        if request.method == "HEAD":  # the other end of the hop reads no head without its body
+            passed = replace(passed, method="GET")
+        try:
+            await _pass_app_back(await self._lead.pass_on(passed), responder)
+        except UpstreamError as error:
+            if responder.started:
+                return  # the client has a part of it: that it breaks off is all that can still be told
+            status, body = problem_of(error)
+            responder.send(status, (("content-type", PROBLEM_TYPE), ("retry-after", "2")), body)
+
+
+async def _pass_app_back(answer: PassedAnswer, responder: Responder) -> None:
+    headers = tuple((name, value) for name, value in answer.headers if name not in _NOT_PASSED_BACK)
+    length = next((value for name, value in answer.headers if name == "content-length"), "")
+    async with aclosing(answer.pieces()) as pieces:
+        if answer.status in (204, 304) or (length.isdigit() and int(length) <= _WHOLE_APP_BYTES):
+            responder.send(answer.status, headers, b"".join([piece async for piece in pieces]))
+            return
+        responder.start_stream(answer.status, headers)
+        if not responder.head_only:
+            async for piece in pieces:
+                await responder.stream(piece)
         responder.end_stream()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from callgate.model.error_codes import ALL, SETUP_RECORD_ELSEWHERE, UPSTREAM_REPLICA_UNREACHABLE
-from callgate.model.errors import SetupError, SourceError, UpstreamError, replica_unreachable
+from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, UPSTREAM_REPLICA_UNREACHABLE
+from callgate.model.errors import SetupError, SourceError, UpstreamError, replica_unreachable, told_by_another
 from callgate.model.identity import LOCAL, Principal
 from callgate.ports.peers import HomeGoneError, PassedAnswer, PassedRequest, Peers
 from callgate.ports.record_excerpts import Excerpt, RecordExcerpts
@@ -95,9 +95,7 @@ class LeadWorker:
             ) from problem
         if not taken.code:
             return Excerpt(Path(taken.path), taken.left_out)
-        code = ALL[taken.code]
-        kind = SourceError if code.family == SourceError.family else SetupError
-        raise kind(code, taken.message, hint=taken.hint)
+        raise told_by_another(taken.code, taken.message, taken.hint)
 
 
 class OtherWorkersOf:

@@ -28,8 +28,8 @@ from callgate.app.worker_parts import WorkerPlace
 from callgate.app.workers.worker import serve_worker
 from callgate.app.workers.worker_sockets import WorkerSockets
 from callgate.config.load import Loaded
-from callgate.model.error_codes import ALL, SETUP_STATE_FOLDER
-from callgate.model.errors import CallgateError, SetupError
+from callgate.model.error_codes import SETUP_STATE_FOLDER
+from callgate.model.errors import CallgateError, SetupError, told_by_another
 from callgate.model.health import Health
 
 _log = logging.getLogger(__name__)
@@ -165,7 +165,7 @@ class Supervisor:
             try:
                 run_loop(serve_worker(self._loaded, place, lambda health: say(_Said(health))))
                 code = 0
-            except CallgateError as error:
+            except SetupError as error:
                 say(_Said(code=error.code.code, message=error.message, hint=error.hint))
         except BaseException:  # noqa: BLE001 - a bug's traceback is all that there is to tell
             _log.exception("Worker %d failed", place.number)
@@ -265,12 +265,13 @@ class Supervisor:
         gc.unfreeze()
 
 
-def _not_started(number: int, said: _Said | None, code: int) -> SetupError:
-    if said is not None and said.code and ALL[said.code].family == SetupError.family:
-        return SetupError(ALL[said.code], said.message, hint=said.hint)
-    why = f"{said.message}. {said.hint}" if said is not None and said.code else _ended(code)
+def _not_started(number: int, said: _Said | None, code: int) -> CallgateError:
+    if said is not None and said.code:
+        return told_by_another(said.code, said.message, said.hint)
     return SetupError(
-        SETUP_STATE_FOLDER, f"Worker {number} ended while it started: {why}", hint="The log above says more"
+        SETUP_STATE_FOLDER,
+        f"Worker {number} ended while it started: {_ended(code)}",
+        hint="The log above says more",
     )
 
 

@@ -5,14 +5,11 @@ by their addresses, evenly also when many come at once. Elsewhere all accept on 
 a worker that is being started again waits in its queue.
 """
 
-import os
 import socket
 import sys
 from collections.abc import Sequence
 
-from callgate.edge.listener import BACKLOG
-from callgate.model.error_codes import SETUP_PORT
-from callgate.model.errors import SetupError
+from callgate.edge.listener import BACKLOG, cannot_listen
 
 _HAS_OWN_EACH = sys.platform == "linux"
 
@@ -20,17 +17,12 @@ _HAS_OWN_EACH = sys.platform == "linux"
 class WorkerSockets:
     def __init__(self, host: str, port: int, count: int) -> None:
         """Raises SetupError."""
-        self._addresses = _addresses(host, port)
         self._of_worker: dict[int, list[socket.socket]] = {}
         try:
+            self._addresses = _addresses(host, port)
             first = [self._first(address) for address in self._addresses]
-        except OSError as problem:
-            reason = os.strerror(problem.errno).lower() if problem.errno else str(problem)
-            raise SetupError(
-                SETUP_PORT,
-                f"Cannot listen on {host}:{port}: {reason}",
-                hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
-            ) from problem
+        except (OSError, OverflowError) as problem:  # a name that is not found is an OSError too
+            raise cannot_listen(host, port, problem) from problem
         self._of_worker[0] = first
         self._addresses = [
             (family, (address[0], sock.getsockname()[1], *address[2:]))
@@ -89,14 +81,7 @@ _Address = tuple[int, tuple[object, ...]]
 
 
 def _addresses(host: str, port: int) -> list[_Address]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (socket.gaierror, UnicodeError) as problem:
-        raise SetupError(
-            SETUP_PORT,
-            f"Cannot listen on {host}:{port}: {getattr(problem, 'strerror', None) or problem}",
-            hint="Choose another address with --host",
-        ) from problem
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
 
 
