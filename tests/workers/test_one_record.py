@@ -75,6 +75,8 @@ async def test_health_and_metrics_are_those_of_all_workers_whoever_is_asked(team
 
 async def test_answers_of_every_kind_come_back_whole_from_any_worker(team: Team) -> None:
     exported: set[bytes] = set()
+    async with team.modern() as client:
+        await client.call("counter__count")
     for _ in range(TRIES):
         with urlopen(f"{team.url}/api/v1/export?format=jsonl&tool=counter__count", timeout=30) as answer:
             assert answer.headers["content-disposition"].startswith("attachment")
