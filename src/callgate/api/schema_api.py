@@ -118,8 +118,8 @@ class SchemaApi:
             found.table,
             found.columns,
             found.indexes,
-            found.foreign_keys,
-            found.referenced_by,
+            found.outward,
+            found.inward,
         )
 
     def _schema(self, name: str) -> SourceSchema:

@@ -1,5 +1,6 @@
 """From `[[sources]]` and `[[tools]]` to running sources: the operator's words as the SQL server's values."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Asker, Upstream
+from callgate.sql.demo.demo import make_demo_shop
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.server.arguments import Parameter
@@ -211,3 +213,9 @@ def _socket(dsn: Dsn, path: Path | None, port: int) -> Path | None:
     if path is None or dsn.engine is not EngineName.POSTGRES or path.name.startswith(".s.PGSQL."):
         return path
     return path / f".s.PGSQL.{port}"
+
+
+async def open_demo(state: Path) -> Upstream:
+    path = state / "demo" / "shop.db"
+    await asyncio.to_thread(make_demo_shop, path)
+    return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema="shop"))

@@ -15,7 +15,6 @@ import msgspec
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
 from callgate.model.session import Presence, Session
-from callgate.model.trace import Trace
 
 # Of a tool's name in an exchange: a longer one is an attack or a mistake.
 MAX_TOOL_NAME_CHARS = 200
@@ -34,6 +33,18 @@ class EndedBy(StrEnum):
     CLIENT = "client"
     GATEWAY = "gateway"
     UPSTREAM = "upstream"
+
+
+class Trace(msgspec.Struct, frozen=True, gc=False):
+    """Where an exchange stands in a trace of many programs (W3C Trace Context)."""
+
+    trace_id: str  # 32 hexadecimal digits
+    span_id: str  # 16: the exchange's own
+    parent_id: str | None = None  # the client's span, if it told us
+    state: str | None = None  # its `tracestate`
+    is_sampled: bool = True
+    # What came in HTTP headers, and goes to upstreams in `_meta`: names and values.
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):

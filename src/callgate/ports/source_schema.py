@@ -79,8 +79,8 @@ class TableDetail:
     table: TableOutline
     columns: Sequence[ColumnDetail]
     indexes: Sequence[IndexDetail]
-    foreign_keys: Sequence[ForeignKey]  # from here to others
-    referenced_by: Sequence[ForeignKey]  # from others to here
+    outward: Sequence[ForeignKey]  # from here to others
+    inward: Sequence[ForeignKey]  # from others to here
 
 
 class SourceSchema(Protocol):

@@ -1,6 +1,6 @@
 """`callgate doctor`: ask every source and every server how it is, once, and say what to do about it.
 
-Opens nothing but them: no listener, no record. Counterpart: `cli.doctor_command` shows it.
+Opens nothing but them: no listener, no record. Counterpart: `cli.commands.doctor_command` shows it.
 """
 
 import asyncio
@@ -10,7 +10,8 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import callgate
-from callgate.app.build import Outward, open_mcp_server, redact_all, tool_choices
+from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.redactors import redact_all
 from callgate.app.sources import open_sources
 from callgate.config.specs.config import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era

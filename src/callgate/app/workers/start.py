@@ -10,12 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from callgate.app.build import make_state_folder
 from callgate.app.loop import run_loop
 from callgate.app.running import find_running
 from callgate.app.serve import Serving, explained, ports_to_try
 from callgate.app.setup_problems import setup_problems
-from callgate.app.state_key import state_key
+from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.worker_parts import WorkerPlace
 from callgate.app.workers.supervisor import Supervisor
 from callgate.app.workers.worker_sockets import WorkerSockets

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from callgate.app.build import Gateway, build_gateway, redact_all
+from callgate.app.build import Gateway, build_gateway
+from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, withdraw
 from callgate.app.serve import StopSignals, calm_collector, tell_states
 from callgate.app.worker_parts import WorkerPlace

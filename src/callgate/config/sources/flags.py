@@ -10,4 +10,5 @@ class Flags:
     host: str | None = None
     port: int | None = None  # 0: any free one
     state_dir: Path | None = None
+    addresses: tuple[str, ...] = ()  # databases and files to serve
     workers: str | None = None  # a number, or auto

@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 from pydantic_core import PydanticCustomError
 
+from callgate.config.problem import ConfigProblem
 from callgate.config.refusal import refusal
 from callgate.config.secret import MASK, mask_named, mask_url
 from callgate.model.near_miss import did_you_mean
@@ -129,6 +130,9 @@ class DsnError(ValueError):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def at(self, place: str) -> ConfigProblem:
+        return ConfigProblem(place, self.message, self.hint)
 
 
 def refused_dsn(error: DsnError) -> PydanticCustomError:

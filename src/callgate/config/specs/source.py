@@ -12,10 +12,11 @@ from pydantic import (
 )
 
 from callgate.config.refusal import refusal
-from callgate.config.specs.dsn import Dsn, DsnError, mask_dsn, parse_dsn, refused_dsn
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName, mask_dsn, parse_dsn, refused_dsn
 from callgate.config.specs.field_types import Count, EntryName, Pattern, Seconds
 from callgate.config.specs.server_params import read_server_params
 from callgate.config.specs.spec import Spec
+from callgate.model.data_files import reader_of
 
 
 def _read_dsn(value: Any) -> Dsn:
@@ -75,6 +76,15 @@ class SourceSpec(Spec):
     redact_patterns: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; what they match is never recorded of this source."
     )
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> Self:
+        is_data = self.dsn.engine is EngineName.DUCKDB and reader_of(self.dsn.path or "") is not None
+        if is_data and self.mode == "write":
+            raise refusal(
+                "such a file can only be read", "Leave mode out, or import it into a database file."
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_password(self) -> Self:

@@ -98,7 +98,7 @@ class NetworkDriver(Generic[Connection]):
         except StatementFailed as failed:
             if call.stop_reason is not None:
                 raise self._stopped(call.stop_reason, timeout_s) from None
-            if self._policy.may_write and self._engine.is_failover(failed.fault):
+            if self._policy.may_write and failed.fault.code in self._engine.failover_codes:
                 self._pool.drop_idle()
                 connection.close()
             raise await self._explained(connection, failed, statements) from failed

@@ -21,14 +21,13 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-# --read-only, --super-read-only, a server that shuts down, a replica in a group.
-_FAILOVER = ("1290", "1836", "1053", "3100")
-
 _REFUSED_LOGIN = ("1045", "1698")
 
 
 class MySqlEngine:
     display_name = "MySQL"
+    # --read-only, --super-read-only, a server that shuts down, a replica in a group.
+    failover_codes = ("1290", "1836", "1053", "3100")
 
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
@@ -71,9 +70,6 @@ class MySqlEngine:
 
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
-
-    def is_failover(self, fault: DatabaseFault) -> bool:
-        return fault.code in _FAILOVER
 
     async def examine(self, ask: Ask) -> Posture:
         return await examine(ask, self._policy)

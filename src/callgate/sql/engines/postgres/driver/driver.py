@@ -29,14 +29,13 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-# A session that became read-only, and servers that stop or are a standby.
-_FAILOVER = ("25006", "57P01", "57P02", "57P03")
-
 _REFUSED_LOGIN = ("28P01", "28000")
 
 
 class PostgresEngine:
     display_name = "PostgreSQL"
+    # A session that became read-only, and servers that stop or are a standby.
+    failover_codes = ("25006", "57P01", "57P02", "57P03")
 
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
@@ -96,9 +95,6 @@ class PostgresEngine:
 
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
-
-    def is_failover(self, fault: DatabaseFault) -> bool:
-        return fault.code in _FAILOVER
 
     async def examine(self, ask: Ask) -> Posture:
         return await examine(ask, self._policy)

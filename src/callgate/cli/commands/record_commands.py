@@ -6,14 +6,14 @@ Through the gateway that runs on this state folder, else on the record's own fil
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from callgate.app.commands.record_access import calling_api, record_api
 from callgate.app.loop import run_loop
-from callgate.cli.call_command import hint_and_code, read_arguments, show_result
+from callgate.cli.commands.call_command import hint_and_code, read_arguments, show_result
 from callgate.cli.log import log_to_stderr
+from callgate.cli.options import CallFilter
 from callgate.cli.tables import TableColumn, milliseconds, moment, print_table
 from callgate.cli.terminal import Exit, print_json, say_error, stderr
 from callgate.config.load import load_config
@@ -45,32 +45,6 @@ _CALL_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CallFilter:
-    """As the person wrote it."""
-
-    session: str | None = None
-    server: str | None = None
-    tool: str | None = None
-    outcome: str | None = None
-    since: str | None = None
-    until: str | None = None
-    text: str | None = None
-    method: str | None = None
-
-    def query(self) -> _Json:
-        return {
-            "session_id": self.session,
-            "server": self.server,
-            "tool": self.tool,
-            "outcome": self.outcome,
-            "since": read_moment(self.since, "--since"),
-            "until": read_moment(self.until, "--until"),
-            "q": self.text,
-            "method": self.method,
-        }
-
-
 def run_sessions(flags: Flags, limit: int, as_json: bool) -> None:
     async def ask() -> _Json:
         async with record_api(load_config(flags)) as api:
@@ -88,7 +62,7 @@ def run_sessions(flags: Flags, limit: int, as_json: bool) -> None:
 def run_calls(flags: Flags, which: CallFilter, limit: int, as_json: bool) -> None:
     async def ask() -> _Json:
         async with record_api(load_config(flags)) as api:
-            return await api.get("tool-calls", limit=limit, **which.query())
+            return await api.get("tool-calls", limit=limit, **filter_query(which))
 
     log_to_stderr()
     answer = run_loop(ask())
@@ -140,6 +114,19 @@ def run_replay(flags: Flags, call_id: str, pairs: list[str], as_json: bool) -> N
     else:
         say_error(fault["message"], hint or "", code)
     sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
+
+
+def filter_query(which: CallFilter) -> _Json:
+    """As the API takes it. Raises CallerError."""
+    return {
+        "session_id": which.session,
+        "server": which.server,
+        "tool": which.tool,
+        "outcome": which.outcome,
+        "since": read_moment(which.since, "--since"),
+        "until": read_moment(which.until, "--until"),
+        "q": which.text,
+    }
 
 
 def read_moment(text: str | None, option: str) -> str | None:

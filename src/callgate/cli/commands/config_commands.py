@@ -72,7 +72,7 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 @config_app.command()
 def schema() -> None:
     """Print the JSON Schema of callgate.toml."""
-    from callgate.config.schema import config_json_schema
+    from callgate.config.show import config_json_schema
 
     print_json(config_json_schema())
 

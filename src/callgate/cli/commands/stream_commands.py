@@ -2,18 +2,17 @@
 
 import codecs
 import json
-import os
 import sys
-import tempfile
-from collections.abc import Generator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from callgate.app.commands.record_access import live_api, not_running, record_api
 from callgate.app.loop import run_loop
+from callgate.cli.commands.record_commands import filter_query
 from callgate.cli.log import log_to_stderr
-from callgate.cli.record_commands import CallFilter
+from callgate.cli.options import CallFilter
+from callgate.cli.private_file import private_file
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import print_json_line, stderr, stdout
 from callgate.config.load import load_config
@@ -85,7 +84,9 @@ class _Sink(Protocol):
     def write(self, data: bytes, /) -> object: ...
 
 
-def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path | None) -> None:
+def run_export(
+    flags: Flags, which: CallFilter, method: str | None, file_format: str, output: Path | None
+) -> None:
     if output is None and file_format == "parquet" and sys.stdout.isatty():
         raise CallerError(
             CALLER_BAD_PARAMS, "Parquet output needs --output FILE", hint="Or redirect stdout to a file"
@@ -104,7 +105,8 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
         async with record_api(load_config(flags)) as api:
             with Progress(*columns, console=stderr(), transient=True, disable=not sys.stderr.isatty()) as bar:
                 task = bar.add_task("export", total=None)
-                async with aclosing(api.stream("export", format=file_format, **which.query())) as pieces:
+                wanted = {"format": file_format, "method": method, **filter_query(which)}
+                async with aclosing(api.stream("export", **wanted)) as pieces:
                     async for piece in pieces:
                         file.write(piece)
                         bar.advance(task, len(piece))
@@ -118,31 +120,3 @@ def run_export(flags: Flags, which: CallFilter, file_format: str, output: Path |
     with private_file(output) as file:
         run_loop(copy(file))
     stderr().print(f"{output}: {output.stat().st_size:,} bytes", style="dim", markup=False)
-
-
-@contextmanager
-def private_file(path: Path) -> Generator[IO[bytes]]:
-    """A file for this user alone: written whole or not at all, and through no link.
-
-    Raises CallerError when there can be no such file.
-    """
-    if path.is_symlink():
-        raise _unfit(path, "is a link", "Name the file itself")
-    if path.exists() and not path.is_file():
-        raise _unfit(path, "is not a regular file", "Name another, or leave --output out and redirect stdout")
-    try:
-        # A name that nobody can foresee, and O_EXCL: in a folder of many, no link can wait for us there.
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as problem:
-        raise _unfit(path, f"cannot be written ({problem.strerror})", "Name another with --output") from None
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _unfit(path: Path, why: str, hint: str) -> CallerError:
-    return CallerError(CALLER_BAD_PARAMS, f"{path} {why}", hint=hint)

@@ -1,4 +1,8 @@
-"""The api's calls, made as a client's are: through the relay. Implements `ports.Caller`."""
+"""What the API asks of the gateway: to make a call, and whether it is ready.
+
+Calls are made as a client's are, through the relay. A record whose database is away is no reason to be not
+ready: all replicas would say it at once, and calls go on.
+"""
 
 import time
 from contextlib import aclosing
@@ -13,14 +17,19 @@ from callgate.model.identity import new_exchange_id
 from callgate.model.reply import Reply
 from callgate.ports.answerer import Answerer
 from callgate.ports.caller import CalledTool, ToolCall
+from callgate.recorder.recorder import Recorder
 from callgate.wire.eras.params import with_envelope
 from callgate.wire.json_rpc import encode_reply
 from callgate.wire.revisions import MODERN_REVISIONS
 
+_LEAVING = "The gateway is stopping"
+_UNRECORDED = "Calls are refused: the record cannot be written, and [record] on_failure is refuse"
 _answer_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class RelayCaller:
+    """Implements `ports.Caller`."""
+
     def __init__(self, answerer: Answerer) -> None:
         self._answerer = answerer
 
@@ -56,3 +65,22 @@ def _envelope(program: str) -> Envelope:
     version = callgate.__version__
     info = msgspec.json.encode({"name": program, "version": version})
     return Envelope(Era.MODERN, MODERN_REVISIONS[0], program, version, info)
+
+
+class Readiness:
+    """Whether a balancer should send us requests: what `/readyz` says."""
+
+    def __init__(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        self._is_leaving = False
+
+    def leave(self) -> None:
+        self._is_leaving = True
+
+    def obstacle(self) -> str | None:
+        """None: we are ready."""
+        if self._is_leaving:
+            return _LEAVING
+        if self._recorder is not None and self._recorder.refuses_for_journal:
+            return _UNRECORDED
+        return None

@@ -13,6 +13,7 @@ from callgate.app.tool_cost import MANY_TOKENS
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr
+from callgate.cli.tool_help import print_tool
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.model.clip import clip
@@ -38,6 +39,12 @@ _HINT = (
 def run_tools(flags: Flags, words: str, server: str | None, as_json: bool) -> None:
     log_to_stderr()
     answer = run_loop(_ask(flags, words, server))
+    if (whole := answer.get("whole")) is not None:
+        if as_json:
+            print_json(whole)
+        else:
+            print_tool(whole)
+        return
     if as_json:
         print_json(answer)
         return
@@ -48,10 +55,13 @@ def run_tools(flags: Flags, words: str, server: str | None, as_json: bool) -> No
 
 async def _ask(flags: Flags, words: str, server: str | None) -> _Json:
     async with calling_api(load_config(flags)) as api:
-        servers = await _servers(api, server)
+        servers = await started_servers(api, server)
         if server is not None:
             await api.get("servers", server)  # else: an error that names those that there are
         answer = await api.get("tools", q=words or None, server=server)
+    named = next((tool for tool in answer["tools"] if tool["name"] == words), None)
+    if named is not None:
+        return {"whole": {**named, "inputSchema": named["input_schema"]}}
     tools = [_short(tool) for tool in answer["tools"]]
     if not words:
         tools.sort(key=lambda tool: (-tool["tokens"], tool["name"]))
@@ -67,7 +77,7 @@ async def _ask(flags: Flags, words: str, server: str | None) -> _Json:
     }
 
 
-async def _servers(api: ApiClient, only: str | None) -> list[_Json]:
+async def started_servers(api: ApiClient, only: str | None = None) -> list[_Json]:
     """Once none of them is starting any more, or our patience is over."""
     progress = ProgressLine()
     try:

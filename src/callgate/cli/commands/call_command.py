@@ -1,15 +1,19 @@
 """`callgate call`: one tool call from the terminal, recorded like any other."""
 
 import json
+import re
 import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
-from callgate.app.commands.local_client import local_client
 from callgate.app.loop import run_loop
+from callgate.app.stdio import local_client
 from callgate.cli.log import log_to_stderr
+from callgate.cli.media import Media, media_in, save_media, say_unsaved
 from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
+from callgate.cli.tool_help import print_tool
 from callgate.client import Server, ServerFault, connect
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
@@ -31,6 +35,8 @@ _JSON_TYPES = {
     "null": "null",
 }
 _MAX_SHOWN_CHARS = 100
+# What can stand before "=" as a name; "SELECT a = 1" has none.
+_KEY = re.compile(r"[\w.$-]+:?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,9 @@ class Through:
     timeout_s: float
 
 
-def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> None:
+def run_call(
+    tool: str, pairs: list[str], through: Through, as_json: bool, save_to: Path | None = None
+) -> None:
     log_to_stderr()
     try:
         result = run_loop(_call(tool, pairs, through))
@@ -53,7 +61,25 @@ def run_call(tool: str, pairs: list[str], through: Through, as_json: bool) -> No
         else:
             say_error(fault.message, hint or "", code)
         sys.exit(ALL[code].exit_code if code in ALL else Exit.ERROR)
-    show_result(result, as_json)
+    show_result(result, as_json, save_to)
+
+
+def show_tool(tool: str, through: Through, as_json: bool) -> None:
+    """What the tool does and takes, instead of a call of it."""
+
+    async def find() -> _Json:
+        async with _server(through) as server:
+            tools = {entry["name"]: entry for entry in await server.list_tools()}
+            if tool not in tools:
+                raise _unknown_tool(tool, list(tools))
+            return tools[tool]
+
+    log_to_stderr()
+    entry = run_loop(find())
+    if as_json:
+        print_json(entry)
+    else:
+        print_tool(entry)
 
 
 def hint_and_code(data: object) -> tuple[str | None, str | None]:
@@ -106,8 +132,13 @@ def _unknown_tool(tool: str, known: list[str], hint: str | None = None) -> Calle
 
 
 def read_arguments(pairs: list[str], schema: _Json) -> _Json:
-    """key=value is read by the type that the tool's schema declares, else as text; key:=JSON as it is."""
+    """key=value is read by the type that the tool's schema declares, else as text; key:=JSON as it is.
+
+    A single argument that has no key is the value of the tool's only required text.
+    """
     properties = cast(dict[str, _Json], schema.get("properties", {}))
+    if len(pairs) == 1 and _is_bare(pairs[0], properties) and (only := _only_text(schema)) is not None:
+        return {only: pairs[0]}
     arguments: _Json = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -130,13 +161,32 @@ def read_arguments(pairs: list[str], schema: _Json) -> _Json:
     return arguments
 
 
+def _is_bare(argument: str, properties: _Json) -> bool:
+    """A key alone is a value that was forgotten."""
+    key, equals, _ = argument.partition("=")
+    return not _KEY.fullmatch(key) if equals else argument not in properties
+
+
+def _only_text(schema: _Json) -> str | None:
+    """The name of the one text that must be given, or of the only one that can be."""
+    properties = cast(dict[str, _Json], schema.get("properties", {}))
+    names = cast(list[str], schema.get("required") or list(properties))
+    texts = [name for name in names if properties.get(name, {}).get("type") == "string"]
+    return texts[0] if len(texts) == len(names) == 1 else None
+
+
 def _bad_argument(what: str, problem: str, hint: str) -> CallerError:
     return CallerError(CALLER_BAD_ARGUMENTS, f"Argument {what!r} {problem}", hint=hint)
 
 
-def show_result(result: _Json, as_json: bool) -> None:
+def show_result(result: _Json, as_json: bool, save_to: Path | None = None) -> None:
     """What the tool said; ends the program when it said that it failed."""
     failed = result.get("isError") is True
+    media: list[Media] = media_in(result)
+    if save_to is not None:
+        save_media(media, save_to)
+    elif not as_json:
+        say_unsaved(media)
     if as_json:
         print_json(result)
     else:
