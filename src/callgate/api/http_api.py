@@ -36,7 +36,7 @@ from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State
 from callgate.ports.caller import Caller
 from callgate.ports.http_app import HttpApp
-from callgate.ports.other_workers import OtherWorkers
+from callgate.ports.peers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed

@@ -73,6 +73,14 @@ class Lead(Protocol):
         ...
 
 
+class OtherWorkers(Protocol):
+    """As that worker asks the others how they are."""
+
+    async def ask(self, path: str, principal: Principal | None) -> Mapping[int, bytes | None]:
+        """What each of them answers to a GET, by its number. None: it did not answer in time."""
+        ...
+
+
 class PeerTransport(Protocol):
     """How bytes get to another replica."""
 

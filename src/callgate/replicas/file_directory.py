@@ -135,7 +135,8 @@ class FileDirectory:
                 claimed = found.execute(_HOME, (row.key,)).fetchone()
             return claimed[1], claimed[2]
 
-        return await self._run(work, limit_s)
+        # A file answers. Where it takes long the machine is busy, and a second home would help nobody.
+        return await self._run(work, max(limit_s, _LIMIT_S))
 
     async def home_of(self, key: str) -> HomeRow | None:
         return await self._run(lambda found: _home(found, key))

@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from callgate.app.loop import run_loop
 from callgate.app.running import forget_running
 from callgate.app.worker_parts import WorkerPlace
-from callgate.app.workers.worker import serve_worker
+from callgate.app.workers.worker import WorkerSaid, live
 from callgate.app.workers.worker_sockets import WorkerSockets
 from callgate.config.load import Loaded
 from callgate.model.error_codes import SETUP_STATE_FOLDER
@@ -41,15 +40,6 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 15.0
 _LONG_S = 1.0
 
 
-class _Said(msgspec.Struct, omit_defaults=True):
-    """What a worker says once: that it is ready, or why it cannot be."""
-
-    health: list[Health] = msgspec.field(default_factory=list[Health])
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-
-
 @dataclass(slots=True)
 class _Worker:
     number: int
@@ -59,7 +49,7 @@ class _Worker:
     due_mono: float = 0.0  # when it is started again
     pipe: int = -1  # where it says that it is ready
     heard: bytes = b""
-    said: _Said | None = None
+    said: WorkerSaid | None = None
 
 
 class Supervisor:
@@ -145,33 +135,15 @@ class Supervisor:
 
     def _become(self, place: WorkerPlace, ready: int) -> None:
         """In the new process; does not return."""
-        code = 1
-        try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
-                signal.signal(number, signal.SIG_DFL)
-            os.setsid()  # a terminal's Ctrl-C is the supervisor's to pass on
-            self._events.close()
-            for fd in (self._life, self._woken, self._wakes, *(one.pipe for one in self._workers)):
-                if fd >= 0:
-                    os.close(fd)
-            self._listening.keep_only(place.number)
-
-            def say(said: _Said) -> None:
-                with suppress(BrokenPipeError):
-                    os.write(ready, msgspec.json.encode(said))
-                os.close(ready)
-
-            try:
-                run_loop(serve_worker(self._loaded, place, lambda health: say(_Said(health))))
-                code = 0
-            except SetupError as error:
-                say(_Said(code=error.code.code, message=error.message, hint=error.hint))
-        except BaseException:  # noqa: BLE001 - a bug's traceback is all that there is to tell
-            _log.exception("Worker %d failed", place.number)
-        finally:
-            logging.shutdown()
-            os._exit(code)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        self._events.close()
+        for fd in (self._life, self._woken, self._wakes, *(one.pipe for one in self._workers)):
+            if fd >= 0:
+                os.close(fd)
+        self._listening.keep_only(place.number)
+        live(self._loaded, place, ready)
 
     def _hear(self, worker: _Worker) -> None:
         data = os.read(worker.pipe, 1 << 20)
@@ -180,7 +152,7 @@ class Supervisor:
             return
         self._close_pipe(worker)
         if worker.heard:
-            worker.said = msgspec.json.decode(worker.heard, type=_Said)
+            worker.said = msgspec.json.decode(worker.heard, type=WorkerSaid)
         if worker.said is not None and not worker.said.code:
             self._note_ready(worker)
 
@@ -265,7 +237,7 @@ class Supervisor:
         gc.unfreeze()
 
 
-def _not_started(number: int, said: _Said | None, code: int) -> CallgateError:
+def _not_started(number: int, said: WorkerSaid | None, code: int) -> CallgateError:
     if said is not None and said.code:
         return told_by_another(said.code, said.message, said.hint)
     return SetupError(

@@ -2,23 +2,61 @@
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from callgate.app.build import Gateway, build_gateway
+from callgate.app.loop import run_loop
 from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, withdraw
 from callgate.app.serve import StopSignals, calm_collector, tell_states
 from callgate.app.worker_parts import WorkerPlace
 from callgate.config.load import Loaded
 from callgate.config.specs.config import Config
+from callgate.model.errors import SetupError
 from callgate.model.health import Health
 
+_log = logging.getLogger(__name__)
 
-async def serve_worker(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[Health]], None]) -> None:
+
+class WorkerSaid(msgspec.Struct, omit_defaults=True):
+    """What a worker says once: that it is ready, or why it cannot be."""
+
+    health: list[Health] = msgspec.field(default_factory=list[Health])
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+
+
+def live(loaded: Loaded, place: WorkerPlace, ready: int) -> None:
+    """All of a worker's life, in the process that was forked for it: does not return. `ready`: the pipe in
+    which it says once how its start went."""
+    code = 1
+
+    def say(said: WorkerSaid) -> None:
+        with suppress(BrokenPipeError):
+            os.write(ready, msgspec.json.encode(said))
+        os.close(ready)
+
+    try:
+        os.setsid()  # a terminal's Ctrl-C is the supervisor's to pass on
+        run_loop(_serve(loaded, place, lambda health: say(WorkerSaid(health))))
+        code = 0
+    except SetupError as error:
+        say(WorkerSaid(code=error.code.code, message=error.message, hint=error.hint))
+    except BaseException:  # noqa: BLE001 - a bug's traceback is all that there is to tell
+        _log.exception("Worker %d failed", place.number)
+    finally:
+        logging.shutdown()
+        os._exit(code)
+
+
+async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[Health]], None]) -> None:
     """Until the supervisor says so, or is gone. Raises SetupError."""
     config = loaded.config
     stop_signals = StopSignals()
