@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,13 +67,12 @@ class Team:
 
     def pids(self) -> dict[int, int]:
         """Of the workers that serve, by their numbers."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         found: dict[int, int] = {}
-        for pid in map(int, children):
-            links = [_linked(path) for path in _descriptors(pid)]
-            (name,) = [link.name for link in links if link.suffix == ".alive"] or [""]
-            for place in self.sockets.glob(f"*.{name.removesuffix('.alive')}.sock"):
-                found[int(place.name.partition(".")[0])] = pid
+        for place in self.sockets.glob("[0-9]*.sock"):
+            with socket.socket(socket.AF_UNIX) as stream, suppress(OSError):
+                stream.connect(str(place))
+                raw = stream.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+                found[int(place.name.partition(".")[0])] = int.from_bytes(raw[:4], sys.byteorder)
         return found
 
     async def until_whole(self, count: int, besides: int = 0) -> dict[int, int]:
@@ -90,20 +90,6 @@ class Team:
         pid = self.pids()[number]
         os.kill(pid, signal.SIGKILL)
         return pid
-
-
-def _descriptors(pid: int) -> list[Path]:
-    try:
-        return list(Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:  # it ended meanwhile
-        return []
-
-
-def _linked(path: Path) -> Path:
-    try:
-        return path.readlink()
-    except OSError:
-        return Path()
 
 
 def config(folder: Path, extra: str = "") -> Path:

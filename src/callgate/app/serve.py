@@ -47,7 +47,10 @@ class Serving:
 class StopSignals:
     """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, heeds_second: bool = True) -> None:
+        """`heeds_second`: not in a worker, to which two may come for one (systemd signals every process of a
+        unit): its supervisor kills it."""
+        self._heeds_second = heeds_second
         self._first: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self._take, number)
@@ -64,6 +67,8 @@ class StopSignals:
     def _take(self, number: int) -> None:
         if not self._first.done():
             self._first.set_result(number)
+            return
+        if not self._heeds_second:
             return
         # As if nobody had a handler. Children end with us (upstreams/child/warden.py), and calls that were
         # answered are journalled.

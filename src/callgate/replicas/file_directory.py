@@ -74,7 +74,7 @@ class FileDirectory:
         """Raises OSError. `gateway`: who we are, and are seen to be alive as."""
         self._folder = folder
         self._gateway = gateway
-        self._lock: int | None = _locked(folder / f"{gateway}{_LOCK_SUFFIX}")
+        self._lock: int | None = _locked(self._lock_of(gateway))
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(1, "workers' directory")
 
@@ -101,19 +101,15 @@ class FileDirectory:
         return await self._run(work)
 
     async def put(self, rows: Sequence[HomeRow]) -> None:
+        now = time.time()
+        values = [
+            (row.key, row.session_id, row.home, row.principal, row.envelope, row.is_plain, row.is_ended, now)
+            for row in rows
+        ]
+
         def work(found: sqlite3.Connection) -> None:
-            now = time.time()
             with found:
-                found.executemany(
-                    _PUT,
-                    [
-                        (
-                            row.key, row.session_id, row.home, row.principal, row.envelope,
-                            row.is_plain, row.is_ended, now,
-                        )
-                        for row in rows
-                    ],
-                )  # fmt: skip
+                found.executemany(_PUT, values)
 
         await self._run(work)
 
@@ -206,38 +202,23 @@ class FileDirectory:
         rows: list[Any] = found.execute("SELECT said, started_at, has_left FROM replicas").fetchall()
         for raw, started_at, has_left in rows:
             said = msgspec.json.decode(raw, type=Announcement)
-            if not has_left and said.gateway != self._gateway and not self._is_alive(said.gateway):
-                self._bury(found, said)
+            if not has_left and said.gateway != self._gateway and not _is_locked(self._lock_of(said.gateway)):
                 has_left = True
+                with found:
+                    found.execute("UPDATE replicas SET has_left = 1 WHERE gateway = ?", (said.gateway,))
+                self._lock_of(said.gateway).unlink(missing_ok=True)
             members.append(Member(replace(said, state="left") if has_left else said, started_at, 0.0))
         return members
 
-    def _is_alive(self, gateway: str) -> bool:
-        try:
-            fd = os.open(self._folder / f"{gateway}{_LOCK_SUFFIX}", os.O_RDONLY)
-        except FileNotFoundError:
-            return False
-        try:
-            # Shared: two that look at the same time must not take each other for the living one.
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        else:
-            return False
-        finally:
-            os.close(fd)
-
-    def _bury(self, found: sqlite3.Connection, said: Announcement) -> None:
-        with found:
-            found.execute("UPDATE replicas SET has_left = 1 WHERE gateway = ?", (said.gateway,))
-        (self._folder / f"{said.gateway}{_LOCK_SUFFIX}").unlink(missing_ok=True)
+    def _lock_of(self, gateway: str) -> Path:
+        return self._folder / f"{gateway}{_LOCK_SUFFIX}"
 
     def _let_go(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         if self._lock is not None:
-            (self._folder / f"{self._gateway}{_LOCK_SUFFIX}").unlink(missing_ok=True)
+            self._lock_of(self._gateway).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
 
@@ -246,6 +227,9 @@ def prepare(folder: Path) -> None:
     """Before the first worker: the folder and its tables. What cannot be read is begun anew: it only costs
     sessions of before their way to us. Raises OSError and sqlite3.Error."""
     folder.mkdir(mode=0o700, exist_ok=True)
+    for left in (*folder.glob(f"*{_LOCK_SUFFIX}"), *folder.glob("*.new")):
+        if not _is_locked(left):
+            left.unlink(missing_ok=True)
     path = folder / _FILE
     try:
         _make(path)
@@ -281,6 +265,22 @@ def _locked(path: Path) -> int:
             unseen.unlink()
         raise
     return fd
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared: two that look at the same time must not take each other for the living one.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(fd)
 
 
 def _home(found: sqlite3.Connection, key: str) -> HomeRow | None:

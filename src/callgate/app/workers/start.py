@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from callgate.app.loop import run_loop
+from callgate.app.process import keep_memory_private
 from callgate.app.running import find_running
 from callgate.app.serve import Serving, explained, ports_to_try
 from callgate.app.setup_problems import setup_problems
@@ -34,6 +35,7 @@ def run_workers(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     config = loaded.config
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems, loaded.origin, loaded.notes)
+    keep_memory_private()
     state = make_state_folder(config)
     if (other := find_running(state)) is not None:
         raise SetupError(

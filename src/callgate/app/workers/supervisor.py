@@ -116,19 +116,32 @@ class Supervisor:
     def _start_due(self) -> None:
         for worker in self._workers:
             if not worker.pid and worker.due_mono and worker.due_mono <= time.monotonic():
-                self._start(worker)
+                try:
+                    self._start(worker)
+                except OSError as problem:  # no process or descriptor to be had
+                    worker.due_mono = time.monotonic() + _LONG_S
+                    _log.error("Worker %d cannot be started: %s", worker.number, problem)
 
     def _start(self, worker: _Worker) -> None:
         self._listening.open(worker.number)
-        reads, writes = os.pipe()
+        pid, (reads, writes) = -1, os.pipe()
         place = replace(self._place, number=worker.number, listening=self._listening.of(worker.number))
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
-        if pid == 0:
+        try:
+            pid = os.fork()
+        except OSError:
             os.close(reads)
-            self._become(place, writes)
-        os.close(writes)
+            raise
+        finally:
+            if pid != 0:
+                os.close(writes)
+        if pid == 0:
+            try:
+                os.close(reads)
+                self._become(place, writes)
+            finally:
+                os._exit(1)
         worker.pid, worker.pipe, worker.started_mono = pid, reads, time.monotonic()
         worker.said, worker.heard, worker.due_mono = None, b"", 0.0
         self._events.register(reads, selectors.EVENT_READ, worker)
@@ -217,7 +230,7 @@ class Supervisor:
         for worker in self._workers:
             if worker.pid:
                 with suppress(ProcessLookupError):
-                    os.kill(worker.pid, number)
+                    os.kill(worker.pid, signal.SIGKILL if is_second else number)
         if is_second:
             self.killed_by = number
 

@@ -59,7 +59,7 @@ def live(loaded: Loaded, place: WorkerPlace, ready: int) -> None:
 async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[Health]], None]) -> None:
     """Until the supervisor says so, or is gone. Raises SetupError."""
     config = loaded.config
-    stop_signals = StopSignals()
+    stop_signals = StopSignals(heeds_second=False)
     loop = asyncio.get_running_loop()
     loop.add_reader(place.lifeline, stop_signals.take_end, place.lifeline)
     gateway = await build_gateway(config, keeps_store=True, place=place)
