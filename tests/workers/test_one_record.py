@@ -13,6 +13,7 @@ import pytest_asyncio
 from end_to_end.gateway_process import run_callgate
 from end_to_end.record.test_live_stream import CutReader
 from mcp import Client
+from replicas.fleet import TOKENS
 from workers.team import Team, running_team
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -125,3 +126,14 @@ async def test_a_second_gateway_here_or_on_the_same_port_is_refused_with_a_reaso
     other = await run_callgate(tmp_path, "serve", "--workers", "2", "--port", str(team.port))
     assert other.exit_code == 4
     assert f"Callgate already runs at {team.url}" in other.stderr
+
+
+async def test_who_has_no_token_gets_from_any_worker_what_is_open_and_no_more(tmp_path: Path) -> None:
+    tokens = f'[server]\ntokens = [{{ token = "{TOKENS["ann"]}", principal = "ann" }}]'
+    async with running_team(tmp_path, workers=2, extra=tokens) as team:
+        for _ in range(TRIES):
+            assert team.get("/healthz").keys() == {"status", "version"}
+            assert team.get("/api/v1/about")["code"] == "refused.unauthenticated"
+            asked = Request(f"{team.url}/api/v1/about", headers={"authorization": f"Bearer {TOKENS['ann']}"})
+            with urlopen(asked, timeout=30) as answer:
+                assert json.load(answer)["principal"] == "ann"
