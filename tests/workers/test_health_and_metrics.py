@@ -52,12 +52,9 @@ def test_what_is_wrong_in_a_worker_is_told_with_its_number() -> None:
             }
         ).encode(),
         3: None,
-        4: json.dumps({"status": "degraded"}).encode(),  # to somebody who may not know more
     }
     assert problems_of_workers(told) == [
         "Worker 2: a thread",
         "Worker 2: full disk",
-        "Worker 2: shop: refused",
         "Worker 3 does not answer. It is started again when it ends",
-        "Worker 4: it is degraded",
     ]

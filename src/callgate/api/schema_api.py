@@ -118,8 +118,8 @@ class SchemaApi:
             found.table,
             found.columns,
             found.indexes,
-            found.outward,
-            found.inward,
+            found.foreign_keys,
+            found.referenced_by,
         )
 
     def _schema(self, name: str) -> SourceSchema:

@@ -44,7 +44,7 @@ def _family(name: str, heads: Mapping[str, object]) -> str:
 
 
 def problems_of_workers(told: Mapping[int, bytes | None]) -> list[str]:
-    """From what each says at /healthz. Servers are not compared here: each worker has its own processes."""
+    """From what each says at /healthz. Their servers are told by `merged_health`."""
     problems: list[str] = []
     for number, raw in told.items():
         if raw is None:
@@ -54,12 +54,5 @@ def problems_of_workers(told: Mapping[int, bytes | None]) -> list[str]:
         wrong: list[str] = [*body.get("problems", ())]
         if body.get("record"):
             wrong.append(body["record"])
-        wrong += [
-            f"{server['name']}: {server['detail']}"
-            for server in body.get("servers", ())
-            if server["state"] == "down"
-        ]
-        if body["status"] != "ok" and not wrong and "servers" not in body:  # whoever asks may not know more
-            wrong.append("it is degraded")
         problems += [f"Worker {number}: {text}" for text in wrong]
     return problems

@@ -1,7 +1,9 @@
 """Makes every part, and gives it the parts that it needs."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -15,7 +17,7 @@ from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sources import briefly_named, open_demo, open_sources, source_facts
+from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
@@ -28,6 +30,7 @@ from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
+from callgate.ports.record_reader import StoreProgress
 from callgate.recorder.flush.tokens import TokenCounter
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
 from callgate.relay.parked_calls import BridgeSettings
@@ -135,8 +138,8 @@ async def build_gateway(
         upstreams.append(await open_demo(state))
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
     key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key) if is_replica and config.replicas.is_on else None
-    workers = _open_workers(config, key, place) if place is not None else None
+    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
+    workers = _open_workers(config, key, redact, place) if place is not None else None
     shared = replicas or workers
     lead = workers.lead if workers is not None else None  # None: the record is ours to read
     offers_record = config.record.offer
@@ -189,14 +192,11 @@ async def build_gateway(
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
             ),
-            problems=lambda: [
-                *background.problems(),
-                *_archive_problems(record),
-                *(shared.problems() if shared is not None else ()),
-            ],
+            problems=lambda: [*background.problems(), *_archive_problems(record)],
             reads_record=lead is None,
             others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
+            fleet=shared.fleet if shared is not None else None,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -211,6 +211,10 @@ async def build_gateway(
     local_socket = LocalSocket(relay, sink)
     if shared is not None:
         shared.homes.on_taken = relay.give_up
+        shared.fleet.health = relay.health
+        shared.fleet.on_living = partial(share_connections, config, sql_servers)
+        if record is not None:
+            shared.fleet.progress = partial(_progress, record)
         listener.mcp.join(shared.homes, shared.peers, relay)
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)
@@ -231,17 +235,23 @@ async def build_gateway(
     )
 
 
-def _open_replicas(config: Config, key: bytes) -> "Replicas":
+def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> "Replicas":
     """Nothing of it, and no driver, is imported by a gateway that is alone."""
     from callgate.app.replicas import open_replicas
 
-    return open_replicas(config, key, redact_documents(config))
+    return open_replicas(config, key, redact, redact_documents(config))
 
 
-def _open_workers(config: Config, key: bytes, place: "WorkerPlace") -> "Workers":
+def _progress(record: Record) -> StoreProgress | None:
+    return record.reader.backlog().store
+
+
+def _open_workers(
+    config: Config, key: bytes, redact: Callable[[str], str], place: "WorkerPlace"
+) -> "Workers":
     from callgate.app.worker_parts import open_workers
 
-    return open_workers(config, key, redact_documents(config), place)
+    return open_workers(config, key, redact, redact_documents(config), place)
 
 
 def _archive_problems(record: Record | None) -> list[str]:

@@ -20,6 +20,7 @@ from callgate.ports.http_app import HttpApp, MountedApp, Receive, Scope, Send
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.replicas.directory import Announcement
 from callgate.replicas.file_directory import FileDirectory
+from callgate.replicas.fleet import ReplicaFleet
 from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.hop_client import HopClient
 from callgate.replicas.hop_gate import SignedHopGate
@@ -58,6 +59,7 @@ class Workers:
     members: Members
     peers: HopClient
     gate: SignedHopGate
+    fleet: ReplicaFleet
     directory: FileDirectory
     transport: StreamingTransport
     lead: LeadWorker | None  # None: we are it
@@ -73,17 +75,16 @@ class Workers:
         self.listener = HopListener(public, self.gate, app)
         self.path = self.place.sockets / socket_name(self.place.number, self.homes.gateway)
         await self.listener.start_at(self.path)
-        self.members.after_beat = self.homes.tell
+        self.members.after_beat = self._after_beat
         await self.members.start(lambda: f"{UNIX}{self.path}")
+        await self.fleet.tell()
+        self.fleet.start()
         if self.place.is_lead:
             await self.directory.take_lead()
 
-    def problems(self) -> list[str]:
-        """For /healthz."""
-        if not self.members.trouble:
-            return []
-        why = f"The directory of the workers in {self.place.files} cannot be used: {self.members.trouble}"
-        return [f"{why}. Until it can be, nobody takes over a lost session"]
+    async def _after_beat(self, since_s: float) -> None:
+        await self.homes.tell(since_s)
+        await self.fleet.tell()
 
     async def say_leaving(self) -> None:
         if self.members.is_started and self.members.me.state == "serving":
@@ -97,6 +98,7 @@ class Workers:
 
     async def close(self) -> None:
         """When all sessions were let go of: whoever hears that we left may have them."""
+        await self.fleet.close()
         await self.homes.close()
         await self.members.leave()
         await asyncio.gather(self.transport.close(), self.directory.close())
@@ -104,7 +106,13 @@ class Workers:
             self.place.sockets.rmdir()
 
 
-def open_workers(config: Config, key: bytes, redact: Callable[[bytes], bytes], place: WorkerPlace) -> Workers:
+def open_workers(
+    config: Config,
+    key: bytes,
+    redact: Callable[[str], str],
+    redact_document: Callable[[bytes], bytes],
+    place: WorkerPlace,
+) -> Workers:
     gap_s = config.record.session_gap_s
     gateway = new_gateway_name()
     directory = FileDirectory(place.files, gateway)
@@ -112,12 +120,16 @@ def open_workers(config: Config, key: bytes, redact: Callable[[bytes], bytes], p
     members = Members(directory, me, key, lambda address: _is_ours(address, place.sockets))
     seal, transport = HopSeal(key), StreamingTransport()
     peers = HopClient(members, seal, transport)
+    homes = ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact_document)
+    fleet = ReplicaFleet(directory, members, "", redact, f"the folder {place.files}")
+    fleet.adopted, fleet.hops = homes.adopted, peers.outcomes
     return Workers(
         place=place,
-        homes=ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact),
+        homes=homes,
         members=members,
         peers=peers,
         gate=SignedHopGate(seal, gateway),
+        fleet=fleet,
         directory=directory,
         transport=transport,
         lead=None if place.is_lead else LeadWorker(directory, peers),

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
-from callgate.edge.asgi_mount import AsgiMount
+from callgate.edge.asgi_mount import AppElsewhere, AsgiMount
 from callgate.edge.gate import (
     GateRules,
     MissingTokenError,
@@ -30,7 +30,6 @@ from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.http1 import ClientConnection, Service
 from callgate.edge.http.message import Beginner, Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
-from callgate.edge.passing_on import AppElsewhere
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
@@ -112,7 +111,7 @@ class Listener:
             decide=self.decide,
         )
         self._guesses = TokenGuesses(time.monotonic)
-        self._connections: set[_Connection] = set()
+        self._connections: set[AcceptedConnection] = set()
         self.discard = self._connections.discard
         self._turned_away = TurnedAway(_tell_full)
         self.turn_away = self._turned_away.take
@@ -125,9 +124,7 @@ class Listener:
         """Listens; returns the port (which matters when 0 was asked for). Raises SetupError."""
         loop = asyncio.get_running_loop()
         try:
-            server = await loop.create_server(
-                lambda: _Connection(self), host, port, backlog=BACKLOG, reuse_address=True
-            )
+            server = await loop.create_server(self.accept, host, port, backlog=BACKLOG, reuse_address=True)
         except (OSError, OverflowError) as problem:
             raise cannot_listen(host, port, problem) from problem
         self._begin(server)
@@ -138,12 +135,12 @@ class Listener:
         """On sockets that listen already: several processes may serve one address."""
         loop = asyncio.get_running_loop()
         for sock in listening:
-            self._begin(await loop.create_server(lambda: _Connection(self), sock=sock, backlog=BACKLOG))
+            self._begin(await loop.create_server(self.accept, sock=sock, backlog=BACKLOG))
 
     async def start_at(self, path: Path) -> None:
         """On a Unix socket, for this user's processes only."""
         loop = asyncio.get_running_loop()
-        self._begin(await loop.create_unix_server(lambda: _Connection(self), str(path), backlog=BACKLOG))
+        self._begin(await loop.create_unix_server(self.accept, str(path), backlog=BACKLOG))
         os.chmod(path, 0o600)  # noqa: PTH101 - of a socket: there is nothing to wait for
 
     def _begin(self, server: asyncio.Server) -> None:
@@ -184,7 +181,10 @@ class Listener:
 
     # ---- connections
 
-    def add(self, connection: "_Connection") -> bool:
+    def accept(self) -> "AcceptedConnection":
+        return AcceptedConnection(self)
+
+    def add(self, connection: "AcceptedConnection") -> bool:
         """False: there is no place for it."""
         if len(self._connections) >= self._limits.max_connections:
             self._make_room()
@@ -259,7 +259,7 @@ class Listener:
         if not is_mcp or (target is not None and not self._answerer.has_server(target)):
             return None
         assert request.principal is not None, "the gate lets nobody in without"
-        return self.mcp.plain.decide(Visit(request, request.fields, request.principal, target))
+        return self.mcp.decide(Visit(request, request.fields, request.principal, target), self.handle)
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         is_mcp, target = _endpoint(request.path)
@@ -318,7 +318,7 @@ class Listener:
                 self._guesses.waited(request.peer)
 
 
-class _Connection(ClientConnection):
+class AcceptedConnection(ClientConnection):
     """A ClientConnection that its listener knows of."""
 
     def __init__(self, listener: Listener) -> None:

@@ -6,11 +6,12 @@ replica is reached is `ports.Peers`' affair. Without replicas none of this is ma
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
-from typing import Protocol
-from urllib.parse import unquote
+from functools import lru_cache
 
-from callgate.edge.http.message import Headers, HttpRequest, Responder
+import msgspec
+
+from callgate.edge.http.http1 import Handler
+from callgate.edge.http.message import Begun, BegunOwner, Headers, HttpRequest, Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.error_codes import CALLER_UNKNOWN_SESSION, REFUSED_HOP, UPSTREAM_REPLICA_UNREACHABLE
@@ -22,13 +23,20 @@ from callgate.model.errors import (
     replica_unreachable,
 )
 from callgate.model.exchange import Arrival
-from callgate.model.identity import Principal
 from callgate.ports.answerer import SharedAnswerer
 from callgate.ports.homes import Homes
-from callgate.ports.peers import HOP_HEADER, HomeGoneError, Lead, PassedAnswer, PassedRequest, Peers
+from callgate.ports.peers import (
+    HOP_HEADER,
+    NOBODY,
+    HomeGoneError,
+    PassedAnswer,
+    PassedCall,
+    PassedHead,
+    PassedRequest,
+    Peers,
+)
 from callgate.wire import http_rules
 from callgate.wire.json_rpc import Message, decode
-from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
 
 # Credentials are the client's and stay here. The rest belongs to its connection, or was judged at the gate.
 _NOT_PASSED_ON = frozenset(
@@ -47,9 +55,7 @@ _HOME_HEADER = "callgate-home"
 _MAX_TRIES = 3
 _RETRY_AFTER: Headers = (("retry-after", "2"),)
 # Shorter ones go back in one piece.
-_WHOLE_BYTES, _WHOLE_APP_BYTES = 64 * 1024, 1024 * 1024
-# They belong to the connection between the two workers.
-_NOT_PASSED_BACK = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
+_WHOLE_BYTES = 64 * 1024
 
 
 def passed_request(request: HttpRequest) -> PassedRequest:
@@ -59,20 +65,45 @@ def passed_request(request: HttpRequest) -> PassedRequest:
         for name, value in request.headers
         if name not in _NOT_PASSED_ON and not name.startswith("sec-fetch-")
     ]
-    return PassedRequest(
-        request.method, request.target, headers, request.body, request.principal, request.peer
-    )
+    principal = request.principal or NOBODY
+    return PassedRequest(request.method, request.target, headers, request.body, principal, request.peer)
 
 
 class PassingOn:
     def __init__(
-        self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer, legacy: LegacyHttp
+        self,
+        homes: Homes,
+        peers: Peers | None,
+        answerer: SharedAnswerer,
+        legacy: LegacyHttp,
+        refuse: Callable[[Visit, Responder, RefusedVisitError], None],
     ) -> None:
-        """`peers`: None where replicas cannot reach one another: nothing is passed on then."""
+        """`peers`: None where replicas cannot reach one another: nothing is passed on then. `refuse`: tells a
+        client what its request was refused for."""
         self._homes = homes
         self._peers = peers
         self._answerer = answerer
         self._legacy = legacy
+        self._refuse = refuse
+
+    def decide(self, visit: Visit, handler: Handler) -> "PassedOnHead | None":
+        """Who may begin to pass on requests with the head of this visit. None: they are looked at one by one.
+        `handler`: who does that."""
+        handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
+        if handshake_id is None or self._peers is None or visit.request.hop is not None:
+            return None
+        if self._answerer.find_session(handshake_id, visit.principal) is not None:
+            return None
+        home = self._homes.home_of(handshake_id, visit.principal)
+        if home is None or home == self._homes.gateway:
+            return None
+        head = passed_request(visit.request).head
+        return PassedOnHead(
+            self._answerer, self._peers, visit, handshake_id, home, head, handler, self.tell_lost
+        )
+
+    def tell_lost(self, visit: Visit, responder: Responder) -> None:
+        self._refuse(visit, responder, self._refused(replica_lost(), visit))
 
     async def session(self, visit: Visit, responder: Responder) -> bool:
         """A request of a handshake session. True: it was answered. Raises RefusedVisitError."""
@@ -148,7 +179,7 @@ class PassingOn:
             for _ in range(_MAX_TRIES):
                 try:
                     responder.cancel_on_disconnect = True
-                    answer = await self._peers.pass_on(home, request)
+                    answer = await self._peers.pass_on(home, request, is_held=self._answerer.is_held(arrival))
                 except HomeGoneError:
                     home = await self._answerer.after_loss(arrival, home)
                     if home is None:
@@ -167,6 +198,93 @@ class PassingOn:
         extra = _RETRY_AFTER if error.code is UPSTREAM_REPLICA_UNREACHABLE else ()
         read = decode(visit.request.body) if message is None and visit.request.body else message
         return RefusedVisitError(error, read, extra)
+
+
+class PassedOnHead(msgspec.Struct, eq=False):
+    """Requests with one head of a session that another replica has. Implements `http.message.Beginner`."""
+
+    answerer: SharedAnswerer
+    peers: Peers
+    visit: Visit
+    handshake_id: str
+    home: str
+    head: PassedHead
+    handler: Handler
+    tell_lost: Callable[[Visit, Responder], None]
+
+    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
+        if self.answerer.find_session(self.handshake_id, self.visit.principal) is not None:
+            return None  # it was adopted meanwhile
+        begun = BegunHop(self, request, responder, owner)
+        begun.call = self.peers.begin(self.home, self.head, request.body, begun)
+        if begun.call is None:
+            return None
+        responder.cancel_on_disconnect = True  # the hang-up closes the hop, and means the same there
+        return begun
+
+
+class BegunHop(msgspec.Struct, eq=False):
+    """Implements `http.message.Begun` and `ports.peers.PassedReceiver`."""
+
+    of: PassedOnHead
+    request: HttpRequest
+    responder: Responder
+    owner: BegunOwner
+    call: PassedCall | None = None
+    answer: PassedAnswer | None = None
+    is_over: bool = False
+
+    def abort(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            if self.call is not None:
+                self.call.cancel()
+            self.owner.finish()
+
+    def answered(self, status: int, headers: Headers, body: bytes) -> None:
+        if self.is_over:
+            return
+        if status == 403 or (status == 404 and any(name == _HOME_HEADER for name, _ in headers)):
+            self._look_at_it()  # nothing was done with it there
+            return
+        self.is_over, self.call = True, None
+        self.responder.send(status, _passed_back(headers), body)
+        self.owner.finish()
+
+    def answers(self, answer: PassedAnswer) -> None:
+        if not self.is_over:
+            self.answer = answer
+            self.owner.hand_over(self._go_on)
+
+    def not_sent(self) -> None:
+        if not self.is_over:
+            self._look_at_it()
+
+    def lost(self) -> None:
+        if not self.is_over:
+            self.is_over, self.call = True, None
+            self.of.tell_lost(self._visit(self.request), self.responder)
+            self.owner.finish()
+
+    def _look_at_it(self) -> None:
+        self.call = None
+        self.responder.cancel_on_disconnect = False
+        self.owner.hand_over(self.of.handler)
+
+    def _visit(self, request: HttpRequest) -> Visit:
+        visit = self.of.visit
+        return Visit(request, visit.headers, visit.principal, visit.target)
+
+    async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
+        answer = self.answer
+        if self.is_over or answer is None:
+            return
+        self.is_over = True
+        request.body = b""  # it is there; the answer may take hours
+        try:
+            await _deliver(answer, responder)
+        except UpstreamError:
+            self.of.tell_lost(self._visit(request), responder)
 
 
 def _check_first_hop(visit: Visit) -> None:
@@ -189,7 +307,7 @@ async def _deliver(answer: PassedAnswer, responder: Responder) -> None:
 
 
 async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
-    headers = tuple((name, value) for name, value in answer.headers if name in _PASSED_BACK)
+    headers = _passed_back(tuple(answer.headers))
     length = next((value for name, value in answer.headers if name == "content-length"), "")
     async with aclosing(answer.pieces()) as pieces:
         if length.isdigit() and int(length) <= _WHOLE_BYTES:
@@ -202,51 +320,6 @@ async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
         responder.end_stream()
 
 
-# ---- what is not MCP, among workers
-
-
-class AppHere(Protocol):
-    async def handle(
-        self, request: HttpRequest, responder: Responder, principal: Principal | None
-    ) -> None: ...
-
-
-class AppElsewhere:
-    """Requests to the mounted app that another worker answers: the one that has the record's store."""
-
-    def __init__(self, here: AppHere, lead: Lead, is_local: Callable[[str], bool]) -> None:
-        """`is_local`: of a path, whether every worker answers it by itself."""
-        self._here = here
-        self._lead = lead
-        self._is_local = is_local
-
-    async def handle(self, request: HttpRequest, responder: Responder, principal: Principal | None) -> None:
-        if self._is_local(unquote(request.path)):
-            await self._here.handle(request, responder, principal)
-            return
-        responder.cancel_on_disconnect = True
-        request.principal = principal
-        passed, request.body = passed_request(request), b""
-        if request.method == "HEAD":  # the other end of the hop reads no head without its body
-            passed = replace(passed, method="GET")
-        try:
-            await _pass_app_back(await self._lead.pass_on(passed), responder)
-        except UpstreamError as error:
-            if responder.started:
-                return  # the client has a part of it: that it breaks off is all that can still be told
-            status, body = problem_of(error)
-            responder.send(status, (("content-type", PROBLEM_TYPE), ("retry-after", "2")), body)
-
-
-async def _pass_app_back(answer: PassedAnswer, responder: Responder) -> None:
-    headers = tuple((name, value) for name, value in answer.headers if name not in _NOT_PASSED_BACK)
-    length = next((value for name, value in answer.headers if name == "content-length"), "")
-    async with aclosing(answer.pieces()) as pieces:
-        if answer.status in (204, 304) or (length.isdigit() and int(length) <= _WHOLE_APP_BYTES):
-            responder.send(answer.status, headers, b"".join([piece async for piece in pieces]))
-            return
-        responder.start_stream(answer.status, headers)
-        if not responder.head_only:
-            async for piece in pieces:
-                await responder.stream(piece)
-        responder.end_stream()
+@lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
+def _passed_back(headers: Headers) -> Headers:
+    return tuple((name, value) for name, value in headers if name in _PASSED_BACK)

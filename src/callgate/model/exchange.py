@@ -57,7 +57,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     principal: Principal
     transport: str  # "http" | "stdio"
     client: str  # who it was, for people: see edge.visit
-    session: Session | None = None  # a legacy session already open
+    session: Session | None = None  # a legacy session already open; a modern one of the call before, if any
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     workspace: str | None = None
     headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded

@@ -7,6 +7,9 @@ postgres_directory  the same in PostgreSQL
 file_directory      the same in files, for workers of one machine
 lead                the worker that has the record, and answers for all
 members             the heartbeat, addresses, and who is gone
+fleet               how all replicas are doing (`ports.Fleet`)
+reports             pure: what a replica tells of its servers and its record
+comparison          pure: what some replicas have otherwise than the others
 homes               which replica a session belongs to (`ports.Homes`)
 hop_client          passes a request on (`ports.Peers`)
 hop_gate            checks a request that was passed on (`ports.HopGate`)

@@ -14,7 +14,7 @@ import msgspec
 from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, UPSTREAM_REPLICA_UNREACHABLE
 from callgate.model.errors import SetupError, SourceError, UpstreamError, replica_unreachable, told_by_another
 from callgate.model.identity import LOCAL, Principal
-from callgate.ports.peers import HomeGoneError, PassedAnswer, PassedRequest, Peers
+from callgate.ports.peers import NOBODY, HomeGoneError, PassedAnswer, PassedRequest, Peers
 from callgate.ports.record_excerpts import Excerpt, RecordExcerpts
 from callgate.replicas.directory import DirectoryAwayError
 from callgate.replicas.file_directory import FileDirectory
@@ -117,7 +117,7 @@ class OtherWorkersOf:
         except DirectoryAwayError:
             pass
         numbers = range(1, self._count)
-        request = PassedRequest("GET", path, (), b"", principal, None)
+        request = PassedRequest("GET", path, (), b"", principal or NOBODY, None)
         answers = await asyncio.gather(*(self._one(found.get(number), request) for number in numbers))
         return dict(zip(numbers, answers, strict=True))
 

@@ -19,6 +19,7 @@ from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 
+_KINDS = {"sql": "source", "mcp": "server", "replicas": "replicas"}
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
 
 
@@ -84,7 +85,7 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
 
 
 def _show_one(one: Diagnosis) -> None:
-    kind = "source" if one.kind == "sql" else "server"
+    kind = _KINDS[one.kind]
     about = ", ".join(filter(None, (one.version, one.mode, one.account, one.role)))
     state = f"reachable ({about})" if one.reachable and about else "reachable" if one.reachable else "down"
     name = f"{one.name} ({one.title})" if one.title else one.name

@@ -56,7 +56,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+._-]{0,40}")
 _JDBC = re.compile(r"jdbc:(?P<file>(?:sqlite|duckdb):(?!//))?", re.IGNORECASE)
 _PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # Of servers: certificates and their like (`server_params`).
-_FILE_PARAM = re.compile(r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile", re.IGNORECASE)
+_FILE_PARAM = re.compile(
+    r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile"
+    r"|server[-_]public[-_]key(?:[-_]path)?|serverrsapublickeyfile",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"\$\{[^}]*\}")
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
 _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'

@@ -72,6 +72,9 @@ class NetworkDriver(Generic[Connection]):
         """Look whether the server is there, in the background. Needs a running loop, returns at once."""
         self._look_after()
 
+    def limit_connections(self, most: int) -> None:
+        self._pool.resize(most)
+
     @property
     def version(self) -> str:
         return self._version
@@ -155,6 +158,7 @@ class NetworkDriver(Generic[Connection]):
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._engine.close()
 
     async def _take(self) -> Connection:
         try:
