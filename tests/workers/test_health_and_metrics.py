@@ -2,7 +2,8 @@
 
 import json
 
-from callgate.api.workers import by_worker, problems_of_workers
+from callgate.api.merged_health import problems_of_workers
+from callgate.api.metrics import by_worker
 
 ONE = b"""# HELP calls_total Calls.
 # TYPE calls_total counter

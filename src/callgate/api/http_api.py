@@ -20,7 +20,8 @@ from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
-from callgate.api.metrics import METRICS_TYPE, CallMeter, fleet_lines, record_lines, status_lines
+from callgate.api.merged_health import problems_of_workers
+from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, json_response
 from callgate.api.page_files import PageFiles
@@ -31,7 +32,6 @@ from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_shor
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.tool_views import ToolViews
-from callgate.api.workers import by_worker, problems_of_workers
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State

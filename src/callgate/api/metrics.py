@@ -5,8 +5,9 @@ call, and the format is twenty lines. Labels are ours: a method that a client ma
 so that nobody can make the answer grow.
 """
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
@@ -30,6 +31,8 @@ _METHODS = frozenset(
     }
 )  # fmt: skip
 _STATES = tuple(State)
+_SAMPLE = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)(?:\{(.*)\})? (\S+)")
+_SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 class _Tally:
@@ -182,3 +185,36 @@ def _labels(**labels: str) -> str:
 
 def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def by_worker(told: Mapping[int, bytes | None]) -> str:
+    """Each sample with the number of its worker, those of one metric together as the format wants it."""
+    heads: dict[str, list[str]] = {}
+    samples: dict[str, list[str]] = {}
+    for number, raw in told.items():
+        for line in (raw or b"").decode().splitlines():
+            if line.startswith("#"):
+                name = line.split(" ")[2]
+                heads.setdefault(name, [])
+                if line not in heads[name]:
+                    heads[name].append(line)
+            elif (match := _SAMPLE.fullmatch(line)) is not None:
+                name, labels, value = match.groups()
+                labels = f'{labels},worker="{number}"' if labels else f'worker="{number}"'
+                samples.setdefault(_family(name, heads), []).append(f"{name}{{{labels}}} {value}")
+    lines = [
+        "# HELP callgate_worker_up Whether a worker answers.",
+        "# TYPE callgate_worker_up gauge",
+        *(f'callgate_worker_up{{worker="{number}"}} {int(raw is not None)}' for number, raw in told.items()),
+    ]
+    for name, head in heads.items():
+        lines += [*head, *samples.get(name, ())]
+    return "\n".join(lines) + "\n"
+
+
+def _family(name: str, heads: Mapping[str, object]) -> str:
+    if name not in heads:
+        for suffix in _SUFFIXES:
+            if name.endswith(suffix) and name.removesuffix(suffix) in heads:
+                return name.removesuffix(suffix)
+    return name
