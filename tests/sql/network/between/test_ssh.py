@@ -74,6 +74,8 @@ async def test_encryption_is_asked_for_inside_of_the_tunnel(post: Opener, sshd: 
 async def test_a_unix_socket_of_the_far_side_is_reached(maria: Opener, sshd: Sshd) -> None:
     async with maria() as source:
         path = source.server.socket
+    if not path.exists():
+        pytest.skip("the server is behind a proxy")
     address = replace(await address_through(maria, ssh_of(sshd)), socket=path)
     async with maria(address=address) as source:
         assert await source.cell("SELECT 7") == 7

@@ -31,6 +31,9 @@ _KEEP_ALIVE_S = 15
 _KEEP_ALIVE_MISSED = 3
 _CLOSING_LIMIT_S = 1.0
 
+# It tells every step of a login, with the account. What matters is in our errors.
+asyncssh.set_log_level("WARNING")
+
 
 class SshTunnel:
     def __init__(self, ssh: Ssh) -> None:
