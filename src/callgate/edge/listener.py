@@ -150,6 +150,7 @@ class Listener:
 
     def pass_app_on(self, lead: Lead, is_local: Callable[[str], bool]) -> None:
         """What is not MCP is another worker's to answer, except for some paths."""
+        assert isinstance(self._app, AsgiMount), "once"
         self._app = AppElsewhere(self._app, lead, is_local)
 
     def leave(self) -> None:
