@@ -17,6 +17,7 @@ from callgate.upstreams.http.pool import PoolLimits
 
 # Read ahead of a slow reader: enough to keep a fast one busy.
 _MAX_AHEAD_BYTES = 256 * 1024
+UNIX = "unix:"
 # Other replicas are near: one that has not accepted by then is not there.
 _CONNECT_S = 1.2
 # Answers that are passed back in one piece.
@@ -177,4 +178,7 @@ class StreamingTransport:
 
 @lru_cache(maxsize=1024)
 def _origin(address: str) -> Origin:
+    """A host and port, or `unix:` and the path of a socket."""
+    if address.startswith(UNIX):
+        return Origin(address.removeprefix(UNIX), 0, is_tls=False)
     return parse_address(f"http://{address}/").origin
