@@ -49,8 +49,8 @@ def mariadb_server(*options: str) -> Iterator[Database]:
         readable.mkdir()
         password = secrets.token_hex(8)
         first_statements.write_text(
-            "CREATE DATABASE callgate;\n"
-            f"CREATE USER callgate@'%' IDENTIFIED BY '{password}';\n"
+            "CREATE DATABASE IF NOT EXISTS callgate;\n"
+            f"CREATE USER IF NOT EXISTS callgate@'%' IDENTIFIED BY '{password}';\n"
             "GRANT ALL ON *.* TO callgate@'%' WITH GRANT OPTION;\n"
         )
 
@@ -77,6 +77,7 @@ def mariadb_server(*options: str) -> Iterator[Database]:
         def database(port: int) -> Database:
             address = ("--protocol=tcp", "--host=127.0.0.1", f"--port={port}", "--user=callgate")
             return Database(
+                flavour="mariadb",
                 scheme="mysql",
                 port=port,
                 password=password,

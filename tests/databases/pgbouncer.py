@@ -20,6 +20,7 @@ listen_port = {port}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = {users}
+auth_user = callgate
 pool_mode = transaction
 default_pool_size = 4
 max_client_conn = 500

@@ -1,8 +1,8 @@
-"""Packages of another Debian suite, unpacked below .cache/engines. The machine's own packages stay as they are.
+"""Packages of another Debian suite, unpacked below .cache/engines. The machine's own stay as they are.
 
-apt works here with folders of its own, and with an empty list of installed packages, so that it also names every
-library. The address of the mirror is taken from the machine's configuration. A program of a newer suite needs that
-suite's C library: each program is replaced by a small script which starts it with the unpacked loader.
+apt works here with folders of its own, and with an empty list of installed packages, so that it also names
+every library. The address of the mirror is taken from the machine's configuration. A program of a newer suite
+needs that suite's C library: each is replaced by a small script which starts it with the unpacked loader.
 """
 
 import os
@@ -54,9 +54,7 @@ def _unpack_packages(entry: Entry, root: Path) -> None:
     version = apt.candidate(entry.packages[0])
     if not version.startswith(entry.version):
         found = f"has version {version}" if version else "does not have it"
-        raise Missing(
-            f"{entry.packages[0]} {entry.version}*: {entry.origin} {entry.suite} {found} for this architecture"
-        )
+        raise Missing(f"{entry.packages[0]} {entry.version}*: {entry.origin} {entry.suite} {found}")
     shutil.rmtree(root, ignore_errors=True)
     root.parent.mkdir(parents=True, exist_ok=True)
     for archive in apt.download(entry.packages):
@@ -128,7 +126,13 @@ def _debian_mirror() -> str:
     """The first address that this machine's apt reads Debian from."""
     try:
         shown = subprocess.run(
-            ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(RELEASE)", "Created-By: Packages"],
+            [
+                "apt-get",
+                "indextargets",
+                "--format",
+                "$(ORIGIN) $(REPO_URI) $(RELEASE)",
+                "Created-By: Packages",
+            ],
             capture_output=True,
             text=True,
             check=True,
@@ -146,7 +150,9 @@ def _debian_mirror() -> str:
 def _ubuntu() -> tuple[str, Path]:
     mirror = os.environ.get(UBUNTU_VARIABLE, "")
     if not mirror:
-        raise Missing(f"Debian does not have it; Ubuntu does: set {UBUNTU_VARIABLE} to the address of a mirror")
+        raise Missing(
+            f"Debian does not have it; Ubuntu does: set {UBUNTU_VARIABLE} to the address of a mirror"
+        )
     keys = PLACE / "ubuntu-keys"
     if not (keys / _UBUNTU_KEYS).exists():
         for archive in _Apt(Origin.DEBIAN, "trixie").download(("ubuntu-archive-keyring",)):
