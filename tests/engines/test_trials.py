@@ -25,6 +25,7 @@ from end_to_end.plain.test_plain_path import MODERN, Speaker
 from sql.network import accounts
 from sql.network.conftest import Source, address_of, open_driver
 from sql.network.mysql.test_mysql_types import CASES as MYSQL_VALUES
+from sql.network.mysql.test_mysql_types import OF_MARIADB
 from sql.network.postgres.test_postgres_types import CASES as POSTGRES_VALUES
 from waiting import until
 
@@ -140,9 +141,6 @@ def _values(source: Source) -> tuple[list[object], str]:
     return [case[2] for case in cases], f"SELECT t.*, LAST FROM {table} t"
 
 
-OF_MARIADB = ("inet4", "inet6", "uuid")
-
-
 async def test_cancel(target: Database, held: Held) -> None:
     async with open_driver(target) as source:
         for n in range(TIMES):
@@ -235,6 +233,7 @@ async def test_restart(target: Database, tmp_path: Path, held: Held) -> None:
             finally:
                 assert again.returncode is None, (tmp_path / "log").read_text()
                 await _end(again.pid, target)
+                await again.wait()
     held(TIMES)
 
 

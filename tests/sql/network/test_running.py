@@ -82,8 +82,9 @@ async def test_a_reading_call_is_one_read_only_transaction(either: Opener) -> No
     """Beside the session's own setting: what changes that setting changes nothing for the call it is in."""
     async with either() as source:
         if source.is_mysql:
-            first, second = await source.run_all("SELECT @@in_transaction", "SELECT @@in_transaction")
-            assert (first.rows, second.rows) == (((1,),), ((1,),))
+            if source.server.flavour == "mariadb":
+                first, second = await source.run_all("SELECT @@in_transaction", "SELECT @@in_transaction")
+                assert (first.rows, second.rows) == (((1,),), ((1,),))
         else:
             first, second = await source.run_all("SELECT now()::text", "SELECT now()::text")
             assert first.rows == second.rows
@@ -181,6 +182,7 @@ async def test_a_write_counts_its_rows_and_stays(either: Opener) -> None:
 
 async def test_a_write_that_returns_more_than_is_shown_is_done_whole(either: Opener) -> None:
     async with either(mode=Mode.WRITE, max_rows=3) as source:
+        source.server.needs_mariadb("RETURNING")
         table = source.table("returned")
         numbers = ", ".join(f"({n}, 'x')" for n in range(10))
         result = await source.run(f"INSERT INTO {table} VALUES {numbers} RETURNING id", is_write=True)
