@@ -45,7 +45,7 @@ _SESSION_SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery
 _TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
 _TYPES_BY_OID_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[])"
 _OWN_LIMITS = Limits(max_rows=5_000, character_limit=1_000_000)
-# How long an answer to a cancel is waited for before the next; the driver closes the connection after a second.
+# How long an answer to a cancel is waited for before the next. The driver closes the connection after 1 s.
 _CANCEL_AGAIN_S = (0.05, 0.15, 0.3, 0.4)
 _HEARD_S = 0.01
 
