@@ -5,6 +5,7 @@ import json
 import subprocess
 import xml.etree.ElementTree as Xml
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from engines.packages import PLACE
@@ -93,6 +94,7 @@ def _file(name: str) -> Path:
     return PLACE / "results" / f"{name}.json"
 
 
+@cache
 def _judged() -> str:
     """The tested code, changed files included."""
     files = subprocess.run(
