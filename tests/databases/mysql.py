@@ -102,8 +102,8 @@ def _sequences() -> list[str]:
         number = " + ".join(f"{10**place} * d{place}.d" for place in range(places))
         tables = " STRAIGHT_JOIN ".join(f"callgate.digits d{place}" for place in reversed(range(places)))
         lines.append(
-            f"CREATE OR REPLACE VIEW callgate.seq_1_to_{count} AS SELECT 1 + {number} AS seq FROM {tables}"
-            f" WHERE {number} < {count};\n"
+            f"CREATE OR REPLACE SQL SECURITY INVOKER VIEW callgate.seq_1_to_{count} AS"
+            f" SELECT 1 + {number} AS seq FROM {tables} WHERE {number} < {count};\n"
         )
     return lines
 

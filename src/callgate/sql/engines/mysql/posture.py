@@ -161,8 +161,19 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
 
 
 def _is_everything(grant: str) -> bool:
+    """MySQL 8 and later name each privilege of such an account instead of all."""
     match = _GRANT.match(grant)
-    return match is not None and match["where"] == "*.*" and "ALL PRIVILEGES" in match["what"]
+    if match is None or match["where"] != "*.*":
+        return False
+    rights = {right.strip() for right in match["what"].split(",")}
+    return "ALL PRIVILEGES" in rights or rights >= {
+        "SELECT",
+        "INSERT",
+        "SUPER",
+        "SHUTDOWN",
+        "FILE",
+        "CREATE USER",
+    }
 
 
 def _rights(grants: list[str]) -> frozenset[str]:

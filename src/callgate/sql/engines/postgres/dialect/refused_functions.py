@@ -45,8 +45,9 @@ FORBIDDEN = word_set(
     binary_upgrade_set_next_multirange_pg_type_oid binary_upgrade_set_next_pg_authid_oid
     binary_upgrade_set_next_pg_enum_oid binary_upgrade_set_next_pg_tablespace_oid
     binary_upgrade_set_next_pg_type_oid binary_upgrade_set_next_toast_pg_class_oid
-    binary_upgrade_set_next_toast_relfilenode binary_upgrade_set_record_init_privs binary_upgrade_add_sub_rel_state
-    binary_upgrade_logical_slot_has_caught_up binary_upgrade_replorigin_advance heap_force_freeze
+    binary_upgrade_set_next_toast_relfilenode binary_upgrade_set_record_init_privs
+    binary_upgrade_add_sub_rel_state binary_upgrade_logical_slot_has_caught_up
+    binary_upgrade_replorigin_advance heap_force_freeze
     heap_force_kill pg_truncate_visibility_map get_raw_page plpgsql_call_handler plpgsql_validator
     fmgr_c_validator fmgr_internal_validator fmgr_sql_validator
     """
