@@ -56,7 +56,11 @@ def main() -> int:
         for entry in wanted:
             if entry.name not in missing and (options.again or results.read(entry.name) is None):
                 _run(entry, only_trials=options.trials)
-        known = {entry.name: kept for entry in CATALOGUE if (kept := results.read(entry.name)) is not None}
+        known = {
+            entry.name: kept
+            for entry in CATALOGUE
+            if (kept := results.read(entry.name, of_any_code=True)) is not None
+        }
         report.write(known, missing)
         if any(known[entry.name].failures for entry in wanted if entry.name in known):
             return 1

@@ -46,6 +46,24 @@ async def test_an_unknown_table_is_answered_with_the_nearest_and_the_statement_t
             assert "pg_tables WHERE schemaname = 'shop_of_errors'" in error.hint
 
 
+async def test_of_many_tables_the_database_names_those_that_may_be_meant(
+    either: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """We hear of so many only, whatever else is there."""
+    for engine in ("mysql", "postgres"):
+        monkeypatch.setattr(f"callgate.sql.engines.{engine}.failures.NEAR", 5)
+    async with either() as source:
+        kind, quote = ("DATABASE", "`") if source.is_mysql else ("SCHEMA", '"')
+        names = [*(f"aa_{n}" for n in range(30)), f"{quote}Zebra_Rides{quote}"]
+        views = "".join(f"CREATE VIEW crowd.{name} AS SELECT 1 AS a;" for name in names)
+        source.server.run(f"CREATE {kind} crowd; {views}")
+        try:
+            error = await error_of(source, "SELECT * FROM crowd.zebra_rids", "crowd.zebra_rids")
+        finally:
+            source.server.run(f"DROP {kind} crowd {'' if source.is_mysql else 'CASCADE'}")
+        assert "Did you mean: crowd.Zebra_Rides" in error.hint
+
+
 async def test_a_table_of_another_schema_is_found(either: Opener) -> None:
     async with either() as source:
         shop(source)
