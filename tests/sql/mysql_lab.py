@@ -53,6 +53,7 @@ class MySqlLab:
         self._run = self.connect(None)
         with self._run.cursor() as cursor:
             self.files = Path(str(_all(cursor, "SELECT @@secure_file_priv")[0][0]))
+        self.mariadb_version = int(database.run("SELECT version()").partition(".")[0])
         self.password_hash = self._hash() if self._is_mariadb else ""
         (self.files / "secret.txt").write_text(_SECRET)
         (self.files / "rows.txt").write_text("70\tloaded\n")

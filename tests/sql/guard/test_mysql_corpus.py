@@ -117,6 +117,8 @@ PROOFS = {
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["id"])
 def test_the_attack_really_harms(attack: dict[str, Any], lab: MySqlLab, attacker: Session) -> None:
     lab.database.needs_mariadb("proofs of attacks")
+    if attack["id"].startswith("place_dotted_capital_i") and lab.mariadb_version >= 11:
+        pytest.skip("MariaDB 11 no longer takes İ for I")
     try:
         PROOFS[attack["proof"]](lab, attacker, attack["sql"])
     finally:
