@@ -6,6 +6,7 @@ answered as for a client; HTTP and the record are left out, which would make the
 
 import argparse
 import asyncio
+import json
 import statistics
 import sys
 import time
@@ -13,28 +14,43 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.remove(str(Path(__file__).parent))  # its sql.py would hide the tests' own
 
 from databases.pgbouncer import pooler_of
 from databases.postgres import postgres_server
-from sql.conftest import Asker
-from sql.network.conftest import address_of
 
+from callgate.model.envelope import Envelope, Era
+from callgate.model.exchange import Hop
+from callgate.model.identity import LOCAL
+from callgate.model.reply import Reply
+from callgate.model.session import Session
+from callgate.ports.upstream import Asker
 from callgate.sql.server.open_source import open_source
-from callgate.sql.settings import SourceSettings
+from callgate.sql.server.server import SqlServer
+from callgate.sql.settings import ServerAddress, SourceSettings, Tls, TlsMode
 
 CALLERS = 16
+ENVELOPE = Envelope(Era.LEGACY, "2025-11-25")
+CLIENT = Asker(ENVELOPE, Session("bench", LOCAL, "http", ENVELOPE, 0.0, 0.0), b"1")
 
 
-async def calls_per_second(asker: Asker, seconds: float) -> float:
+async def query(server: SqlServer, sql: str) -> list[list[object]]:
+    params = {"name": "query", "arguments": {"query": sql}}
+    hop = Hop(server.name, "tools/call", json.dumps(params).encode(), started_mono=0.0)
+    async for item in server.ask(hop, CLIENT):
+        if isinstance(item, Reply) and item.result is not None:
+            return json.loads(item.result)["structuredContent"]["rows"]
+    raise AssertionError("no answer")
+
+
+async def calls_per_second(server: SqlServer, seconds: float) -> float:
     ends_at, done = time.perf_counter() + seconds, 0
 
     async def call(number: int) -> None:
         nonlocal done
         while time.perf_counter() < ends_at:
             number += CALLERS
-            answer = await asker.query(f"SELECT name FROM shop.goods WHERE id = {number % 1000}")
-            assert answer.structured["rows"] == [[f"good {number % 1000}"]]
+            rows = await query(server, f"SELECT name FROM shop.goods WHERE id = {number % 1000}")
+            assert rows == [[f"good {number % 1000}"]]
             done += 1
 
     began = time.perf_counter()
@@ -47,15 +63,15 @@ async def compare(
 ) -> None:
     assert server.server is not None
     ways = {
-        name: Asker(open_source(replace(server, server=replace(server.server, port=port))))
+        name: open_source(replace(server, server=replace(server.server, port=port)))
         for name, port in (("direct", direct_port), ("PgBouncer", pooled_port))
     }
     measured: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
-        for name, asker in ways.items():
-            measured[name].append(await calls_per_second(asker, seconds))
-    for asker in ways.values():
-        await asker.server.close()
+        for name, way in ways.items():
+            measured[name].append(await calls_per_second(way, seconds))
+    for way in ways.values():
+        await way.close()
     medians = {name: statistics.median(values) for name, values in measured.items()}
     for name, median in medians.items():
         print(f"{name:10} {median:8,.0f} calls/s")
@@ -72,7 +88,9 @@ def main() -> None:
             "CREATE SCHEMA shop; CREATE TABLE shop.goods (id int PRIMARY KEY, name text);"
             "INSERT INTO shop.goods SELECT n, 'good ' || n FROM generate_series(0, 999) n"
         )
-        settings = SourceSettings("bench", "postgres", server=address_of(direct), pool_size=4)
+        where = (direct.host, direct.port, direct.user, direct.password, direct.database)
+        address = ServerAddress(*where, tls=Tls(TlsMode.OFF))
+        settings = SourceSettings("bench", "postgres", server=address, pool_size=4)
         asyncio.run(compare(direct.port, pooled.port, settings, options.rounds, options.seconds))
 
 

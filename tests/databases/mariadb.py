@@ -35,8 +35,8 @@ def mariadb_server(*options: str) -> Iterator[Database]:
     """`options` of a test that needs a server of its own, such as --ssl-cert."""
     root = unpacked(VARIABLE)
     if root is not None and is_mysql(root):
-        with mysql_server(root, *options) as database:
-            yield database
+        with mysql_server(root, *options) as other:
+            yield other
         return
     account = folders.our_account()
     server = program("mariadbd", "mariadb-server-core", *_folders("usr/sbin"), "/usr/sbin")
