@@ -101,9 +101,10 @@ def _sequences() -> list[str]:
         places = len(str(count - 1))
         number = " + ".join(f"{10**place} * d{place}.d" for place in range(places))
         tables = " STRAIGHT_JOIN ".join(f"callgate.digits d{place}" for place in reversed(range(places)))
+        order = " ORDER BY seq" if count < 1_000_000 else ""  # the largest must not be sorted first
         lines.append(
             f"CREATE OR REPLACE SQL SECURITY INVOKER VIEW callgate.seq_1_to_{count} AS"
-            f" SELECT 1 + {number} AS seq FROM {tables} WHERE {number} < {count};\n"
+            f" SELECT 1 + {number} AS seq FROM {tables} WHERE {number} < {count}{order};\n"
         )
     return lines
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from databases.database import Database
 
 # Methods of logging in by a password, as the servers call them.
-_MYSQL_METHODS = ("caching_sha2_password", "mysql_native_password")
+_MYSQL_METHODS = ("caching_sha2_password", "sha256_password", "mysql_native_password")
 _MARIADB_METHODS = ("mysql_native_password",)
 _POSTGRES_METHODS = ("scram-sha-256", "md5", "trust")
 PASSWORD = "pa:ss wörd/1"
@@ -67,7 +67,6 @@ def _make_user(server: Database, method: str) -> tuple[str, str]:
         f"DROP USER IF EXISTS {user}@'%'; CREATE USER {user}@'%' IDENTIFIED WITH {method} {proof};"
         f"GRANT SELECT ON callgate.* TO {user}@'%'"
     )
-    _log_in_once(server, user)
     return user, PASSWORD
 
 
