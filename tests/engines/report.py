@@ -62,7 +62,7 @@ def write(results: dict[str, Result], missing: dict[str, str]) -> None:
         "## Suites",
         "",
         "The tests of the drivers (`tests/sql/network` and others) and of the guard's corpora, run on the",
-        "server. Skipped ones are about something that the server does not have, or proofs of attacks on MySQL.",
+        "server. Skipped ones are about something that the server lacks, or prove attacks on MariaDB.",
         "",
     ]
     lines += ["| server | drivers | corpora | skipped |", "|---|---|---|---|"]
