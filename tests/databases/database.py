@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 
 @dataclass(frozen=True)
 class Database:
@@ -23,10 +25,17 @@ class Database:
     host: str = "127.0.0.1"
     user: str = "callgate"  # an administrator
     database: str = "callgate"
+    # What the server is, where its scheme stands for two: mariadb or mysql.
+    flavour: str = ""
 
     @property
     def dsn(self) -> str:
         return f"{self.scheme}://{self.user}:{self.password}@{self.host}:{self.port}/{self.database}"
+
+    def needs_mariadb(self, what: str) -> None:
+        """Skips a test of something that only MariaDB has."""
+        if self.flavour == "mysql":
+            pytest.skip(f"MySQL has no {what}")
 
     def run(self, statements: str, *, database: str | None = None) -> str:
         """Run one or more statements and return the rows: a line each, columns parted by tabs.

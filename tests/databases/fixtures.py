@@ -1,7 +1,7 @@
 """Fixtures `mariadb`, `postgres`, `pgbouncer`, `clickhouse`: one server each for a test run.
 
 It is started when first asked for. Tests share it, so each creates the databases and users it changes under
-names of its own.
+names of its own. scripts/test-engines puts other servers, and proxies in front of them, into their places.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,19 @@ from databases.database import Database
 from databases.mariadb import mariadb_server
 from databases.pgbouncer import pooler_of
 from databases.postgres import postgres_server
+from databases.proxies import in_front_of
 
 
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[Database]:
-    with mariadb_server() as database:
-        yield database
+    with mariadb_server() as database, in_front_of(database) as seen:
+        yield seen
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Database]:
-    with postgres_server() as database:
-        yield database
+    with postgres_server() as database, in_front_of(database) as seen:
+        yield seen
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,7 @@
-"""A private MariaDB server."""
+"""A private MariaDB server: the machine's own, or the one that scripts/test-engines unpacked.
+
+It may also have unpacked MySQL: then the tests of MariaDB run on that.
+"""
 
 import hashlib
 import re
@@ -11,7 +14,8 @@ from pathlib import Path
 
 from databases import folders
 from databases.database import Database
-from databases.server import Launch, program, running
+from databases.mysql import is_mysql, mysql_server
+from databases.server import Launch, program, running, unpacked
 
 # No fsync, no doublewrite, small files: nothing has to survive a power cut, and each run copies the files.
 # Native AIO (io_uring) is often forbidden in containers.
@@ -23,14 +27,20 @@ STORAGE = (
     "--innodb-buffer-pool-size=64M",
     "--innodb-use-native-aio=0",
 )
+VARIABLE = "CALLGATE_TEST_MYSQL"
 
 
 @contextmanager
 def mariadb_server(*options: str) -> Iterator[Database]:
     """`options` of a test that needs a server of its own, such as --ssl-cert."""
+    root = unpacked(VARIABLE)
+    if root is not None and is_mysql(root):
+        with mysql_server(root, *options) as other:
+            yield other
+        return
     account = folders.our_account()
-    server = program("mariadbd", "mariadb-server-core", "/usr/sbin")
-    client = program("mariadb", "mariadb-client-core")
+    server = program("mariadbd", "mariadb-server-core", *_folders("usr/sbin"), "/usr/sbin")
+    client = program("mariadb", "mariadb-client-core", *_folders("usr/bin"))
     place = folders.place_for("mariadb", account)
     with folders.run_folder(place, account) as folder:
         sockets = folders.socket_folder_of(folder)
@@ -39,8 +49,8 @@ def mariadb_server(*options: str) -> Iterator[Database]:
         readable.mkdir()
         password = secrets.token_hex(8)
         first_statements.write_text(
-            "CREATE DATABASE callgate;\n"
-            f"CREATE USER callgate@'%' IDENTIFIED BY '{password}';\n"
+            "CREATE DATABASE IF NOT EXISTS callgate;\n"
+            f"CREATE USER IF NOT EXISTS callgate@'%' IDENTIFIED BY '{password}';\n"
             "GRANT ALL ON *.* TO callgate@'%' WITH GRANT OPTION;\n"
         )
 
@@ -59,6 +69,9 @@ def mariadb_server(*options: str) -> Iterator[Database]:
                 "--skip-name-resolve",
                 "--character-set-server=utf8mb4",
                 "--default-time-zone=+00:00",
+                *_base(),
+                # From 11.4 on it makes a certificate by itself; tests say when they want one.
+                *(() if any(option.startswith("--ssl") for option in options) else ("--skip-ssl",)),
                 *STORAGE,
                 *options,
             ]
@@ -66,6 +79,7 @@ def mariadb_server(*options: str) -> Iterator[Database]:
         def database(port: int) -> Database:
             address = ("--protocol=tcp", "--host=127.0.0.1", f"--port={port}", "--user=callgate")
             return Database(
+                flavour="mariadb",
                 scheme="mysql",
                 port=port,
                 password=password,
@@ -85,13 +99,32 @@ def mariadb_server(*options: str) -> Iterator[Database]:
             yield ready
 
 
+def _folders(name: str) -> tuple[Path, ...]:
+    root = unpacked(VARIABLE)
+    return () if root is None else (root / name,)
+
+
+def _base() -> tuple[str, ...]:
+    """Where an unpacked server finds its messages and plugins."""
+    root = unpacked(VARIABLE)
+    if root is None:
+        return ()
+    files = root / "usr"
+    return (
+        f"--basedir={files}",
+        f"--lc-messages-dir={files / 'share' / 'mariadb'}",
+        f"--character-sets-dir={files / 'share' / 'mariadb' / 'charsets'}",
+    )
+
+
 def _template(server: str, place: Path, account: folders.Account) -> Path:
     install = [
-        program("mariadb-install-db", "mariadb-server-core"),
+        program("mariadb-install-db", "mariadb-server-core", *_folders("usr/bin")),
         "--no-defaults",
         f"--user={account.name}",
     ]
     install += ["--skip-test-db", "--auth-root-authentication-method=normal", *STORAGE]
+    install += [f"--basedir={folder.parent}" for folder in _folders("usr/bin")]
     version = subprocess.run([server, "--version"], check=True, capture_output=True, text=True).stdout
     found = re.search(r"Ver (\S+)", version)
     assert found is not None, version

@@ -4,10 +4,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from databases import folders
 from databases.database import Database
-from databases.server import Launch, program, running
+from databases.server import Launch, program, running, unpacked
 
 # A few connections for all: transactions of one client run on whichever is free.
 _SETTINGS = """
@@ -19,16 +20,19 @@ listen_port = {port}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = {users}
+auth_user = callgate
 pool_mode = transaction
 default_pool_size = 4
 max_client_conn = 500
 """
+VARIABLE = "CALLGATE_TEST_PGBOUNCER"
 
 
 @contextmanager
 def pooler_of(server: Database) -> Iterator[Database]:
     account = folders.unprivileged_account("postgres")
-    found = program("pgbouncer", "pgbouncer", "/usr/sbin")
+    root = unpacked(VARIABLE) or Path("/")
+    found = program("pgbouncer", "pgbouncer", root / "usr/sbin")
     with folders.run_folder(folders.place_for("pgbouncer", account), account) as folder:
         users, settings = folder / "users.txt", folder / "pgbouncer.ini"
         users.write_text(f'"callgate" "{server.password}"\n')

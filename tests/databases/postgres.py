@@ -1,4 +1,4 @@
-"""A private PostgreSQL server."""
+"""A private PostgreSQL server: the machine's own, or the one that scripts/test-engines unpacked."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from databases import folders
 from databases.database import Database
-from databases.server import Launch, program, running
+from databases.server import Launch, program, running, unpacked
 
 SETTINGS = (
     "listen_addresses=127.0.0.1",
@@ -24,6 +24,7 @@ SETTINGS = (
     "timezone=UTC",
     "log_timezone=UTC",
 )
+VARIABLE = "CALLGATE_TEST_POSTGRES"
 
 
 @contextmanager
@@ -97,8 +98,9 @@ def standby_of(primary: Database) -> Iterator[Database]:
 
 def _program(name: str) -> str:
     """Debian has the programs of each version in a folder of its own; the newest is taken."""
+    root = unpacked(VARIABLE) or Path("/")
     versions = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name), reverse=True
+        (root / "usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name), reverse=True
     )
     return program(name, "postgresql", *versions)
 

@@ -40,6 +40,12 @@ def program(name: str, package: str, *folders: str | Path) -> str:
     return found
 
 
+def unpacked(variable: str) -> Path | None:
+    """The folder that scripts/test-engines has unpacked another server into, and tells through `variable`."""
+    given = os.environ.get(variable)
+    return Path(given) if given else None
+
+
 @contextmanager
 def running(launch: Launch) -> Iterator[Database]:
     """Yield the server once it answers a query."""

@@ -6,7 +6,7 @@
     sql     one or more statements
     mode    read_only (taken when left out) or write
     ddl     true: with allow_ddl as well
-    only    of an honest statement: newer (than the engine of the tests) or mysql; the guard alone judges it
+    only    of an honest statement: where alone it runs: newer (than the tests' engine), mysql or mariadb
     code    of an attack: the error code that the guard must give
     proof   of an attack: how the engine's own test shows the harm (see that test); other keys are its own
 """

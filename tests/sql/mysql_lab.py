@@ -16,6 +16,13 @@ from databases.database import Database
 from pymysql.constants import CLIENT
 
 _SCHEMA = (Path(__file__).parent / "corpus" / "mysql_schema.sql").read_text()
+# What of it MySQL does not have. It partitions InnoDB's tables only.
+_OF_MARIADB = (
+    (r"CREATE SEQUENCE.*", ""),
+    (r" WITH SYSTEM VERSIONING", ""),
+    (r", PERIOD FOR valid \(starts, ends\)", ""),
+    (r"default_storage_engine = MyISAM", "default_storage_engine = InnoDB"),
+)
 _TABLES = """SELECT table_name FROM information_schema.tables
              WHERE table_schema = 'corpus' AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')"""
 _STRUCTURE = (
@@ -41,11 +48,13 @@ _SECRET = "TOP-SECRET-IN-A-FILE"
 
 class MySqlLab:
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
+        self._is_mariadb = database.flavour == "mariadb"
         self._run = self.connect(None)
         with self._run.cursor() as cursor:
             self.files = Path(str(_all(cursor, "SELECT @@secure_file_priv")[0][0]))
-        self.password_hash = self._hash()
+        self.mariadb_version = int(database.run("SELECT version()").partition(".")[0])
+        self.password_hash = self._hash() if self._is_mariadb else ""
         (self.files / "secret.txt").write_text(_SECRET)
         (self.files / "rows.txt").write_text("70\tloaded\n")
         self._script("DROP DATABASE IF EXISTS corpus; CREATE DATABASE corpus")
@@ -56,10 +65,9 @@ class MySqlLab:
 
     def connect(self, database: str | None = "corpus") -> Any:
         return pymysql.connect(
-            host=self._database.host,
-            port=self._database.port,
-            user=self._database.user,
-            password=self._database.password,
+            unix_socket=str(self.database.socket),  # where MySQL takes a password without TLS
+            user=self.database.user,
+            password=self.database.password,
             database=database,
             charset="utf8mb4",
             autocommit=True,
@@ -69,7 +77,10 @@ class MySqlLab:
 
     def rebuild(self) -> None:
         self._remove_evil()
-        self._script(_SCHEMA)
+        schema = _SCHEMA
+        for pattern, other in () if self._is_mariadb else _OF_MARIADB:
+            schema = re.sub(pattern, other, schema)
+        self._script(schema)
         self._data = self._checksums()
         self._structure = self._read_structure()
 
@@ -85,7 +96,15 @@ class MySqlLab:
 
     def _remove_evil(self) -> None:
         """What attacks create is called evil: quicker than to build all anew."""
-        for what in ("SEQUENCE", "VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "EVENT", "TABLE"):
+        for what in (
+            *(("SEQUENCE",) if self._is_mariadb else ()),
+            "VIEW",
+            "TRIGGER",
+            "FUNCTION",
+            "PROCEDURE",
+            "EVENT",
+            "TABLE",
+        ):
             self._script(f"DROP {what} IF EXISTS corpus.evil")
         for what in ("DATABASE", "SERVER", "USER", "ROLE"):
             self._script(f"DROP {what} IF EXISTS corpus_evil")
@@ -141,16 +160,18 @@ class MySqlLab:
 
     def _read_structure(self) -> list[str]:
         with self._run.cursor() as cursor:
-            return [str(sorted(_all(cursor, sql), key=str)) for sql in _STRUCTURE]
+            asked = [sql for sql in _STRUCTURE if self._is_mariadb or "global_priv" not in sql]
+            return [str(sorted(_all(cursor, sql), key=str)) for sql in asked]
 
     def _checksums(self) -> dict[str, str]:
         names = ", ".join(f"corpus.`{name}`" for name in self._table_names())
         with self._run.cursor() as cursor:
             rows = _all(cursor, f"CHECKSUM TABLE {names} EXTENDED")
             sums = {str(name).partition(".")[2]: str(checksum) for name, checksum in rows}
-            history = _all(cursor, "SELECT COUNT(*) FROM corpus.prices FOR SYSTEM_TIME ALL")
-            sums["prices"] += str(history)
-            sums["sequence"] = str(_all(cursor, _SEQUENCE))
+            if self._is_mariadb:
+                history = _all(cursor, "SELECT COUNT(*) FROM corpus.prices FOR SYSTEM_TIME ALL")
+                sums["prices"] += str(history)
+                sums["sequence"] = str(_all(cursor, _SEQUENCE))
         return sums
 
 

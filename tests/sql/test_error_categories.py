@@ -40,9 +40,9 @@ def server(mariadb: Database) -> Iterator[Database]:
 @asynccontextmanager
 async def source(server: Database, **changed: Any) -> AsyncIterator[Asker]:
     where = {key: changed.pop(key) for key in ("port", "user", "password") if key in changed}
-    address = ServerAddress(
-        server.host, server.port, server.user, server.password, "cat_shop", tls=Tls(TlsMode.OFF)
-    )
+    login = (server.host, server.port, server.user, server.password, "cat_shop")
+    is_mysql = server.flavour == "mysql"
+    address = ServerAddress(*login, tls=Tls(TlsMode.OFF), fetches_server_key=is_mysql)
     settings = SourceSettings(
         "shop", "mysql", server=replace(address, **where), **{"require_qualified": True, **changed}
     )

@@ -33,7 +33,10 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, Callable[[str],
     engine = request.param
     server: Database = request.getfixturevalue("mariadb" if engine == "mysql" else "postgres")
     database = "lp_shop" if engine == "mysql" else "lp_database"
-    address = ServerAddress(server.host, server.port, "lp_agent", PASSWORD, database, tls=Tls(TlsMode.OFF))
+    where = (server.host, server.port, "lp_agent", PASSWORD, database)
+    # MySQL takes the password over a private line only.
+    socket = server.socket if server.flavour == "mysql" else None
+    address = ServerAddress(*where, socket=socket, tls=Tls(TlsMode.OFF))
     if engine == "mysql":
         server.run("CREATE DATABASE lp_shop")
         yield engine, server.run, address

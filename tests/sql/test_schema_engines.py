@@ -205,3 +205,32 @@ async def test_every_example_of_the_description_works(source: OpenSource) -> Non
         for example in examples:
             answer = await it.query(example.replace("database_name", "cat"))
             assert not answer.is_error, f"{example}: {answer.text}"
+
+
+async def test_kinds_of_tables_have_their_names_on_postgresql(postgres: Database) -> None:
+    postgres.run(
+        "DROP SCHEMA IF EXISTS kinds CASCADE; CREATE SCHEMA kinds; CREATE TABLE kinds.plain (a int);"
+        "CREATE MATERIALIZED VIEW kinds.kept AS SELECT 1 AS a;"
+        "CREATE TABLE kinds.parts (a int) PARTITION BY LIST (a);"
+        "CREATE EXTENSION IF NOT EXISTS postgres_fdw;"
+        "CREATE SERVER IF NOT EXISTS far FOREIGN DATA WRAPPER postgres_fdw;"
+        "CREATE FOREIGN TABLE kinds.away (a int) SERVER far"
+    )
+    source = open_source(SourceSettings("kinds", "postgres", server=_address(postgres)))
+    try:
+        read, _ = await Asker(source).read("postgres://kinds")
+        found = await Asker(source).call(
+            "search_objects", database="kinds", object_type="table", detail_level="summary"
+        )
+    finally:
+        await source.close()
+        postgres.run("DROP SCHEMA kinds CASCADE; DROP SERVER far; DROP EXTENSION postgres_fdw")
+    kinds = {
+        "away": "FOREIGN TABLE",
+        "kept": "MATERIALIZED VIEW",
+        "parts": "PARTITIONED TABLE",
+        "plain": "BASE TABLE",
+    }
+    assert {table["name"]: table["type"] for table in read["tables"]} == kinds
+    assert {one["name"]: one["kind"].upper() for one in found.structured["objects"]} == kinds
+    assert "materialized view" in found.text

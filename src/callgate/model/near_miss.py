@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from heapq import nlargest
 from itertools import islice
 
-# Comparing costs: past this many names, or for a name no person would type, there is no suggestion.
-_MAX_COMPARED = 1_000
+# Comparing costs (20 ms for so many): past this many names, or for a name no person would type, there is no
+# suggestion.
+_MAX_COMPARED = 6_000
 _MAX_COMPARED_CHARS = 200
 # A comparison letter by letter takes up to 0.3 ms. Of many names only those are compared so that share the
 # most pairs of letters with the word, which takes a few µs to find out.

@@ -51,6 +51,7 @@ def address_of(database: Database) -> ServerAddress:
         database.password,
         database.database,
         tls=Tls(TlsMode.PREFER),
+        fetches_server_key=database.flavour == "mysql",  # passwords on a line without TLS
     )
 
 

@@ -230,16 +230,29 @@ async def run_each(
             try:
                 await source.driver.run(statements(line))
             except CallgateError:
-                assert stopped, line
+                assert stopped or "lo_" in line, line  # stopped too, from PostgreSQL 16 on
             else:
                 assert not stopped, line
             assert await source.cell("SELECT 7") == 7
             assert server.run(state) == before, line
 
 
+def known_to(server: Database, script: str) -> str:
+    """Without what MySQL does not have."""
+    if server.flavour != "mysql":
+        return script
+    for mariadbs, mysqls in (
+        (" CREATE SEQUENCE alone.s;", ""),
+        (" SELECT * FROM alone.s;", ""),
+        ("tx_", "transaction_"),
+    ):
+        script = script.replace(mariadbs, mysqls)
+    return script
+
+
 async def test_mariadbs_session_alone_stops_writes_and_definitions(maria: Opener, mariadb: Database) -> None:
-    mariadb.run(MYSQL_SETUP)
-    await run_each(maria, mariadb, MYSQL_STOPPED, MYSQL_STATE, stopped=True)
+    mariadb.run(known_to(mariadb, MYSQL_SETUP))
+    await run_each(maria, mariadb, MYSQL_STOPPED, known_to(mariadb, MYSQL_STATE), stopped=True)
 
 
 async def test_postgresqls_session_alone_stops_writes_and_definitions(
@@ -260,6 +273,7 @@ async def test_what_postgresql_does_in_a_read_only_transaction_is_undone_with_it
 def test_the_fingerprint_sees_a_change(which: str, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue(which)
     setup, state = (MYSQL_SETUP, MYSQL_STATE) if which == "mariadb" else (POSTGRES_SETUP, POSTGRES_STATE)
+    setup, state = known_to(server, setup), known_to(server, state)
     server.run(setup)
     before = server.run(state)
     for change in (

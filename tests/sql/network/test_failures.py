@@ -11,6 +11,9 @@ from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.settings import Mode
 
+# The tables of a query without end.
+FOR_EVER = [f"information_schema.columns c{n}" for n in range(4)]
+
 
 async def error_of(source: Source, sql: str, *tables: str, is_write: bool = False) -> CallgateError:
     with pytest.raises(CallgateError) as caught:
@@ -41,6 +44,24 @@ async def test_an_unknown_table_is_answered_with_the_nearest_and_the_statement_t
             assert "Remember to use fully qualified names: database.table" in error.hint
         else:
             assert "pg_tables WHERE schemaname = 'shop_of_errors'" in error.hint
+
+
+async def test_of_many_tables_the_database_names_those_that_may_be_meant(
+    either: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """We hear of so many only, whatever else is there."""
+    for engine in ("mysql", "postgres"):
+        monkeypatch.setattr(f"callgate.sql.engines.{engine}.failures.NEAR", 5)
+    async with either() as source:
+        kind, quote = ("DATABASE", "`") if source.is_mysql else ("SCHEMA", '"')
+        names = [*(f"aa_{n}" for n in range(30)), f"{quote}Zebra_Rides{quote}"]
+        views = "".join(f"CREATE VIEW crowd.{name} AS SELECT 1 AS a;" for name in names)
+        source.server.run(f"CREATE {kind} crowd; {views}")
+        try:
+            error = await error_of(source, "SELECT * FROM crowd.zebra_rids", "crowd.zebra_rids")
+        finally:
+            source.server.run(f"DROP {kind} crowd {'' if source.is_mysql else 'CASCADE'}")
+        assert "Did you mean: crowd.Zebra_Rides" in error.hint
 
 
 async def test_a_table_of_another_schema_is_found(either: Opener) -> None:
@@ -223,7 +244,9 @@ async def test_the_servers_own_limit_is_told_as_a_time_out(either: Opener) -> No
     """When it comes before our watchdog: a caller need not know whose clock it was."""
     async with either(mode=Mode.WRITE) as source:
         if source.is_mysql:
-            texts = ("SET SESSION max_statement_time = 0.1", "SELECT SLEEP(20), count(*) FROM seq_1_to_100")
+            is_mariadb = source.server.flavour == "mariadb"
+            limit = "max_statement_time = 0.1" if is_mariadb else "max_execution_time = 100"
+            texts = (f"SET SESSION {limit}", f"SELECT count(*) FROM {', '.join(FOR_EVER)}")
         else:
             texts = ("SET statement_timeout = 100", "SELECT pg_sleep(20)")
         with pytest.raises(SourceError) as caught:

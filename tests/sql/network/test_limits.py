@@ -37,6 +37,7 @@ async def test_truncated_is_exact_with_bound_values_too(either: Opener) -> None:
 
 async def test_a_result_without_end_is_left_and_ended_at_the_server(either: Opener) -> None:
     async with either(max_rows=10, pool_size=1) as source:
+        source.server.needs_mariadb("tables of numbers")
         big = (
             "SELECT a.seq, 'endless-here' FROM seq_1_to_1000000 a, seq_1_to_1000000 b"
             if source.is_mysql
@@ -127,6 +128,7 @@ async def test_a_large_result_does_not_grow_our_memory(either: Opener) -> None:
 
 async def test_a_write_is_never_killed_for_what_it_returns(either: Opener) -> None:
     async with either(mode=Mode.WRITE, max_rows=1) as source:
+        source.server.needs_mariadb("RETURNING")
         table = source.table("returning_much", "a text")
         insert = (
             numbers(source, 3000)

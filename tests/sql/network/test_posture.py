@@ -18,7 +18,9 @@ MakeAccount = Callable[[Source], Awaitable[tuple[str, str]]]
 
 
 def warnings_of(posture: Posture) -> str:
-    return "\n".join(finding.text for finding in posture.warnings)
+    """But for one about how the tests log in to MySQL."""
+    texts = (finding.text for finding in posture.warnings)
+    return "\n".join(text for text in texts if "get_server_public_key" not in text)
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ async def test_an_administrator_is_warned_about_once(
         words = "all privileges" if source.is_mysql else "superuser"
         assert words in warnings_of(posture)
         assert len([record for record in caplog.records if words in record.getMessage()]) == 1
-        assert posture.version.startswith("MariaDB 1" if source.is_mysql else "PostgreSQL 1")
+        assert posture.version.startswith(("MariaDB 1", "MySQL ") if source.is_mysql else "PostgreSQL 1")
         assert posture.account.startswith("callgate")
         assert posture.role == "primary"
         names = dict(posture.settings)
@@ -101,7 +103,7 @@ async def test_an_account_that_may_only_read_gives_no_warning(either: Opener, le
         account = await least(source)
     async with either(user=account) as source:
         posture = await source.driver.posture()
-        assert posture.warnings == ()
+        assert warnings_of(posture) == ""
         assert posture.account.startswith("least")
 
 
@@ -121,7 +123,7 @@ async def test_rights_to_write_are_a_warning_only_where_the_source_is_read_only(
         assert ("DELETE, INSERT" if source.is_mysql else "may write to 1 table.") in warnings
         assert source.is_mysql or "may create in the schemas looked_at" in warnings
     async with either(user=account, mode=Mode.WRITE) as source:
-        assert (await source.driver.posture()).warnings == ()
+        assert warnings_of(await source.driver.posture()) == ""
 
 
 async def test_rights_beyond_the_data_are_a_warning_in_every_mode(either: Opener, least: MakeAccount) -> None:
@@ -143,7 +145,8 @@ async def test_routines_that_run_as_somebody_else_are_a_warning(either: Opener, 
     async with either() as source:
         account = await least(source)
         source.server.run(
-            "CREATE OR REPLACE FUNCTION looked_at.f() RETURNS int SQL SECURITY DEFINER RETURN 1;"
+            "DROP FUNCTION IF EXISTS looked_at.f;"
+            "CREATE FUNCTION looked_at.f() RETURNS int DETERMINISTIC SQL SECURITY DEFINER RETURN 1;"
             "GRANT EXECUTE ON looked_at.* TO least@'%'"
             if source.is_mysql
             else "CREATE FUNCTION looked_at.f() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'"

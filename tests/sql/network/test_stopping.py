@@ -107,3 +107,15 @@ async def test_waiting_for_a_connection_has_a_limit_of_its_own(either: Opener) -
         errors = [outcome for outcome in outcomes if isinstance(outcome, SourceError)]
         assert [error.code.code for error in errors] == ["source.timeout"] * 3
         assert await source.cell("SELECT 7") == 7
+
+
+async def test_a_statement_is_ended_that_the_server_has_not_quite_begun(post: Opener) -> None:
+    """PostgreSQL forgets a cancel that comes between two messages of a statement."""
+    async with post(timeout_s=200) as source:
+        sql = "SELECT /* hardly-begun */ count(*) FROM generate_series(1, 100000000000)"
+        calls = [asyncio.create_task(source.run(sql)) for _ in range(4)]
+        await source.until_running("hardly-begun", 4)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await source.until_running("hardly-begun", 0)

@@ -1,20 +1,28 @@
 """The tool's answer in MCP's legacy shape: text, and structuredContent with the very same rows. Pure.
 
 The relay adds what the modern era needs. Counterpart: `tool` declares the output schema of this.
+
+An integer beyond ±2^53 is a string there: most readers of JSON keep numbers as floats, and would lose digits.
 """
 
+import re
 from collections.abc import Sequence
 from copy import copy
 
 import msgspec
+from msgspec.structs import replace
 
 from callgate.model.error_codes import ErrorCode
-from callgate.sql.drivers.driver import Column, StatementResult
+from callgate.sql.drivers.driver import Cell, Column, StatementResult
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.fit import fit_rows, truncation_message
 from callgate.sql.results.tables import header_lines, row_lines
 
 _encode = msgspec.json.Encoder().encode
+# The largest integer up to which floats tell each from the next.
+_MAX_NUMBER = 2**53 - 1
+# Rows without so many digits in a row hold no integer beyond: few are looked through cell by cell.
+_MANY_DIGITS = re.compile(rb"\d{16}")
 
 
 class _Text(msgspec.Struct, tag_field="type", tag="text"):
@@ -48,6 +56,9 @@ def answer_results(
     """The raw result object, and the results as they were cut to fit it."""
     # All rows are written at once: they are most of the work, and few results have to be cut.
     written = [_encode(result.rows) for result in results]
+    if any(map(_MANY_DIGITS.search, written)):
+        results = [_with_exact_integers(result) for result in results]
+        written = [_encode(result.rows) for result in results]
     if response_format == "json":
         at_most = [len(raw) for raw in written]  # bytes are never fewer than characters
         fitted = fit_rows(results, policy.limits, at_most, lambda number: _json_sizes(results[number]))
@@ -67,6 +78,14 @@ def answer_error(text: str, code: ErrorCode, rule: str | None = None) -> bytes:
     if rule is not None:
         meta["callgate/rule"] = rule
     return _encode({"content": [{"type": "text", "text": text}], "isError": True, "_meta": meta})
+
+
+def _with_exact_integers(result: StatementResult) -> StatementResult:
+    return replace(result, rows=tuple(tuple(map(_exact, row)) for row in result.rows))
+
+
+def _exact(cell: Cell) -> Cell:
+    return str(cell) if isinstance(cell, int) and not -_MAX_NUMBER <= cell <= _MAX_NUMBER else cell
 
 
 def _json_sizes(result: StatementResult) -> list[int]:

@@ -25,14 +25,15 @@ class FoundObject:
 
 
 def found_table(found: FoundTable, level: str, shape: TableDescription | None) -> FoundObject:
-    kind = "view" if found.type == "VIEW" else "table"
+    kind = "view" if "VIEW" in found.type else "table"
     entry: dict[str, Any] = {"type": kind, "database": found.database, "name": found.name}
     row: tuple[Cell, ...] = (kind, found.database, found.name, "")
     if level == "names":
         return FoundObject(entry, row)
-    entry |= {"rowCount": found.row_count, "comment": found.comment}
+    entry |= {"kind": found.type.lower(), "rowCount": found.row_count, "comment": found.comment}
     about = "" if found.row_count is None else f"about {found.row_count:,} rows"
-    row = (*row[:3], "; ".join(filter(None, (about, found.comment))))
+    special = "" if found.type in ("BASE TABLE", "VIEW") else found.type.lower()
+    row = (*row[:3], "; ".join(filter(None, (special, about, found.comment))))
     if shape is None:
         return FoundObject(entry, row)
     entry |= msgspec.to_builtins(shape)

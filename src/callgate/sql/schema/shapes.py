@@ -26,7 +26,8 @@ class DatabaseInfo(msgspec.Struct, frozen=True, rename="camel"):
 
 class TableEntry(msgspec.Struct, frozen=True, rename="camel"):
     name: str
-    type: str  # BASE TABLE or VIEW
+    # BASE TABLE or VIEW; on PostgreSQL also MATERIALIZED VIEW, FOREIGN TABLE, PARTITIONED TABLE
+    type: str
     engine: str | None
     row_count: int | None  # most engines estimate it
     data_length: int | None  # bytes

@@ -76,7 +76,7 @@ def _outline(entry: TableEntry | TableInfo) -> TableOutline:
     sizes = [size for size in (entry.data_length, entry.index_length) if size is not None]
     return TableOutline(
         entry.name,
-        "view" if entry.type == "VIEW" else "table",
+        "view" if "VIEW" in entry.type else "table",
         entry.engine,
         entry.row_count,
         sum(sizes) if sizes else None,

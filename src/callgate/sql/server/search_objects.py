@@ -163,6 +163,7 @@ _OUTPUT_SCHEMA: dict[str, Any] = {
                     "type": {"type": "string", "enum": ["table", "view", "column"]},
                     "database": {"type": "string"},
                     "name": {"type": "string"},
+                    "kind": {"type": "string", "description": "Of a table or view, as the engine calls it"},
                     "table": {"description": "Of a column its table; of a table at full detail its facts"},
                 },
                 "required": ["type", "database", "name"],

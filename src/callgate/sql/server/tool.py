@@ -79,7 +79,12 @@ def output_schema() -> dict[str, Any]:
                 "required": ["name", "type"],
             },
         },
-        "rows": {"type": "array", "items": {"type": "array"}},
+        "rows": {
+            "type": "array",
+            "items": {"type": "array"},
+            "description": "A cell is a string, a number, a boolean or null. Decimals, and integers beyond "
+            "±9007199254740991 (2^53 - 1), are strings, so that no digit is lost",
+        },
         "rowCount": {"type": "integer", "description": "Rows returned; of a write: affected rows"},
         "executionTime": {"type": "number", "description": "Milliseconds"},
         "truncated": {"type": "boolean"},
@@ -120,6 +125,7 @@ def _description(policy: Policy) -> str:
         "",
         '**Returns**: a Markdown table, or with response_format "json":',
         '{"columns": [{"name", "type"}], "rows": [[…]], "rowCount", "executionTime", "truncated"}.',
+        "Integers beyond 2^53 and decimals are strings in it.",
     ]
     return "\n".join(lines)
 

@@ -1,7 +1,16 @@
 """Every type of MariaDB's, shown as it is: the same cell by text and by prepared statement."""
 
+import struct
+
 import pytest
 from sql.network.conftest import Opener
+
+from callgate.sql.engines.mysql.dialect.dialect import MYSQL
+from callgate.sql.engines.mysql.driver.columns import RowColumn
+from callgate.sql.engines.mysql.driver.geometry import to_wkt
+from callgate.sql.engines.mysql.driver.packets import ColumnDefinition, Greeting
+from callgate.sql.engines.mysql.driver.session import pins_of
+from callgate.sql.guard.policy import Policy
 
 CASES = [
     # column type, value as SQL, cell, type's name
@@ -84,6 +93,8 @@ CASES = [
     ),
 ]
 
+OF_MARIADB = ("inet4", "inet6", "uuid")
+
 
 @pytest.mark.parametrize(
     ("column", "value", "cell", "type_name"), CASES, ids=[f"{c[0]}={c[1]}" for c in CASES]
@@ -92,6 +103,10 @@ async def test_a_value_is_shown_as_it_is(
     maria: Opener, column: str, value: str, cell: object, type_name: str
 ) -> None:
     async with maria() as source:
+        if column in OF_MARIADB:
+            source.server.needs_mariadb(f"type {column}")
+        if source.server.flavour == "mysql" and value.startswith("ST_"):
+            type_name = "geometry"  # it says no more
         table = source.table("typed", f"v {column}")
         source.server.run(f"SET sql_mode = ''; INSERT INTO {table} VALUES ({value})")
         plain = await source.run(f"SELECT v FROM {table}")
@@ -125,8 +140,59 @@ async def test_a_column_of_another_charset_is_read_as_unicode(maria: Opener) -> 
 
 
 async def test_a_geometry_that_is_none_is_shown_as_bytes(maria: Opener) -> None:
-    from callgate.sql.engines.mysql.driver.geometry import to_wkt
-
     assert to_wkt(b"") is None
     assert to_wkt(b"\0" * 9) is None
     assert to_wkt(b"\0\0\0\0\x01\x07\0\0\0\xff\xff\xff\xff") is None
+
+
+@pytest.mark.parametrize(
+    ("srid", "shown"),
+    [(4326, "SRID=4326;POINT(-1 2)"), (7035, "SRID=7035;POINT(2 -1)"), (3857, "SRID=3857;POINT(2 -1)")],
+)
+def test_mysql_8_writes_the_axes_in_the_order_of_their_system(srid: int, shown: str) -> None:
+    """As its own ST_AsText: what is stored is longitude, then latitude."""
+    stored = struct.pack("<IBIdd", srid, 1, 1, 2.0, -1.0)
+    assert to_wkt(stored, by_system=True) == shown
+    assert to_wkt(stored) == f"SRID={srid};POINT(2 -1)"
+
+
+async def test_a_place_on_earth_is_shown_as_the_server_shows_it(maria: Opener) -> None:
+    wkt = "POLYGON((48 11,48 12,49 12,48 11))"
+    async with maria() as source:
+        shown = await source.rows(
+            f"SELECT ST_GeomFromText('{wkt}', 4326), ST_AsText(ST_GeomFromText('{wkt}', 4326))"
+        )
+    assert shown == [(f"SRID=4326;{wkt}", wkt)]
+
+
+def column(type_code: int) -> RowColumn:
+    return RowColumn(ColumnDefinition("v", 63, 12, type_code, 0, 0), 8192)
+
+
+def test_a_vector_of_mysql_9_is_shown_as_numbers() -> None:
+    vector = column(242)
+    assert (vector.column.type, vector.decode(struct.pack("<3f", 1, 2.5, -3.1))) == ("vector", "[1,2.5,-3.1]")
+    assert vector.decode(struct.pack("<2f", 1e-20, 16777217)) == "[1e-20,16777216]"
+
+
+def test_a_type_that_nobody_knows_is_shown_in_hexadecimal() -> None:
+    unknown = column(241)
+    assert (unknown.column.type, unknown.decode(b"\x00ab")) == ("type 241", "0x006162")
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("9.7.4", "transaction_read_only"),
+        ("8.0.36", "transaction_read_only"),
+        ("5.5.5-10.11.19-MariaDB", "tx_read_only"),
+        ("11.0.2-MariaDB", "tx_read_only"),
+        ("11.8.6-MariaDB", "transaction_read_only"),
+    ],
+)
+def test_the_variable_that_makes_a_session_read_only_is_not_the_deprecated_one(
+    version: str, name: str
+) -> None:
+    greeting = Greeting(version, 1, b"", 0, 0, "")
+    pins = pins_of(Policy(MYSQL), is_mariadb=greeting.is_mariadb, version=greeting.version, server_modes="")
+    assert pins.variables[name] == 1

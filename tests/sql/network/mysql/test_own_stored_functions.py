@@ -12,22 +12,48 @@ from sql.network.conftest import address_of
 from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import SourceSettings
 
-# MariaDB 10.11 has no any_value, no regexp_like and no format_bytes; lower, greatest and count are its own.
-FUNCTIONS = ("any_value", "regexp_like", "formát_bytes", "lower", "greatest")
+# MariaDB has no any_value, no regexp_like and no statement_digest. MySQL has them, and none of the others.
+FUNCTIONS = (
+    "any_value",
+    "regexp_like",
+    "státement_digest",
+    "lower",
+    "greatest",
+    "natural_sort_key",
+    "médian",
+    "nvl",
+)
+# Whose built-in functions they are.
+LACKING = {
+    "mariadb": [
+        "SELECT ANY_VALUE(1)",
+        "SELECT regexp_like (1, 2)",
+        "SELECT 1 FROM own_stored.log WHERE statement_digest(1) = 7",
+        "SELECT 1; SELECT any_value(2)",
+    ],
+    "mysql": [
+        "SELECT NATURAL_SORT_KEY('a')",
+        "SELECT natural_sort_key (1)",
+        "SELECT 1 FROM own_stored.log WHERE nvl(1, 2) = 7",
+        "SELECT 1; SELECT median(2)",
+    ],
+}
 
 
 @pytest.fixture
 def stored(mariadb: Database) -> Iterator[Database]:
-    mariadb.run("DROP DATABASE IF EXISTS stored; CREATE DATABASE stored; CREATE TABLE stored.log (n INT)")
+    mariadb.run(
+        "DROP DATABASE IF EXISTS own_stored; CREATE DATABASE own_stored; CREATE TABLE own_stored.log (n INT)"
+    )
     for name in FUNCTIONS:
-        mariadb.run(f"CREATE FUNCTION stored.`{name}`(x INT) RETURNS INT RETURN 7")
+        mariadb.run(f"CREATE FUNCTION own_stored.`{name}`(x INT) RETURNS INT DETERMINISTIC RETURN 7")
     yield mariadb
-    mariadb.run("DROP DATABASE stored")
+    mariadb.run("DROP DATABASE own_stored")
 
 
 @asynccontextmanager
 async def asking(database: Database, *allowed: str) -> AsyncIterator[Asker]:
-    address = replace(address_of(database), database="stored")
+    address = replace(address_of(database), database="own_stored")
     settings = SourceSettings(
         "stored", "mysql", server=address, pool_size=1, allow_functions=frozenset(allowed)
     )
@@ -38,33 +64,37 @@ async def asking(database: Database, *allowed: str) -> AsyncIterator[Asker]:
         await server.close()
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT ANY_VALUE(1)",
-        "SELECT regexp_like (1, 2)",
-        "SELECT 1 FROM stored.log WHERE format_bytes(1) = 7",
-        "SELECT 1; SELECT any_value(2)",
-    ],
-)
+@pytest.mark.parametrize("number", range(4))
 async def test_a_stored_function_is_not_called_for_a_built_in_one_that_the_server_lacks(
-    sql: str, stored: Database
+    number: int, stored: Database
 ) -> None:
     async with asking(stored) as source:
-        answer = await source.query(sql)
+        answer = await source.query(LACKING[stored.flavour][number])
         after = await source.query("SELECT 1")
     assert (answer.code, answer.rule) == ("refused.function", "engine")
     assert "no built-in function of this server" in answer.text
     assert not after.is_error
 
 
+async def test_a_constructor_of_geometries_without_an_argument_is_a_stored_function(stored: Database) -> None:
+    stored.run("CREATE FUNCTION own_stored.`polygon`() RETURNS INT DETERMINISTIC RETURN 7")
+    async with asking(stored) as source:
+        answer = await source.query("SELECT polygon /* none */ ( )")
+        built_in = await source.query(
+            "SELECT ST_AsText(polygon(linestring(point(0,0),point(1,0),point(1,1),point(0,0))))"
+        )
+    assert (answer.code, answer.rule) == ("refused.function", "engine")
+    assert built_in.structured["rows"] == [["POLYGON((0 0,1 0,1 1,0 0))"]]
+
+
 async def test_built_in_functions_are_called_whatever_is_stored_under_their_names(stored: Database) -> None:
     async with asking(stored) as source:
-        answer = await source.query("SELECT lower('ABC'), greatest(1, 2), count(*) FROM stored.log")
+        answer = await source.query("SELECT lower('ABC'), greatest(1, 2), count(*) FROM own_stored.log")
     assert answer.structured["rows"] == [["abc", 2, 0]]
 
 
 async def test_what_the_operator_allows_is_called(stored: Database) -> None:
-    async with asking(stored, "any_value") as source:
-        answer = await source.query("SELECT any_value(1)")
+    name = {"mariadb": "any_value", "mysql": "nvl"}[stored.flavour]
+    async with asking(stored, name) as source:
+        answer = await source.query(f"SELECT {name}(1)")
     assert answer.structured["rows"] == [[7]]

@@ -6,6 +6,16 @@ from callgate.model.near_miss import near_names
 from callgate.sql.drivers.driver import Cell
 
 _MOST = 3  # of several candidates the reader picks one
+# A database may have tens of thousands of tables: it sorts them itself, and tells us of the likeliest.
+NEAR = 500
+_PIECE = 3  # letters
+_MAX_PIECES = 20
+
+
+def pieces_of(word: str) -> tuple[str, ...]:
+    """What a name that is meant shares with the word, mostly: each three letters in a row."""
+    letters = word.casefold()[: _MAX_PIECES + _PIECE - 1]
+    return tuple(dict.fromkeys(letters[at : at + _PIECE] for at in range(max(len(letters) - _PIECE + 1, 1))))
 
 
 def did_you_mean(wanted: str, names: Iterable[str]) -> str:

@@ -47,6 +47,7 @@ class ByteStream(asyncio.Protocol):
     def __init__(self) -> None:
         self.buffer: bytearray = bytearray()
         self.at = 0
+        self.pieces = 0  # so many times the peer has been heard
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._wanted = 0
@@ -151,6 +152,7 @@ class ByteStream(asyncio.Protocol):
             self.buffer.clear()
             self.at = 0
         self.buffer += data
+        self.pieces += 1
         available = self.available
         if available > HIGH_BYTES and available >= self._wanted and not self._paused:
             assert self._transport is not None

@@ -8,7 +8,13 @@ import re
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
-from callgate.sql.drivers.network.nearest import did_you_mean, did_you_mean_table, first_column
+from callgate.sql.drivers.network.nearest import (
+    NEAR,
+    did_you_mean,
+    did_you_mean_table,
+    first_column,
+    pieces_of,
+)
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.statement_errors import read_only_error, timeout_error
 from callgate.sql.drivers.network.unknown_column import advise_on_column
@@ -117,10 +123,13 @@ async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
     database, _, table = wanted.rpartition(".")
+    pieces = pieces_of(table)
+    shared = " + ".join(["(LOCATE(?, LOWER(table_name)) > 0)"] * len(pieces))
     known = await ask(
-        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN"
-        " ('mysql', 'sys', 'information_schema', 'performance_schema')",
-        (),
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN"  # noqa: S608
+        " ('mysql', 'sys', 'information_schema', 'performance_schema')"
+        f" ORDER BY {shared} DESC, table_name LIMIT {NEAR}",
+        pieces,
     )
     near = did_you_mean_table(database, table, known)
     return _told(

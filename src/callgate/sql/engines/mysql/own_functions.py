@@ -20,6 +20,10 @@ from callgate.sql.guard.tokens import TokenKind, significant
 CALLS_OWN_FUNCTION = "callgate.own_function"
 # A function that is made while we are connected is known after this long; only writers can make one.
 _REFRESHED_AFTER_S = 60.0
+# Built in only with an argument, on MariaDB: `polygon()` calls a stored function.
+_BUILT_IN_WITH_ARGUMENTS = frozenset(
+    ("geometrycollection", "linestring", "multilinestring", "multipoint", "multipolygon", "point", "polygon")
+)
 STORED_SQL = """
 SELECT routine_name FROM information_schema.routines
 WHERE routine_type = 'FUNCTION' AND routine_schema = DATABASE()
@@ -36,6 +40,7 @@ class OwnFunctions:
     allowed: frozenset[str] = frozenset()  # by the operator's allow_functions
     built_in: frozenset[str] = frozenset()  # somewhere
     names: frozenset[str] = frozenset()  # of stored functions that a bare name would call
+    names_without_arguments: frozenset[str] = frozenset()  # of those that only an empty call would
     _learned_mono: float | None = None
 
     async def learn(self, ask: Ask, is_stored: IsStored) -> None:
@@ -46,16 +51,20 @@ class OwnFunctions:
         stored = {_as_compared(str(row[0])) for row in await ask(STORED_SQL)}
         alike = sorted(stored & (self.built_in - self.allowed))
         self.names = frozenset([name for name in alike if await is_stored(name)])
+        self.names_without_arguments = frozenset(alike) & _BUILT_IN_WITH_ARGUMENTS
         self._learned_mono = now
 
     def called_by(self, statement: Statement, dialect: Dialect) -> str | None:
         """The first of them that the statement calls."""
-        if not self.names:
+        if not self.names and not self.names_without_arguments:
             return None
         tokens = significant(dialect.lex(statement.text))
         for at, token in enumerate(tokens[:-1]):
             is_call = token.kind is TokenKind.WORD and tokens[at + 1].is_operator("(")
-            if is_call and token.name in self.names and not (at and tokens[at - 1].is_operator(".")):
+            if not is_call or (at and tokens[at - 1].is_operator(".")):
+                continue
+            is_empty = at + 2 < len(tokens) and tokens[at + 2].is_operator(")")
+            if token.name in self.names or (is_empty and token.name in self.names_without_arguments):
                 return token.name
         return None
 

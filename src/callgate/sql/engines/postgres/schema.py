@@ -13,7 +13,8 @@ _OURS = """n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg|_%' ESCA
 # Ordinary, partitioned and foreign tables, views and materialised views.
 _READABLE = """c.relkind IN ('r', 'p', 'f', 'v', 'm') AND (has_table_privilege(c.oid, 'SELECT')
     OR has_any_column_privilege(c.oid, 'SELECT'))"""
-_KIND = "CASE WHEN c.relkind IN ('v', 'm') THEN 'VIEW' ELSE 'BASE TABLE' END"
+_KIND = """CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'f' THEN 'FOREIGN TABLE'
+    WHEN 'p' THEN 'PARTITIONED TABLE' ELSE 'BASE TABLE' END"""
 _ENGINE = """CASE c.relkind WHEN 'p' THEN 'partitioned' WHEN 'f' THEN 'foreign'
     WHEN 'm' THEN 'materialized view' WHEN 'v' THEN NULL
     ELSE (SELECT a.amname FROM pg_am AS a WHERE a.oid = c.relam) END"""

@@ -152,7 +152,7 @@ def _unknown_column(
 
 def _names(connection: sqlite3.Connection, sql: str, *bound: str) -> list[str]:
     try:
-        rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(2_000)
+        rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(6_000)
     except (sqlite3.Error, MemoryError):
         return []  # the first error is the one to tell
     return [bytes(row[0]).decode("utf-8", "replace") for row in rows]

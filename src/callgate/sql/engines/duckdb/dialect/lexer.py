@@ -27,7 +27,7 @@ _ESCAPE_STRING = re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*+"')
 _DIGITS = "[0-9](?:_?[0-9])*"
 _NUMBER = re.compile(rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
-_HEX_TAIL = re.compile(r"[xX][0-9A-Fa-f]+(?![A-Za-z0-9_$\x80-\U0010FFFF])")
+_HEX_TAIL = re.compile(r"(?:[xX][0-9A-Fa-f]+|[bB][01]+|[oO][0-7]+)(?![A-Za-z0-9_$\x80-\U0010FFFF])")
 _ID_TAIL = re.compile(r"[A-Za-z0-9_$\x80-\U0010FFFF]+")
 _VARIABLE = re.compile(r"\$[A-Za-z0-9_\x80-\U0010FFFF]+|\?")
 _OPERATOR_RUN = re.compile(r"[-+*/<>=~!@#%^&|]+")
@@ -136,8 +136,8 @@ def _word(whole: str, at: int) -> Token:
 def _number_or_sign(text: str, at: int) -> Token:
     if match := _NUMBER.match(text, at):
         whole = match.group()
-        # `0xFF` is 0 with the alias xFF to DuckDB, whatever the writer meant: a value, and a name that no
-        # keyword is called.
+        # `0xFF` is 0 with the alias xFF to DuckDB, whatever the writer meant, and `0b1` one with b1: a value,
+        # and a name that no keyword is called.
         is_hex = whole == "0" and _HEX_TAIL.match(text, match.end()) is not None
         if not is_hex and (tail := _ID_TAIL.match(text, match.end())):
             whole += tail.group()

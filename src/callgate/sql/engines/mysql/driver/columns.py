@@ -17,6 +17,7 @@ from callgate.sql.results.cells import blob_cell, float_cell, text_cell
 # Type codes of the protocol.
 _DECIMAL, _TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _NULL, _TIMESTAMP, _LONGLONG, _INT24 = range(10)
 _DATE, _TIME, _DATETIME, _YEAR, _NEWDATE, _VARCHAR, _BIT = range(10, 17)
+_VECTOR = 242
 _JSON, _NEWDECIMAL, _ENUM, _SET, _TINY_BLOB, _MEDIUM_BLOB, _LONG_BLOB, _BLOB = range(245, 253)
 _VAR_STRING, _STRING, _GEOMETRY = range(253, 256)
 
@@ -42,11 +43,13 @@ _NAMES = {
     _ENUM: "enum",
     _SET: "set",
     _GEOMETRY: "geometry",
+    _VECTOR: "vector",
 }
 _INTEGERS = {_TINY: 1, _SHORT: 2, _LONG: 4, _LONGLONG: 8, _INT24: 4, _YEAR: 2}  # bytes in a binary row
 _FLOATS = {_FLOAT: "<f", _DOUBLE: "<d"}
 _DATES = (_DATE, _NEWDATE, _DATETIME, _TIMESTAMP)
 _BLOBS = (_TINY_BLOB, _MEDIUM_BLOB, _LONG_BLOB, _BLOB)
+_TEXTS = (_VARCHAR, _VAR_STRING, _STRING)
 
 _BINARY_CHARSET = 63
 _UNSIGNED_FLAG = 0x20
@@ -62,8 +65,9 @@ Decode = Callable[[bytes | bytearray], Cell]
 class RowColumn:
     """Implements `cut_rows.CellDecoder`."""
 
-    def __init__(self, definition: ColumnDefinition, limit_bytes: int) -> None:
+    def __init__(self, definition: ColumnDefinition, limit_bytes: int, *, is_mysql_8: bool = False) -> None:
         self.definition = definition
+        self._is_mysql_8 = is_mysql_8
         self.limit_bytes = limit_bytes
         self.column = Column(definition.name, type_name(definition))
         self.is_binary = _is_binary(definition)
@@ -81,7 +85,10 @@ class RowColumn:
             width = self.definition.length
             return lambda raw: f"{int.from_bytes(raw, 'big'):0{width}b}"
         if kind == _GEOMETRY:
-            return lambda raw: _geometry(raw, limit)
+            by_system = self._is_mysql_8
+            return lambda raw: _geometry(raw, limit, by_system=by_system)
+        if kind == _VECTOR:
+            return lambda raw: _vector(raw, limit)
         if self.is_binary:
             return lambda raw: blob_cell(raw, limit)
         return lambda raw: (
@@ -124,19 +131,24 @@ class RowColumn:
         return float_cell(float(f"{value:.6g}") if kind == _FLOAT else value), at + struct.calcsize(layout)
 
 
-def row_columns(block: bytes, *, is_extended: bool, limit_bytes: int) -> tuple[RowColumn, ...]:
+def row_columns(
+    block: bytes, *, is_extended: bool, is_mysql_8: bool, limit_bytes: int
+) -> tuple[RowColumn, ...]:
     """From the packets of a result's column definitions, as they came over the wire."""
     read = _remembered if len(block) <= _REMEMBERED_BYTES else _row_columns
-    return read(block, is_extended, limit_bytes)
+    return read(block, is_extended, is_mysql_8, limit_bytes)
 
 
-def _row_columns(block: bytes, is_extended: bool, limit_bytes: int) -> tuple[RowColumn, ...]:
+def _row_columns(
+    block: bytes, is_extended: bool, is_mysql_8: bool, limit_bytes: int
+) -> tuple[RowColumn, ...]:
     columns: list[RowColumn] = []
     at = 0
     while at < len(block):
         start = at + 4
         at = start + int.from_bytes(block[at : at + 3], "little")
-        columns.append(RowColumn(read_column(block[start:at], is_extended=is_extended), limit_bytes))
+        definition = read_column(block[start:at], is_extended=is_extended)
+        columns.append(RowColumn(definition, limit_bytes, is_mysql_8=is_mysql_8))
     return tuple(columns)
 
 
@@ -146,12 +158,14 @@ _REMEMBERED_BYTES = 16 * 1024
 
 
 def _is_binary(definition: ColumnDefinition) -> bool:
-    """Bytes without a character set: shown as 0x…"""
+    """Bytes without a character set, and types that we do not know: shown as 0x…"""
     if definition.extended_type in ("uuid", "inet4", "inet6", "json"):
         return False
-    return definition.type_code == _GEOMETRY or (
+    if definition.type_code not in (*_NAMES, *_BLOBS, *_TEXTS):
+        return True
+    return definition.type_code in (_GEOMETRY, _VECTOR) or (
         definition.charset == _BINARY_CHARSET
-        and definition.type_code in (*_BLOBS, _VARCHAR, _VAR_STRING, _STRING)
+        and definition.type_code in (*_BLOBS, *_TEXTS)
         and not definition.flags & (_ENUM_FLAG | _SET_FLAG)
     )
 
@@ -179,11 +193,26 @@ def type_name(definition: ColumnDefinition) -> str:
     return name
 
 
-def _geometry(raw: bytes | bytearray, limit_bytes: int) -> Cell:
-    text = to_wkt(raw)
+def _geometry(raw: bytes | bytearray, limit_bytes: int, *, by_system: bool) -> Cell:
+    text = to_wkt(raw, by_system=by_system)
     if text is None:
         return blob_cell(raw, limit_bytes)
     return text_cell(text.encode(), limit_bytes)
+
+
+def _vector(raw: bytes | bytearray, limit_bytes: int) -> Cell:
+    """Four bytes a number."""
+    if len(raw) % 4:
+        return blob_cell(raw, limit_bytes)
+    numbers = map(_short_float, struct.unpack(f"<{len(raw) // 4}f", raw))
+    return text_cell(f"[{','.join(numbers)}]".encode(), limit_bytes)
+
+
+def _short_float(number: float) -> str:
+    """With as many digits as it takes to tell it from all others: -3.1 instead of -3.0999999."""
+    exact = struct.pack("<f", number)
+    texts = (f"{number:.{digits}g}" for digits in (6, 7, 8))
+    return next((text for text in texts if struct.pack("<f", float(text)) == exact), f"{number:.9g}")
 
 
 def _date(raw: bytes | bytearray, definition: ColumnDefinition) -> str:

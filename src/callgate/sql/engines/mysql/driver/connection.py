@@ -42,6 +42,8 @@ _WRONG_ARGUMENTS = DatabaseFault(
 )
 # The text of error 1792. Here we noticed it ourselves, before the next statement was sent.
 _LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended the read-only transaction")
+# A connection's number is longer than what the greeting has room for.
+_GREETING_BITS = 0xFFFFFFFF
 _WRONG_PARAMETERS_OF_STORED = "1584"
 # Proxies that go round reach each of so many servers.
 _KILL_TRIES = 8
@@ -85,10 +87,17 @@ class MySqlConnection:
 
     async def pin(self) -> None:
         """Raises `ServerError`, `session.PinFailed`."""
-        self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
-        pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
+        # MySQL Router, which greets with a number of its own, loses commands that come behind another one.
+        is_direct = self._connection_id & _GREETING_BITS == self._wire.greeting.connection_id
+        self._wire.pipelines = is_direct and not await self._rows(AURORA_SQL)
+        pins: Pins = pins_of(
+            self._policy,
+            is_mariadb=self.is_mariadb,
+            version=self._wire.greeting.version,
+            server_modes=str(modes),
+        )
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
         await self._restored()

@@ -5,6 +5,7 @@ no LOCAL INFILE, no multi-results. Layouts: MySQL internals manual, "Client/Serv
 knowledge base for the extended column metadata. Counterpart: `wire` moves them.
 """
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,6 +64,18 @@ class Greeting:
     @property
     def is_mariadb(self) -> bool:
         return "MariaDB" in self.server_version
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The first two numbers, of either flavour."""
+        plain = self.server_version.removeprefix("5.5.5-") if self.is_mariadb else self.server_version
+        found = re.match(r"(\d+)\.(\d+)", plain)
+        return (int(found[1]), int(found[2])) if found is not None else (0, 0)
+
+    @property
+    def is_mysql_8(self) -> bool:
+        """Or newer."""
+        return not self.is_mariadb and self.version >= (8, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,12 @@ async def read_columns(wire: MySqlWire, count: int, limits: Limits) -> Columns:
         block = b"".join([packets.framed(await wire.packet()) for _ in range(count)])
     if not wire.ends_with_ok:
         await wire.packet()  # EOF
-    return row_columns(block, is_extended=wire.is_extended, limit_bytes=limits.cell_bytes)
+    return row_columns(
+        block,
+        is_extended=wire.is_extended,
+        is_mysql_8=wire.greeting.is_mysql_8,
+        limit_bytes=limits.cell_bytes,
+    )
 
 
 async def read_rows(wire: MySqlWire, columns: Columns, limits: Limits, *, is_binary: bool) -> Rows:

@@ -66,7 +66,7 @@ class Pins:
 _CHARSETS = ("character_set_client", "character_set_connection", "character_set_results")
 
 
-def pins_of(policy: Policy, *, is_mariadb: bool, server_modes: str) -> Pins:
+def pins_of(policy: Policy, *, is_mariadb: bool, version: tuple[int, int], server_modes: str) -> Pins:
     timeout_s = policy.limits.timeout_s
     # A caller had better hear of a lock than of a time-out, which would not say why.
     lock_wait_s = max(int(timeout_s / 2), 1)
@@ -74,7 +74,7 @@ def pins_of(policy: Policy, *, is_mariadb: bool, server_modes: str) -> Pins:
     variables: dict[str, str | int | float] = {
         "sql_mode": ",".join(modes),
         "autocommit": 1,
-        ("tx_read_only" if is_mariadb else "transaction_read_only"): int(not policy.may_write),
+        _read_only_variable(is_mariadb=is_mariadb, version=version): int(not policy.may_write),
         "lock_wait_timeout": lock_wait_s,
         "innodb_lock_wait_timeout": lock_wait_s,
     }
@@ -83,6 +83,11 @@ def pins_of(policy: Policy, *, is_mariadb: bool, server_modes: str) -> Pins:
     else:
         variables["max_execution_time"] = round((timeout_s + _NATIVE_MARGIN_S) * 1000)
     return Pins(variables)
+
+
+def _read_only_variable(*, is_mariadb: bool, version: tuple[int, int]) -> str:
+    """The old name where there is no other: MySQL has a new one from 5.7 on, MariaDB from 11.1."""
+    return "tx_read_only" if is_mariadb and version < (11, 1) else "transaction_read_only"
 
 
 def _literal(value: str | float) -> str:

@@ -45,7 +45,9 @@ FORBIDDEN = word_set(
     binary_upgrade_set_next_multirange_pg_type_oid binary_upgrade_set_next_pg_authid_oid
     binary_upgrade_set_next_pg_enum_oid binary_upgrade_set_next_pg_tablespace_oid
     binary_upgrade_set_next_pg_type_oid binary_upgrade_set_next_toast_pg_class_oid
-    binary_upgrade_set_next_toast_relfilenode binary_upgrade_set_record_init_privs heap_force_freeze
+    binary_upgrade_set_next_toast_relfilenode binary_upgrade_set_record_init_privs
+    binary_upgrade_add_sub_rel_state binary_upgrade_logical_slot_has_caught_up
+    binary_upgrade_replorigin_advance heap_force_freeze
     heap_force_kill pg_truncate_visibility_map get_raw_page plpgsql_call_handler plpgsql_validator
     fmgr_c_validator fmgr_internal_validator fmgr_sql_validator
     """
@@ -72,6 +74,8 @@ REFUSED = FORBIDDEN | word_set(
     autoprewarm_start_worker bt_index_check bt_index_parent_check verify_heapam pg_visibility pgrowlocks
     pg_stat_get_io pg_log_standby_snapshot pg_get_wal_summarizer_state pg_available_wal_summaries
     pg_wal_summary_contents pgstattuple pgstatindex pgstatginindex pgstathashindex pgstattuple_approx
+    pg_get_shmem_allocations_numa pg_get_aios pg_get_loaded_modules pg_get_sequence_data pg_get_wait_events
+    pg_stat_get_backend_io pg_stat_get_backend_wal pg_stat_get_xact_tuples_newpage_updated
     pg_restore_relation_stats pg_clear_relation_stats pg_restore_attribute_stats pg_clear_attribute_stats
     """
 )

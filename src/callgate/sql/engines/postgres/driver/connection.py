@@ -6,6 +6,7 @@ an error. Behind a pooler the pins are part of each transaction, and nothing out
 Counterpart: `result` reads rows, `session` says what is pinned.
 """
 
+import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,6 +48,9 @@ _SESSION_SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery
 _TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
 _TYPES_BY_OID_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[])"
 _OWN_LIMITS = Limits(max_rows=5_000, character_limit=1_000_000)
+# How long an answer to a cancel is waited for before the next. The driver closes the connection after 1 s.
+_CANCEL_AGAIN_S = (0.05, 0.15, 0.3, 0.4)
+_HEARD_S = 0.01
 
 
 def _group(sql: str) -> bytes:
@@ -240,6 +244,19 @@ class PostgresConnection:
         await skip_to_ready(self._wire)
 
     async def cancel(self) -> None:
+        """Until the server says something. One that is between two messages (it has parsed the statement and
+        not begun it) forgets a cancel. This connection is not used again: one too many hits nothing."""
+        stream = self._wire.stream
+        for wait_s in _CANCEL_AGAIN_S:
+            pieces = stream.pieces
+            await self._cancel_once()
+            ends_at = time.monotonic() + wait_s
+            while time.monotonic() < ends_at:
+                if stream.is_lost or stream.pieces != pieces:
+                    return
+                await asyncio.sleep(_HEARD_S)
+
+    async def _cancel_once(self) -> None:
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
             await request_cancel(self._address, self._wire.process_id, self._wire.secret, self._way.open)
 
@@ -248,7 +265,7 @@ class PostgresConnection:
 
     async def _leave_rest(self, *, is_last: bool) -> None:
         """More bytes are under way than are worth reading: end them at the server."""
-        await self.cancel()
+        await self._cancel_once()
         if is_last:
             self.close()
         else:

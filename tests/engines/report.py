@@ -1,0 +1,94 @@
+"""docs/engines.md: which servers and proxies were tried, and what held on each. Pure but for the file."""
+
+from pathlib import Path
+
+from engines.catalogue import BY_NAME, CATALOGUE, Entry
+from engines.results import TRIALS, Result
+
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+_TITLES = {
+    "mariadb-10": "MariaDB {version}",
+    "mariadb-11": "MariaDB {version}",
+    "mysql-8.0": "MySQL {version}",
+    "mysql-8.4": "MySQL {version}",
+    "mysql-9": "MySQL {version}",
+    "postgresql-15": "PostgreSQL {version}",
+    "postgresql-17": "PostgreSQL {version}",
+    "postgresql-18": "PostgreSQL {version}",
+    "pgbouncer": "PgBouncer {version}, transaction mode, PostgreSQL {behind}",
+    "router": "MySQL Router {version}, MySQL {behind}",
+    "haproxy-mysql": "HAProxy {version}, MySQL {behind}",
+    "haproxy-postgresql": "HAProxy {version}, PostgreSQL {behind}",
+}
+_HEAD = """# Tried servers and proxies
+
+This page says on which database servers, and through which proxies, Callgate's drivers and guard were tried,
+and how many cases held. `scripts/test-engines` writes it; change `tests/engines/report.py` instead.
+
+The servers come from packages of Debian and Ubuntu, unpacked below `.cache/engines`. All run on loopback.
+
+## What was tried
+
+| column | one case is |
+|---|---|
+| login kinds | a login by password with one of the server's methods |
+| values | a value of one type, by text or by a prepared statement, equal to what the server itself shows |
+| cancel | a statement that its caller cancels is gone from the server's process list |
+| time-out | the same, after `timeout_s` |
+| disconnect | the same, when an HTTP client hangs up |
+| kill -9 of the gateway | the same, when nobody is left to end it: the server's own limit does |
+| restart | a call that is answered after the server was killed and started again |
+| failover | a call that the second server of the address answers after the first was killed |
+| full server | a caller that is answered though the server gives the account two connections |
+| pins | a call whose session has our settings, whatever the server and the account are set to |
+
+## What held
+
+"""
+
+
+def write(results: dict[str, Result], missing: dict[str, str]) -> None:
+    columns = list(TRIALS.values())
+    lines = [
+        f"| server | {' | '.join(columns)} |",
+        f"|---|{'---|' * len(columns)}",
+    ]
+    for entry in CATALOGUE:
+        if (result := results.get(entry.name)) is not None:
+            cells = [result.trials[column].text for column in columns]
+            lines.append(f"| {_title(entry, results)} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "## Suites",
+        "",
+        "The tests of the drivers (`tests/sql/network` and others) and of the guard's corpora, run on the",
+        "server. Skipped ones are about something that the server lacks, or prove attacks on MariaDB.",
+        "",
+    ]
+    lines += ["| server | drivers | corpora | skipped |", "|---|---|---|---|"]
+    for entry in CATALOGUE:
+        result = results.get(entry.name)
+        if result is not None and result.drivers.passed:  # a proxy, or a run of the trials alone, has none
+            cells = (_title(entry, results), result.drivers.text, result.guard.text, str(result.skipped))
+            lines.append(f"| {' | '.join(cells)} |")
+    failures = [
+        (entry, failure)
+        for entry in CATALOGUE
+        if entry.name in results
+        for failure in results[entry.name].failures
+    ]
+    if failures:
+        lines += ["", "## What did not hold", ""]
+        lines += [f"- {entry.name}: `{failure}`" for entry, failure in failures]
+    if missing:
+        lines += ["", "## What could not be had", ""]
+        lines += [f"- {name}: {why}" for name, why in missing.items()]
+    PAGE.write_text(_HEAD + "\n".join(lines) + "\n")
+
+
+def _title(entry: Entry, results: dict[str, Result]) -> str:
+    behind = results.get(entry.behind) if entry.behind else None
+    fallback = BY_NAME[entry.behind].version.rstrip(".") if entry.behind else ""
+    return _TITLES[entry.name].format(
+        version=results[entry.name].version, behind=behind.version if behind else fallback
+    )
