@@ -86,6 +86,7 @@ class Fleet:
     affinity: str = "session"
     is_joined: bool = True
     drain: str = "0s"
+    servers: str = ""  # entries of the configuration; empty: the counting server, once of each era
 
     @property
     def log(self) -> Path:
@@ -107,6 +108,17 @@ class Fleet:
 
     def config(self) -> str:
         args = json.dumps([str(SERVER), str(self.log)])
+        modern_args = json.dumps([str(SERVER), str(self.log), "modern"])
+        counter = f"""
+[mcpServers.counter]
+command = "{sys.executable}"
+args = {args}
+affinity = "{self.affinity}"
+[mcpServers.newer]
+command = "{sys.executable}"
+args = {modern_args}
+affinity = "{self.affinity}"
+"""
         joined = f"""
 [record]
 store = "postgres"
@@ -121,10 +133,7 @@ listen = "127.0.0.1:0"
 state_key = "{STATE_KEY}"
 drain = "{self.drain}"
 {joined if self.is_joined else ""}
-[mcpServers.counter]
-command = "{sys.executable}"
-args = {args}
-affinity = "{self.affinity}"
+{self.servers or counter}
 """
 
     async def start_one(self, port: int = 0) -> Replica:
@@ -205,6 +214,7 @@ async def running_fleet(
     affinity: str = "session",
     is_joined: bool = True,
     drain: str = "0s",
+    servers: str = "",
 ) -> AsyncIterator[Fleet]:
     name = f"replicas_{uuid.uuid4().hex[:12]}"
     server.run(f"CREATE DATABASE {name}")
@@ -212,7 +222,7 @@ async def running_fleet(
     reached = database if pooler is None else replace(pooler, database=name)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx's worker is another user
-        fleet = Fleet(Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain)
+        fleet = Fleet(Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain, servers)
         nginx: asyncio.subprocess.Process | None = None
         try:
             for _ in range(count):

@@ -67,6 +67,45 @@ async def test_a_modern_client_finds_its_server_s_memory_wherever_it_asks(fleet:
     assert numbers == list(range(numbers[0], numbers[0] + 7))
 
 
+@pytest.mark.parametrize(("server", "uri"), [("counter", "memo://one"), ("newer", "newer+memo://one")])
+async def test_a_modern_client_meets_one_process_of_a_server_whatever_it_asks(
+    fleet: Fleet, server: str, uri: str
+) -> None:
+    """Of either era: a process has memory, and each replica has one of its own."""
+    processes: set[str] = set()
+    async with fleet.modern() as client:
+        for replica in fleet.replicas:
+            client.port = replica.port
+            processes.add(text_of(await client.call(f"{server}__count")).split()[1])
+            read = await client.request("resources/read", {"uri": uri})
+            processes.add(read["result"]["contents"][0]["text"].split()[1])
+    assert len(processes) == 1
+
+
+@pytest.mark.parametrize("server", ["counter", "newer"])
+@pytest.mark.parametrize("path", ["/mcp", "/servers/{}/mcp"])
+async def test_a_modern_client_is_told_of_new_tools_finds_and_calls_them_wherever_it_asks(
+    fleet: Fleet, server: str, path: str
+) -> None:
+    prefix = "" if "servers" in path else f"{server}__"
+    wanted = {"notifications": {"toolsListChanged": True}}
+    async with fleet.modern(path=path.format(server)) as client:
+        await client.call(f"{prefix}count")  # from now on it has a process of its own
+        for replica in fleet.replicas:
+            client.port = replica.port
+            stream = await client.send("subscriptions/listen", wanted, b'"s"')
+            await stream.read_head()
+            await stream.until_method("notifications/subscriptions/acknowledged")
+            client.port = fleet.replicas[0].port
+            grown = text_of(await client.call(f"{prefix}grow"))
+            await stream.until_method("notifications/tools/list_changed")
+            await stream.hang_up()
+            for other in fleet.replicas:
+                client.port = other.port
+                await client.until_names(lambda names, name=prefix + grown: name in names)
+                assert "grown in" in text_of(await client.call(prefix + grown))
+
+
 async def test_parked_calls_are_resumed_from_any_connection_in_any_order(fleet: Fleet) -> None:
     async with fleet.modern(capabilities=ASKABLE) as client:
         questions = [f"question-{number}" for number in range(4)]
@@ -155,8 +194,8 @@ async def test_a_modern_client_s_hang_up_cancels_at_the_home(fleet: Fleet) -> No
 async def test_one_modern_client_is_one_session_in_the_record(fleet: Fleet) -> None:
     async with fleet.modern(path="/servers/counter/mcp") as client:
         for _ in range(6):
-            await client.call("count")
-    sql = "SELECT count(DISTINCT session_id), count(*) FROM callgate.rpc_events WHERE tool_name = 'count'"
+            await client.call("touch")
+    sql = "SELECT count(DISTINCT session_id), count(*) FROM callgate.rpc_events WHERE tool_name = 'touch'"
     await until(lambda: fleet.ask(sql) == [["1", "6"]])
 
 
