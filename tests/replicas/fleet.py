@@ -117,6 +117,7 @@ affinity = "{self.affinity}"
 [mcpServers.newer]
 command = "{sys.executable}"
 args = {modern_args}
+isolation = "shared"
 affinity = "{self.affinity}"
 """
         joined = f"""

@@ -102,6 +102,7 @@ class Relay:
         )
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
+        where: Whereabouts | None = None
         if homes is not None:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
             self.home_of, self.after_loss = where.home_of, where.after_loss
@@ -124,8 +125,9 @@ class Relay:
             self._plain = PlainCalls(
                 self._upstreams, listings, self._sessions, sink, self._lasting, record_gate, end
             )
-            if homes is not None:  # a session that was not seen here is claimed first
+            if where is not None:  # a session that was not seen here is claimed first
                 self._plain.session_of = self._sessions.known
+                self._plain.is_here = where.is_here
             self.begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)

@@ -49,8 +49,12 @@ class Whereabouts:
         session = self._sessions.known(arrival, time.time()) or await self._sessions.claim(arrival)
         holder = self._parked.holder_of(arrival)
         if holder is None and self._needs_home(arrival):
-            holder = self._homes.known_home(session)
+            holder = await self._homes.settled_home(session)
         return None if holder == self._homes.gateway else holder
+
+    def is_here(self, session: Session, server: str) -> bool:
+        """Whether a call of this modern session to that server is surely ours to make."""
+        return not _keeps_state(self._upstreams.get(server)) or self._homes.is_here(session)
 
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         """The same, once that replica is gone. What it held is gone with it: we say so ourselves."""
