@@ -1,7 +1,7 @@
 """A server over stdio with a memory: it counts its calls, asks its client, and tells of changes.
 
-counting_server.py LOG           every question that was answered, and every cancellation, is a line of the log
-counting_server.py LOG modern    of the modern era, else it shakes hands; it then asks nothing
+counting_server.py LOG          every question that was answered, and every cancellation, is a line of the log
+counting_server.py LOG modern   of the modern era, else it shakes hands; it then asks nothing
 """
 
 import json
@@ -49,6 +49,7 @@ def ask(question: str) -> str:
     state["questions"] += 1
     rpc_id = f"q{state['questions']}"
     answer = answers[rpc_id] = Answer()
+    note("asks")
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     params = {"message": question, "requestedSchema": schema}
     say({"id": rpc_id, "method": "elicitation/create", "params": params})

@@ -142,8 +142,9 @@ class McpUpstream:
         return self._own.expendable() + self._listing.expendable()
 
     def keeps_state(self) -> bool:
-        """Implements `ports.StatefulUpstream`: a process, or a handshake server that gave us a session. What a
-        process of either era keeps (open files, its own tools) is in that process alone."""
+        """Implements `ports.StatefulUpstream`: a process, or a handshake server that gave us a session.
+
+        What a process of either era keeps (open files, its own tools) is in that process alone."""
         met = self._first.link.introduction
         if not self._plan.keeps_state or met is None:
             return False
