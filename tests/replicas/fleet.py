@@ -86,6 +86,7 @@ class Fleet:
     affinity: str = "session"
     is_joined: bool = True
     drain: str = "0s"
+    record: str = ""  # more lines of [record]
     servers: str = ""  # entries of the configuration; empty: the counting server, once of each era
 
     @property
@@ -123,6 +124,7 @@ affinity = "{self.affinity}"
         joined = f"""
 [record]
 store = "postgres"
+{self.record}
 [replicas]
 database = "{self.reached.dsn}"
 listen = "127.0.0.1:0"
@@ -156,6 +158,9 @@ drain = "{self.drain}"
         replica = Replica(process, folder, port, named[0] if len(named) == 1 else "")
         self.replicas.append(replica)
         return replica
+
+    def health(self, at: int = 0) -> dict[str, Any]:
+        return get_json(f"http://127.0.0.1:{self.replicas[at].port}/healthz")
 
     def _gateways(self) -> list[list[str]]:
         with suppress(AssertionError):  # there are no tables yet
@@ -215,6 +220,7 @@ async def running_fleet(
     affinity: str = "session",
     is_joined: bool = True,
     drain: str = "0s",
+    record: str = "",
     servers: str = "",
 ) -> AsyncIterator[Fleet]:
     name = f"replicas_{uuid.uuid4().hex[:12]}"
@@ -223,7 +229,9 @@ async def running_fleet(
     reached = database if pooler is None else replace(pooler, database=name)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx's worker is another user
-        fleet = Fleet(Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain, servers)
+        fleet = Fleet(
+            Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain, record, servers
+        )
         nginx: asyncio.subprocess.Process | None = None
         try:
             for _ in range(count):
