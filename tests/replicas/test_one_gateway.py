@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 from databases.database import Database
 from end_to_end.raw_clients import ModernClient
-from replicas.fleet import Fleet, running_fleet
 from waiting import until
+
+from replicas.fleet import Fleet, running_fleet
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ASKABLE = {"elicitation": {"form": {}}}
@@ -237,3 +238,20 @@ async def test_a_replica_s_id_from_a_client_means_nothing_at_the_public_door(fle
             await answer.read_head()
             assert answer.status == 200
             await answer.hang_up()
+
+
+async def test_a_large_body_passes_the_balancer_and_a_hop_and_no_secret_of_it_is_on_a_disk(
+    fleet: Fleet,
+) -> None:
+    """nginx takes a megabyte unless told otherwise."""
+    secret = "ghp_" + "R7kq2Lw9Xz4Tn8Vb3Mc6Jd1Hs5Gf0PyQaEuA"
+    async with fleet.client(info={"name": "large", "version": "1"}) as client:
+        for size in (3_000_000, 30_000, 30):
+            body = {"filler": "x" * size, "note": f"token {secret}"}
+            assert text_of(await client.call("counter__count", body))
+    sql = "SELECT count(*) FROM callgate.rpc_events WHERE client LIKE 'large%' AND method = 'tools/call'"
+    await until(lambda: fleet.ask(sql) == [["3"]])
+    held = b"".join(path.read_bytes() for path in fleet.folder.rglob("*") if path.is_file())
+    held += fleet.database.run("SELECT * FROM callgate_store.rpc_bodies").encode()
+    assert b"filler" in held
+    assert secret.encode() not in held
