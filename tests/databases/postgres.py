@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from databases import folders
@@ -42,19 +43,20 @@ def postgres_server(*settings: str) -> Iterator[Database]:
 
 
 @contextmanager
-def standby_of(primary: Database, *settings: str, through_port: int) -> Iterator[Database]:
-    """A streaming standby, which follows its primary through that port, until `SELECT pg_promote()`."""
+def standby_of(primary: Database, *settings: str, through_port: int | None = None) -> Iterator[Database]:
+    """A copy of it that follows by streaming, through that port, until it is promoted."""
     account = folders.unprivileged_account("postgres")
     with folders.run_folder(folders.place_for("postgres", account), account) as folder:
         data = folder / "data"
-        words = f"host=127.0.0.1 port={through_port} user={primary.user} password={primary.password}"
+        port = through_port or primary.port
+        words = f"host=127.0.0.1 port={port} user={primary.user} password={primary.password}"
         copied = account.command(
             _program("pg_basebackup"), "-R", "--checkpoint=fast", "--no-sync", "-D", str(data), "-d", words
         )
         done = subprocess.run(copied, capture_output=True, text=True, cwd="/", timeout=120)
         assert done.returncode == 0, done.stderr
         with running(_launch(account, folder, data, primary.password, settings)) as ready:
-            yield ready
+            yield replace(ready, database=primary.database)
 
 
 def _launch(

@@ -23,6 +23,13 @@ from end_to_end.raw_clients import LegacyClient, ModernClient
 from waiting import until
 
 SERVER = Path(__file__).with_name("counting_server.py")
+# One more entry: the same as a server of the modern era, one process for all clients of a replica.
+NEWER = f"""
+[mcpServers.newer]
+command = "{sys.executable}"
+args = {json.dumps([str(SERVER), "/dev/null", "modern"])}
+isolation = "shared"
+"""
 PAGE = Path(__file__).parents[2] / "docs" / "replicas.md"
 STATE_KEY = "8d41f0c7b29e6a35d07c1f84be52a963"
 TOKENS = {"ann": "a93fd1e07c5b2846a93fd1e07c5b2847", "bob": "b72c4e90f1d83a56b72c4e90f1d83a57"}
@@ -87,7 +94,7 @@ class Fleet:
     is_joined: bool = True
     drain: str = "0s"
     record: str = ""  # more lines of [record]
-    servers: str = ""  # entries of the configuration; empty: the counting server, once of each era
+    servers: str = ""  # entries of the configuration; empty: the counting server
 
     @property
     def log(self) -> Path:
@@ -109,16 +116,10 @@ class Fleet:
 
     def config(self) -> str:
         args = json.dumps([str(SERVER), str(self.log)])
-        modern_args = json.dumps([str(SERVER), str(self.log), "modern"])
         counter = f"""
 [mcpServers.counter]
 command = "{sys.executable}"
 args = {args}
-affinity = "{self.affinity}"
-[mcpServers.newer]
-command = "{sys.executable}"
-args = {modern_args}
-isolation = "shared"
 affinity = "{self.affinity}"
 """
         joined = f"""

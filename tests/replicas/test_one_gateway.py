@@ -12,7 +12,7 @@ from databases.database import Database
 from end_to_end.raw_clients import ModernClient
 from waiting import until
 
-from replicas.fleet import Fleet, running_fleet
+from replicas.fleet import NEWER, Fleet, running_fleet
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ASKABLE = {"elicitation": {"form": {}}}
@@ -20,7 +20,7 @@ ASKABLE = {"elicitation": {"form": {}}}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fleet(postgres: Database, pgbouncer: Database) -> AsyncIterator[Fleet]:
-    async with running_fleet(postgres, pgbouncer) as fleet:
+    async with running_fleet(postgres, pgbouncer, extra=NEWER) as fleet:
         yield fleet
 
 
