@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from replicas.test_one_gateway import ASKABLE, park, retry_of
 from stores.postgres.way import way_to
 from waiting import until
 
-from callgate.wire.eras.request_state import StateSeal
+from callgate.wire.sealed_claims import StateSeal
 
 _FSYNC = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "max_connections=200")
 _TWO = "".join(
@@ -196,17 +196,14 @@ class Failover:
             expect(len(answered) > len(before), f"{len(answered) - len(before)} calls after the failover")
 
 
+@dataclass(frozen=True)
 class _Several(Database):
     """Two servers in one address."""
 
-    def __init__(self, other_port: int, **fields: Any) -> None:
-        super().__init__(**fields)
-        object.__setattr__(self, "_other_port", other_port)
+    other_port: int = 0
 
     @property
     def dsn(self) -> str:
-        one = super().dsn
-        two = one.replace(
-            f"{self.host}:{self.port}", f"{self.host}:{self.port},{self.host}:{self._other_port}"
-        )
-        return f"{two}?target_session_attrs=read-write"
+        one = f"{self.host}:{self.port}"
+        both = super().dsn.replace(one, f"{one},{self.host}:{self.other_port}")
+        return f"{both}?target_session_attrs=read-write"
