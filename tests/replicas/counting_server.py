@@ -13,6 +13,7 @@ from typing import Any
 
 LOG = Path(sys.argv[1])
 IS_MODERN = sys.argv[2:] == ["modern"]
+RESOURCE = "note://one" if IS_MODERN else "memo://one"
 ABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
 INFO = {"name": "counting", "version": "1"}
 tools = ["count", "ask", "touch", "wait", "grow"]
@@ -68,7 +69,7 @@ def call(rpc_id: Any, params: dict[str, Any]) -> None:
             question = arguments.get("question", "who?")
             result = text(f"{question} {ask(question)}")
         case "touch":
-            say({"method": "notifications/resources/updated", "params": {"uri": "memo://one"}})
+            say({"method": "notifications/resources/updated", "params": {"uri": RESOURCE}})
             say_changed("tools/list_changed")
             result = text("touched")
         case "grow":
@@ -133,7 +134,7 @@ def answer_to(method: str, params: dict[str, Any]) -> dict[str, Any]:
         case "tools/list":
             return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in tools]}
         case "resources/list":
-            return {"resources": [{"uri": "memo://one", "name": "one"}]}
+            return {"resources": [{"uri": RESOURCE, "name": "one"}]}
         case "resources/read":
             return {"contents": [{"uri": params["uri"], "text": f"{state['count']} {os.getpid()}"}]}
         case "resources/templates/list":

@@ -68,7 +68,7 @@ async def test_a_modern_client_finds_its_server_s_memory_wherever_it_asks(fleet:
     assert numbers == list(range(numbers[0], numbers[0] + 7))
 
 
-@pytest.mark.parametrize(("server", "uri"), [("counter", "memo://one"), ("newer", "newer+memo://one")])
+@pytest.mark.parametrize(("server", "uri"), [("counter", "memo://one"), ("newer", "note://one")])
 async def test_a_modern_client_meets_one_process_of_a_server_whatever_it_asks(
     fleet: Fleet, server: str, uri: str
 ) -> None:
