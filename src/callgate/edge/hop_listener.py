@@ -89,15 +89,7 @@ class _HopReader(RequestReader):
 class _HopConnection(AcceptedConnection):
     def __init__(self, listener: "HopListener", service: Service, hops: KnownHops) -> None:
         super().__init__(listener)
-        reader = self._reader = _HopReader(
-            self._take,
-            service.judge,
-            service.decide,
-            self._ask_for_body,
-            service.max_body_bytes,
-            service.bodies,
-            self._now,
-        )
+        reader = self._reader = service.reader(_HopReader, self._take, self._ask_for_body, self._now)
         reader.hops = hops
 
 

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from callgate.model.identity import Principal
 
 HOP_HEADER = "callgate-hop"
@@ -102,8 +104,7 @@ class Peers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SignedHop:
+class SignedHop(msgspec.Struct, frozen=True):
     """A request that says it comes from another replica, its signature checked."""
 
     principal: Principal

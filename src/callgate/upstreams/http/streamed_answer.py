@@ -33,6 +33,9 @@ _LIMITS = PoolLimits(
 class StreamedAnswer(HttpExchange):
     def __init__(self, payload: bytes) -> None:
         super().__init__(payload)
+        self._prepare()
+
+    def _prepare(self) -> None:
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.status = 0
         self.headers: Headers = ()
@@ -93,7 +96,8 @@ class BegunAnswer(StreamedAnswer):
     __slots__ = ("_receiver", "_whole")
 
     def __init__(self, payload: bytes, receiver: PassedReceiver) -> None:
-        super().__init__(payload)
+        HttpExchange.__init__(self, payload)
+        self.status = 0  # the rest is made when it turns out to be a stream
         self._receiver = receiver
         self._whole: list[bytes] | None = None  # of a short answer, until all of it is there
 
@@ -103,6 +107,7 @@ class BegunAnswer(StreamedAnswer):
             self.status, self.headers = status, _decoded(tuple(headers))
             self.payload, self._whole = b"", []
             return
+        self._prepare()
         super().on_head(status, headers)
         self._receiver.answers(self)
 
