@@ -25,6 +25,7 @@ from _trial import expect, run_trials
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from _gateways import Failover, full, parked
 from databases.database import Database
 from databases.postgres import postgres_server
 
@@ -206,7 +207,8 @@ async def _started(folder: Path, database: Database, options: argparse.Namespace
     return writers
 
 
-TRIALS = {"kill": kill, "away": away}
+failover = Failover(_started, until_stored, expect_all_once, stored)
+TRIALS = {"kill": kill, "away": away, "failover": failover, "full": full, "parked": parked}
 
 
 def main() -> None:
@@ -217,6 +219,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="calls a second, of all together")
     parser.add_argument("--longest", type=float, default=2.0, help="seconds of a round, at most")
     parser.add_argument("--away-s", type=float, default=60.0, help="how long the database is away")
+    parser.add_argument("--lag-s", type=float, default=3.0, help="how much of its end the standby lacks")
+    parser.add_argument(
+        "--journal-mib", type=int, default=8, help="how much may wait while the store is away"
+    )
+    parser.add_argument("--parked", type=int, default=200, help="calls that wait for an answer at once")
     parser.add_argument("--seed", type=int, default=17)
     run_trials(parser, TRIALS)
 

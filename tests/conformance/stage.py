@@ -16,7 +16,10 @@ from pathlib import Path
 from bridge.upstream_servers import forking
 from conformance.suite import Leg, Suite, SuiteError
 from conformance.verdicts import Check, Comparison, Verdict, compare, read_verdicts
+from databases.pgbouncer import pooler_of
+from databases.postgres import postgres_server
 from end_to_end.gateway_process import GatewayProcess, running_gateway
+from replicas.fleet import running_fleet
 
 REFSERVER = Path(__file__).parent / "refserver.py"
 READY_TIMEOUT_S = 60.0  # three Python processes that import the SDK, on a busy machine
@@ -82,29 +85,43 @@ class Stage:
 
 @asynccontextmanager
 async def standing_stage(
-    suite: Suite, folder: Path, upstreams: Sequence[Reference] = BOTH_ERAS
+    suite: Suite, folder: Path, upstreams: Sequence[Reference] = BOTH_ERAS, *, replicas: int = 1
 ) -> AsyncIterator[Stage]:
-    """`folder` gets what the suite found and what the processes said."""
+    """`folder` gets what the suite found and what the processes said. `replicas`: more than one stand behind
+    nginx, which takes turns, and share a PostgreSQL through PgBouncer."""
     async with AsyncExitStack() as stack:
         urls: dict[str, str] = {}
         for era in {"both", *(each.era for each in upstreams if each.transport == "HTTP")}:
             port = _free_port()
             await stack.enter_async_context(_refserver(port, era, folder / f"refserver-{era}.txt"))
             urls[era] = f"http://localhost:{port}/mcp"
-        state = folder / "gateway"
-        state.mkdir()
-        config = state / "callgate.toml"
         entries = [
             _entry(each, urls) if each.transport == "HTTP" else await stack.enter_async_context(_forks(each))
             for each in upstreams
         ]
-        config.write_text("version = 1\n" + "".join(entries))
-        gateway = await stack.enter_async_context(
-            running_gateway(state, "--port", "0", "--config", str(config))
-        )
-        await _until("The gateway's upstreams", lambda: _all_up(gateway))
-        gateway_url = gateway.announced["url"].replace("127.0.0.1", "localhost")
+        running = _one_gateway if replicas == 1 else _replicas
+        gateway_url = await stack.enter_async_context(running(folder, "".join(entries), replicas))
         yield Stage(suite, folder, urls["both"], gateway_url, {each.name: each for each in upstreams})
+
+
+@asynccontextmanager
+async def _one_gateway(folder: Path, entries: str, _: int) -> AsyncIterator[str]:
+    """Its address."""
+    state = folder / "gateway"
+    state.mkdir()
+    config = state / "callgate.toml"
+    config.write_text(f"version = 1\n{entries}")
+    async with running_gateway(state, "--port", "0", "--config", str(config)) as gateway:
+        await _until("The gateway's upstreams", lambda: _all_up(gateway))
+        yield gateway.announced["url"].replace("127.0.0.1", "localhost")
+
+
+@asynccontextmanager
+async def _replicas(_: Path, entries: str, count: int) -> AsyncIterator[str]:
+    """The balancer's address. Each request of the suite goes to the next replica."""
+    with postgres_server() as server, pooler_of(server) as pooler:
+        async with running_fleet(server, pooler, count=count, servers=entries) as fleet:
+            yield f"http://localhost:{fleet.port}"
 
 
 def _entry(upstream: Reference, urls: dict[str, str]) -> str:

@@ -32,68 +32,57 @@ def postgres_server(*settings: str) -> Iterator[Database]:
     """`settings` of a test that needs a server of its own, such as ssl=on."""
     account = folders.unprivileged_account("postgres")
     server = _program("postgres")
-    client = _program("psql")
     place = folders.place_for("postgres", account)
     with folders.run_folder(place, account) as folder:
-        sockets = folders.socket_folder_of(folder)
         data = folder / "data"
         folders.copy(_template(server, place, account), data, account)
         password = secrets.token_hex(8)
         _run_alone(server, data, account, f"ALTER ROLE callgate PASSWORD '{password}'")
 
-        def command(port: int) -> list[str]:
-            options = [*SETTINGS, *settings, f"port={port}", f"unix_socket_directories={sockets}"]
-            return [server, "-D", str(data), *(word for option in options for word in ("-c", option))]
-
-        def database(port: int) -> Database:
-            address = ("--host=127.0.0.1", f"--port={port}", "--username=callgate", "--no-password")
-            output = (
-                "--no-align",
-                "--tuples-only",
-                "--field-separator=\t",
-                "--quiet",
-                "--set=ON_ERROR_STOP=1",
-            )
-            return Database(
-                scheme="postgresql",
-                port=port,
-                password=password,
-                socket=sockets,
-                client=(client, "--no-psqlrc", *address, *output),
-                password_variable="PGPASSWORD",
-            )
-
-        with running(Launch(account, command, database, folder / "server.log", signal.SIGQUIT)) as ready:
+        with running(_launch(account, folder, data, password, settings)) as ready:
             yield ready
 
 
 @contextmanager
-def standby_of(primary: Database) -> Iterator[Database]:
-    """A copy of it that follows by streaming, until it is promoted."""
+def standby_of(primary: Database, *settings: str, through_port: int | None = None) -> Iterator[Database]:
+    """A copy of it that follows by streaming, through that port, until it is promoted."""
     account = folders.unprivileged_account("postgres")
-    server = _program("postgres")
     with folders.run_folder(folders.place_for("postgres", account), account) as folder:
-        sockets, data = folders.socket_folder_of(folder), folder / "data"
-        where = f"host=127.0.0.1 port={primary.port} user={primary.user} password={primary.password}"
-        options = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync", f"--pgdata={data}")
-        copied = subprocess.run(
-            account.command(_program("pg_basebackup"), f"--dbname={where}", *options),
-            capture_output=True,
-            text=True,
-            cwd="/",
+        data = folder / "data"
+        port = through_port or primary.port
+        words = f"host=127.0.0.1 port={port} user={primary.user} password={primary.password}"
+        copied = account.command(
+            _program("pg_basebackup"), "-R", "--checkpoint=fast", "--no-sync", "-D", str(data), "-d", words
         )
-        assert copied.returncode == 0, copied.stderr
+        done = subprocess.run(copied, capture_output=True, text=True, cwd="/", timeout=120)
+        assert done.returncode == 0, done.stderr
+        with running(_launch(account, folder, data, primary.password, settings)) as ready:
+            yield replace(ready, database=primary.database)
 
-        def command(port: int) -> list[str]:
-            settings = [*SETTINGS, f"port={port}", f"unix_socket_directories={sockets}"]
-            return [server, "-D", str(data), *(word for setting in settings for word in ("-c", setting))]
 
-        def database(port: int) -> Database:
-            client = (f"--port={port}" if word.startswith("--port=") else word for word in primary.client)
-            return replace(primary, port=port, socket=sockets, client=tuple(client))
+def _launch(
+    account: folders.Account, folder: Path, data: Path, password: str, settings: tuple[str, ...]
+) -> Launch:
+    sockets = folders.socket_folder_of(folder)
+    server, client = _program("postgres"), _program("psql")
 
-        with running(Launch(account, command, database, folder / "server.log", signal.SIGQUIT)) as ready:
-            yield ready
+    def command(port: int) -> list[str]:
+        options = [*SETTINGS, *settings, f"port={port}", f"unix_socket_directories={sockets}"]
+        return [server, "-D", str(data), *(word for option in options for word in ("-c", option))]
+
+    def database(port: int) -> Database:
+        address = ("--host=127.0.0.1", f"--port={port}", "--username=callgate", "--no-password")
+        output = ("--no-align", "--tuples-only", "--field-separator=\t", "--quiet", "--set=ON_ERROR_STOP=1")
+        return Database(
+            scheme="postgresql",
+            port=port,
+            password=password,
+            socket=sockets,
+            client=(client, "--no-psqlrc", *address, *output),
+            password_variable="PGPASSWORD",
+        )
+
+    return Launch(account, command, database, folder / "server.log", signal.SIGQUIT)
 
 
 def _program(name: str) -> str:

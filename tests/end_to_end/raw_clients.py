@@ -202,8 +202,11 @@ class LegacyClient(_Client):
 
 
 class ModernClient(_Client):
-    def __init__(self, port: int, path: str, capabilities: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, port: int, path: str, capabilities: dict[str, Any] | None = None, token: str | None = None
+    ) -> None:
         super().__init__(port, path)
+        self._token = {"authorization": f"Bearer {token}"} if token else {}
         self._meta = MODERN_META | {"io.modelcontextprotocol/clientCapabilities": capabilities or {}}
 
     async def __aenter__(self) -> Self:
@@ -218,7 +221,7 @@ class ModernClient(_Client):
             params = dict(params or {})
             params["_meta"] = self._meta | params.get("_meta", {})
         said = json.loads(raw(params))
-        headers = JSON_HEADERS | {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
+        headers = JSON_HEADERS | {"mcp-protocol-version": "2026-07-28", "mcp-method": method} | self._token
         name = said.get("uri") if method == "resources/read" else said.get("name")
         if name is not None:
             headers["mcp-name"] = name

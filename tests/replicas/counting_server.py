@@ -1,6 +1,7 @@
-"""A handshake server over stdio with a memory: it counts its calls, asks its client, and tells of changes.
+"""A server over stdio with a memory: it counts its calls, asks its client, and tells of changes.
 
-counting_server.py LOG      every question that was answered, and every cancellation, is a line of the log
+counting_server.py LOG          every question that was answered, and every cancellation, is a line of the log
+counting_server.py LOG modern   of the modern era, else it shakes hands; it then asks nothing
 """
 
 import json
@@ -11,12 +12,17 @@ from pathlib import Path
 from typing import Any
 
 LOG = Path(sys.argv[1])
-TOOLS = ("count", "ask", "touch", "wait")
+IS_MODERN = sys.argv[2:] == ["modern"]
+RESOURCE = "note://one" if IS_MODERN else "memo://one"
+ABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
+INFO = {"name": "counting", "version": "1"}
+tools = ["count", "ask", "touch", "wait", "grow"]
 answers: dict[str, "Answer"] = {}
 cancelled = threading.Condition()
 cancelled_ids: set[Any] = set()
 turn = threading.Lock()
 state = {"count": 0, "questions": 0}
+subscriptions: set[Any] = set()
 
 
 class Answer:
@@ -44,6 +50,7 @@ def ask(question: str) -> str:
     state["questions"] += 1
     rpc_id = f"q{state['questions']}"
     answer = answers[rpc_id] = Answer()
+    note("asks")
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     params = {"message": question, "requestedSchema": schema}
     say({"id": rpc_id, "method": "elicitation/create", "params": params})
@@ -62,16 +69,34 @@ def call(rpc_id: Any, params: dict[str, Any]) -> None:
             question = arguments.get("question", "who?")
             result = text(f"{question} {ask(question)}")
         case "touch":
-            say({"method": "notifications/resources/updated", "params": {"uri": "memo://one"}})
-            say({"method": "notifications/tools/list_changed"})
+            say({"method": "notifications/resources/updated", "params": {"uri": RESOURCE}})
+            say_changed("tools/list_changed")
             result = text("touched")
+        case "grow":
+            tools.append(f"grown_{len(tools)}")
+            say_changed("tools/list_changed")
+            result = text(tools[-1])
+        case _ if params["name"] in tools[5:]:
+            result = text(f"grown in {os.getpid()}")
         case _:  # wait
             note("waiting")
             with cancelled:
                 cancelled.wait_for(lambda: rpc_id in cancelled_ids)
             note("cancelled")
             return
-    say({"id": rpc_id, "result": result})
+    say({"id": rpc_id, "result": finished(result)})
+
+
+def say_changed(what: str) -> None:
+    """In the modern era each subscription is told by its name, in the other one all are told at once."""
+    for subscription in list(subscriptions) if IS_MODERN else [None]:
+        meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": subscription}}
+        say({"method": f"notifications/{what}", "params": {} if subscription is None else meta})
+
+
+def finished(result: dict[str, Any]) -> dict[str, Any]:
+    cached = {"resultType": "complete", "ttlMs": 60000, "cacheScope": "public"}
+    return cached | result if IS_MODERN else result
 
 
 def take(frame: dict[str, Any]) -> None:
@@ -87,22 +112,35 @@ def take(frame: dict[str, Any]) -> None:
             cancelled.notify_all()
     elif method == "tools/call":
         threading.Thread(target=call, args=(rpc_id, params), daemon=True).start()
+    elif method == "subscriptions/listen":
+        subscriptions.add(rpc_id)
+        meta = {"io.modelcontextprotocol/subscriptionId": rpc_id}
+        wanted = {"notifications": params.get("notifications", {}), "_meta": meta}
+        say({"method": "notifications/subscriptions/acknowledged", "params": wanted})
+    elif method == "server/discover" and not IS_MODERN:
+        say({"id": rpc_id, "error": {"code": -32601, "message": "Method not found"}})
     elif rpc_id is not None:
-        say({"id": rpc_id, "result": answer_to(method, params)})
+        say({"id": rpc_id, "result": finished(answer_to(method, params))})
 
 
 def answer_to(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    if method == "initialize":
-        abilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}}
-        info = {"name": "counting", "version": "1"}
-        return {"protocolVersion": params["protocolVersion"], "capabilities": abilities, "serverInfo": info}
-    if method == "tools/list":
-        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
-    if method == "resources/list":
-        return {"resources": [{"uri": "memo://one", "name": "one"}]}
-    if method == "resources/templates/list":
-        return {"resourceTemplates": []}
-    return {"prompts": []} if method == "prompts/list" else {}
+    match method:
+        case "initialize":
+            version = params["protocolVersion"]
+            return {"protocolVersion": version, "capabilities": ABILITIES, "serverInfo": INFO}
+        case "server/discover":
+            named = {"io.modelcontextprotocol/serverInfo": INFO}
+            return {"supportedVersions": ["2026-07-28"], "capabilities": ABILITIES, "_meta": named}
+        case "tools/list":
+            return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in tools]}
+        case "resources/list":
+            return {"resources": [{"uri": RESOURCE, "name": "one"}]}
+        case "resources/read":
+            return {"contents": [{"uri": params["uri"], "text": f"{state['count']} {os.getpid()}"}]}
+        case "resources/templates/list":
+            return {"resourceTemplates": []}
+        case _:
+            return {"prompts": []} if method == "prompts/list" else {}
 
 
 for line in sys.stdin:

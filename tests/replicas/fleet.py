@@ -23,6 +23,13 @@ from end_to_end.raw_clients import LegacyClient, ModernClient
 from waiting import until
 
 SERVER = Path(__file__).with_name("counting_server.py")
+# One more entry: the same as a server of the modern era, one process for all clients of a replica.
+NEWER = f"""
+[mcpServers.newer]
+command = "{sys.executable}"
+args = {json.dumps([str(SERVER), "/dev/null", "modern"])}
+isolation = "shared"
+"""
 PAGE = Path(__file__).parents[2] / "docs" / "replicas.md"
 STATE_KEY = "8d41f0c7b29e6a35d07c1f84be52a963"
 TOKENS = {"ann": "a93fd1e07c5b2846a93fd1e07c5b2847", "bob": "b72c4e90f1d83a56b72c4e90f1d83a57"}
@@ -86,6 +93,8 @@ class Fleet:
     affinity: str = "session"
     is_joined: bool = True
     drain: str = "0s"
+    record: str = ""  # more lines of [record]
+    servers: str = ""  # entries of the configuration; empty: the counting server
 
     @property
     def log(self) -> Path:
@@ -107,9 +116,16 @@ class Fleet:
 
     def config(self) -> str:
         args = json.dumps([str(SERVER), str(self.log)])
+        counter = f"""
+[mcpServers.counter]
+command = "{sys.executable}"
+args = {args}
+affinity = "{self.affinity}"
+"""
         joined = f"""
 [record]
 store = "postgres"
+{self.record}
 [replicas]
 database = "{self.reached.dsn}"
 listen = "127.0.0.1:0"
@@ -121,10 +137,7 @@ listen = "127.0.0.1:0"
 state_key = "{STATE_KEY}"
 drain = "{self.drain}"
 {joined if self.is_joined else ""}
-[mcpServers.counter]
-command = "{sys.executable}"
-args = {args}
-affinity = "{self.affinity}"
+{self.servers or counter}
 """
 
     async def start_one(self, port: int = 0) -> Replica:
@@ -146,6 +159,9 @@ affinity = "{self.affinity}"
         replica = Replica(process, folder, port, named[0] if len(named) == 1 else "")
         self.replicas.append(replica)
         return replica
+
+    def health(self, at: int = 0) -> dict[str, Any]:
+        return get_json(f"http://127.0.0.1:{self.replicas[at].port}/healthz")
 
     def _gateways(self) -> list[list[str]]:
         with suppress(AssertionError):  # there are no tables yet
@@ -205,6 +221,8 @@ async def running_fleet(
     affinity: str = "session",
     is_joined: bool = True,
     drain: str = "0s",
+    record: str = "",
+    servers: str = "",
 ) -> AsyncIterator[Fleet]:
     name = f"replicas_{uuid.uuid4().hex[:12]}"
     server.run(f"CREATE DATABASE {name}")
@@ -212,7 +230,9 @@ async def running_fleet(
     reached = database if pooler is None else replace(pooler, database=name)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx's worker is another user
-        fleet = Fleet(Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain)
+        fleet = Fleet(
+            Path(folder), database, reached, extra, [], 0, affinity, is_joined, drain, record, servers
+        )
         nginx: asyncio.subprocess.Process | None = None
         try:
             for _ in range(count):

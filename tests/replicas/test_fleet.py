@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from replicas.test_members import KEY, OTHER, Scene
 
 from callgate.model.health import Failure, Health, State
 from callgate.replicas.comparison import Compared, differences, problems_of
 from callgate.replicas.fleet import ReplicaFleet, tokens_digest
 from callgate.replicas.reports import MAX_REPORT_BYTES, decode_report, encode_report, report_of
+from replicas.test_members import KEY, OTHER, Scene
 
 UP = Health("shop", "sql", State.UP, "MySQL, read-only", version="8.4", since=5.0)
 DOWN = Health(

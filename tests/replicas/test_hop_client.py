@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
-from replicas.test_members import KEY, OTHER, Scene
 
 from callgate.model.errors import UpstreamError
 from callgate.model.identity import LOCAL
@@ -20,6 +19,7 @@ from callgate.ports.peers import (
 from callgate.replicas.directory import Member
 from callgate.replicas.hop_client import HopClient
 from callgate.replicas.hop_seal import HopSeal
+from replicas.test_members import KEY, OTHER, Scene
 
 REQUEST = PassedRequest("POST", "/mcp", [], b"{}", LOCAL, None)
 

@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from databases.database import Database
 from edge.http_probe import JSON_HEADERS
-from replicas.fleet import STATE_KEY, Fleet, running_fleet
 
 from callgate.model.identity import LOCAL
 from callgate.ports.peers import PassedRequest
 from callgate.replicas.hop_seal import HopClaims, HopSeal, digest_of
+from replicas.fleet import STATE_KEY, Fleet, running_fleet
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PING = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'

@@ -8,12 +8,12 @@ from dataclasses import replace
 from databases.database import Database
 from end_to_end.gateway_process import get_json
 from end_to_end.raw_clients import LegacyClient, ModernClient
-from replicas.fleet import running_fleet
-from replicas.test_one_gateway import ASKABLE, park, retry_of, text_of
 from stores.postgres.way import way_to
 from waiting import until
 
 from callgate.replicas.sealed_ids import directory_key
+from replicas.fleet import running_fleet
+from replicas.test_one_gateway import ASKABLE, park, retry_of, text_of
 
 KEYS = "SELECT key FROM callgate_replicas.homes"
 

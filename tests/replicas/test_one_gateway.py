@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 from databases.database import Database
 from end_to_end.raw_clients import ModernClient
-from replicas.fleet import Fleet, running_fleet
 from waiting import until
+
+from replicas.fleet import NEWER, Fleet, running_fleet
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ASKABLE = {"elicitation": {"form": {}}}
@@ -19,7 +20,7 @@ ASKABLE = {"elicitation": {"form": {}}}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fleet(postgres: Database, pgbouncer: Database) -> AsyncIterator[Fleet]:
-    async with running_fleet(postgres, pgbouncer) as fleet:
+    async with running_fleet(postgres, pgbouncer, extra=NEWER) as fleet:
         yield fleet
 
 
@@ -65,6 +66,46 @@ async def test_a_modern_client_finds_its_server_s_memory_wherever_it_asks(fleet:
     assert len({count.split()[1] for count in counts}) == 1
     numbers = [int(count.split()[0]) for count in counts]
     assert numbers == list(range(numbers[0], numbers[0] + 7))
+
+
+@pytest.mark.parametrize(("server", "uri"), [("counter", "memo://one"), ("newer", "note://one")])
+async def test_a_modern_client_meets_one_process_of_a_server_whatever_it_asks(
+    fleet: Fleet, server: str, uri: str
+) -> None:
+    """Of either era: a process has memory, and each replica has one of its own."""
+    processes: set[str] = set()
+    async with fleet.modern() as client:
+        for replica in fleet.replicas:
+            client.port = replica.port
+            for _ in range(2):  # the second is sent without a task, if it is sent from here
+                processes.add(text_of(await client.call(f"{server}__count")).split()[1])
+            read = await client.request("resources/read", {"uri": uri})
+            processes.add(read["result"]["contents"][0]["text"].split()[1])
+    assert len(processes) == 1
+
+
+@pytest.mark.parametrize("server", ["counter", "newer"])
+@pytest.mark.parametrize("path", ["/mcp", "/servers/{}/mcp"])
+async def test_a_modern_client_is_told_of_new_tools_finds_and_calls_them_wherever_it_asks(
+    fleet: Fleet, server: str, path: str
+) -> None:
+    prefix = "" if "servers" in path else f"{server}__"
+    wanted = {"notifications": {"toolsListChanged": True}}
+    async with fleet.modern(path=path.format(server)) as client:
+        await client.call(f"{prefix}count")  # from now on it has a process of its own
+        for replica in fleet.replicas:
+            client.port = replica.port
+            stream = await client.send("subscriptions/listen", wanted, b'"s"')
+            await stream.read_head()
+            await stream.until_method("notifications/subscriptions/acknowledged")
+            client.port = fleet.replicas[0].port
+            grown = text_of(await client.call(f"{prefix}grow"))
+            await stream.until_method("notifications/tools/list_changed")
+            await stream.hang_up()
+            for other in fleet.replicas:
+                client.port = other.port
+                await client.until_names(lambda names, name=prefix + grown: name in names)
+                assert "grown in" in text_of(await client.call(prefix + grown))
 
 
 async def test_parked_calls_are_resumed_from_any_connection_in_any_order(fleet: Fleet) -> None:
@@ -155,8 +196,8 @@ async def test_a_modern_client_s_hang_up_cancels_at_the_home(fleet: Fleet) -> No
 async def test_one_modern_client_is_one_session_in_the_record(fleet: Fleet) -> None:
     async with fleet.modern(path="/servers/counter/mcp") as client:
         for _ in range(6):
-            await client.call("count")
-    sql = "SELECT count(DISTINCT session_id), count(*) FROM callgate.rpc_events WHERE tool_name = 'count'"
+            await client.call("touch")
+    sql = "SELECT count(DISTINCT session_id), count(*) FROM callgate.rpc_events WHERE tool_name = 'touch'"
     await until(lambda: fleet.ask(sql) == [["1", "6"]])
 
 
@@ -197,3 +238,20 @@ async def test_a_replica_s_id_from_a_client_means_nothing_at_the_public_door(fle
             await answer.read_head()
             assert answer.status == 200
             await answer.hang_up()
+
+
+async def test_a_large_body_passes_the_balancer_and_a_hop_and_no_secret_of_it_is_on_a_disk(
+    fleet: Fleet,
+) -> None:
+    """nginx takes a megabyte unless told otherwise."""
+    secret = "ghp_" + "R7kq2Lw9Xz4Tn8Vb3Mc6Jd1Hs5Gf0PyQaEuA"
+    async with fleet.client(info={"name": "large", "version": "1"}) as client:
+        for size in (3_000_000, 30_000, 30):
+            body = {"filler": "x" * size, "note": f"token {secret}"}
+            assert text_of(await client.call("counter__count", body))
+    sql = "SELECT count(*) FROM callgate.rpc_events WHERE client LIKE 'large%' AND method = 'tools/call'"
+    await until(lambda: fleet.ask(sql) == [["3"]])
+    held = b"".join(path.read_bytes() for path in fleet.folder.rglob("*") if path.is_file())
+    held += fleet.database.run("SELECT * FROM callgate_store.rpc_bodies").encode()
+    assert b"filler" in held
+    assert secret.encode() not in held

@@ -8,8 +8,9 @@ from urllib.request import urlopen
 
 from databases.database import Database
 from end_to_end.gateway_process import get_json, run_callgate
-from replicas.fleet import SERVER, Replica, running_fleet
 from waiting import until
+
+from replicas.fleet import SERVER, Replica, running_fleet
 
 
 async def told(replica: Replica, path: str) -> Any:

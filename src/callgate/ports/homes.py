@@ -78,8 +78,12 @@ class Homes(Protocol):
         """Who has it: whoever was first. Waits a moment at most, and else takes it to be new and ours."""
         ...
 
-    def known_home(self, session: Session) -> str:
-        """Of a session that was claimed here."""
+    def is_here(self, session: Session) -> bool:
+        """A modern session, and the directory said so."""
+        ...
+
+    async def settled_home(self, session: Session) -> str:
+        """Of a session that was claimed here. If the directory is about to answer, its answer."""
         ...
 
     async def take(self, session: Session, gone: str) -> str:

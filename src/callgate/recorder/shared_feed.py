@@ -20,6 +20,7 @@ from callgate.recorder.listeners import Listeners
 _log = logging.getLogger(__name__)
 
 _EVERY_S = 0.25
+_LEAST_PAUSE = 0.2  # of it: the store is never asked without a pause
 # While the store is away: its writer tries too, and says what is wrong.
 _AWAY_S = 2.0
 _AT_ONCE = 1_000
@@ -91,10 +92,13 @@ class SharedFeed:
     async def _follow(self) -> None:
         own = asyncio.create_task(self._tell_own())
         try:
+            loop = asyncio.get_running_loop()
             while self._listeners:
+                begun = loop.time()
                 pause_s = await self._read_on()
                 self._was_tried.set()
-                await asyncio.sleep(pause_s)
+                # From one reading's beginning to the next: a slow one must not make everything later still.
+                await asyncio.sleep(max(_LEAST_PAUSE * pause_s, pause_s - (loop.time() - begun)))
         finally:
             own.cancel()
             self._following = self.reached = None

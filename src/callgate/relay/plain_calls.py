@@ -79,6 +79,8 @@ class PlainCalls:
         self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
+        # Whether a modern session's calls to a server may be made by this replica; None: there are no others.
+        self.is_here: Callable[[Session, str], bool] | None = None
         self._emit = sink.emit
         self._lasting = lasting
         self._young = lasting.young
@@ -108,6 +110,8 @@ class PlainCalls:
             route = self._find(key, Asker(envelope, session, b"null"))
             if route is None:
                 return None
+        if self.is_here is not None and session.era is _MODERN and not self.is_here(session, route.server):
+            return None
         try:
             params = arrival.params
             if route.native_json is not None:

@@ -101,6 +101,7 @@ class Relay:
         )
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
+        where: Whereabouts | None = None
         if homes is not None:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
             self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
@@ -120,8 +121,9 @@ class Relay:
                 self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
             )
             self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
-            if homes is not None:  # a session that was not seen here is claimed first
+            if where is not None:  # a session that was not seen here is claimed first
                 self._plain.session_of = self._sessions.known
+                self._plain.is_here = where.is_here
             self.begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)

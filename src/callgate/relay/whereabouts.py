@@ -4,9 +4,12 @@ Asked before an exchange is opened: only the replica that serves a request recor
 
 Rules
 1. A retry of a parked call belongs to the replica that holds the call.
-2. A request to a handshake server that keeps state belongs to the home of its session. While it is not known
-   what the server is, it is served where it came.
-3. Everything else is served where it came. Of a session that was not seen here, the directory is asked once.
+2. A request to a server that keeps state belongs to the home of its session: calls, reads, lists and
+   subscriptions, because a process may change its lists while it runs. While it is not known what the server
+   is, it is served where it came.
+3. On the aggregate only a name says whose a request is. What has none (lists, subscriptions, resources, tools
+   that are named in arguments) belongs to the home as soon as one server keeps state.
+4. Everything else is served where it came. Of a session that was not seen here, the directory is asked once.
 """
 
 import time
@@ -22,13 +25,8 @@ from callgate.relay.session_book import SessionBook
 from callgate.wire.params import call_params
 
 _NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
-# At a server's own address: what is no request to this server, or is answered alike by each of its lines.
-_ANYWHERE = frozenset(
-    {
-        "initialize", "ping", "server/discover", "subscriptions/listen",
-        "tools/list", "prompts/list", "resources/list", "resources/templates/list",
-    }
-)  # fmt: skip
+# Answered by us, whatever the servers are.
+_ANYWHERE = frozenset({"initialize", "ping", "server/discover"})
 
 
 class Whereabouts:
@@ -51,8 +49,12 @@ class Whereabouts:
         session = self._sessions.known(arrival, time.time()) or await self._sessions.claim(arrival)
         holder = self._parked.holder_of(arrival)
         if holder is None and self._needs_home(arrival):
-            holder = self._homes.known_home(session)
+            holder = await self._homes.settled_home(session)
         return None if holder == self._homes.gateway else holder
+
+    def is_here(self, session: Session, server: str) -> bool:
+        """Whether a call of this modern session to that server is surely ours to make."""
+        return not _keeps_state(self._upstreams.get(server)) or self._homes.is_here(session)
 
     def is_held(self, arrival: Arrival) -> bool:
         """It continues a call that another replica has open: what it wants ends with that process."""
@@ -70,11 +72,16 @@ class Whereabouts:
         return self._sessions.of(arrival, time.time())
 
     def _needs_home(self, arrival: Arrival) -> bool:
+        if arrival.method in _ANYWHERE:
+            return False
         server = arrival.target
         if server is None and arrival.method in _NAMED_METHODS:
             params = call_params(arrival.params)
             server = self._listings.server_of(params.name) if params is not None else None
-        elif arrival.method in _ANYWHERE:
-            return False
-        upstream = self._upstreams.get(server) if server is not None else None
-        return isinstance(upstream, StatefulUpstream) and upstream.keeps_state()
+        if server is not None:
+            return _keeps_state(self._upstreams.get(server))
+        return any(map(_keeps_state, self._upstreams.values()))
+
+
+def _keeps_state(upstream: Upstream | None) -> bool:
+    return isinstance(upstream, StatefulUpstream) and upstream.keeps_state()

@@ -3,7 +3,8 @@
 Rules
 1. A handshake id names its home. Who adopted the session since then is in the directory, and remembered here.
 2. What is written down is written later, all of it together: a request never waits for the directory, but for
-   the first look at a modern session (50 ms at most) and where a home is gone.
+   the first look at a modern session (50 ms; what needs the home, a second) and where a home is gone. An
+   answer that comes later than that still counts.
 3. Of what a client said of itself, only what holds no secret leaves this process. A session whose envelope
    does hold one cannot be gone on with elsewhere.
 4. After we were silent for long, somebody may have what we had: the directory decides.
@@ -27,7 +28,9 @@ from callgate.replicas.written_sessions import read_row, written_of
 _log = logging.getLogger(__name__)
 
 _CLAIM_S = 0.05
+_HOME_S = 1.0
 _LATE_CLAIM_S = 2.0
+_MAX_CLAIMS = 256  # that are under way at once
 _MAX_MOVED = 10_000
 _MAX_PENDING = 20_000
 # As long as a handshake session may be idle; a modern one is over sooner.
@@ -64,6 +67,8 @@ class ReplicaHomes:
         self._by_session: dict[str, str] = {}  # session_id to key
         self._unwritten: OrderedDict[str, HomeRow] = OrderedDict()
         self._moved: OrderedDict[str, str] = OrderedDict()  # adopted by others: key to home
+        self._claims: dict[str, asyncio.Task[tuple[str, str]]] = {}  # under way, by key
+        self._is_answering = True  # the directory, when it was last asked for a home
         self._writing: asyncio.Task[None] | None = None
         self._swept_at = asyncio.get_running_loop().time()
         # Told of handshake sessions that somebody else has now.
@@ -136,12 +141,32 @@ class ReplicaHomes:
         return ModernKey(digest, session_id, parts[0] or "")
 
     async def claim(self, key: ModernKey) -> ModernHome:
-        row = HomeRow(key.digest, key.session_id, self.gateway, key.principal)
-        try:
-            session_id, home = await self._directory.claim(row, self._gap_s, _CLAIM_S)
-        except DirectoryAwayError:
+        claim = self._claims.get(key.digest)
+        if claim is None:
+            if len(self._claims) >= _MAX_CLAIMS:
+                return ModernHome(key.session_id, "")
+            row = HomeRow(key.digest, key.session_id, self.gateway, key.principal)
+            claim = asyncio.create_task(self._directory.claim(row, self._gap_s, _LATE_CLAIM_S))
+            self._claims[key.digest] = claim
+            claim.add_done_callback(lambda done: self._claimed(key.digest, done))
+        await asyncio.wait([claim], timeout=_CLAIM_S)
+        if not claim.done() or claim.cancelled() or claim.exception() is not None:
             return ModernHome(key.session_id, "")
-        return ModernHome(session_id, home)
+        return ModernHome(*claim.result())
+
+    def _claimed(self, key: str, claim: asyncio.Task[tuple[str, str]]) -> None:
+        """Nobody may wait for it any more: the session was begun here meanwhile."""
+        self._claims.pop(key, None)
+        if claim.cancelled():
+            return
+        problem = claim.exception()
+        self._is_answering = problem is None
+        entry = self._entries.get(key)
+        if problem is None and entry is not None and not entry.is_claimed:
+            entry.is_claimed = True
+            entry.row = replace(entry.row, home=claim.result()[1])
+        elif problem is not None and not isinstance(problem, DirectoryAwayError):
+            _log.error("a session could not be claimed", exc_info=problem)
 
     def entered(self, key: ModernKey, session: Session, home: str) -> None:
         row = HomeRow(key.digest, session.session_id, home or self.gateway, key.principal)
@@ -150,6 +175,17 @@ class ReplicaHomes:
     def known_home(self, session: Session) -> str:
         entry = self._entry_of(session)
         return self.gateway if entry is None else entry.row.home
+
+    def is_here(self, session: Session) -> bool:
+        entry = self._entry_of(session)
+        return entry is not None and entry.is_claimed and entry.row.home == self.gateway
+
+    async def settled_home(self, session: Session) -> str:
+        entry = self._entry_of(session)
+        claim = self._claims.get(entry.row.key) if entry is not None and not entry.is_claimed else None
+        if claim is not None and self._is_answering:
+            await asyncio.wait([claim], timeout=_HOME_S)
+        return self.known_home(session)
 
     async def take(self, session: Session, gone: str) -> str:
         entry = self._entry_of(session)
@@ -182,6 +218,8 @@ class ReplicaHomes:
         if self._writing is not None:
             self._writing.cancel()
             await asyncio.wait([self._writing])
+        for claim in list(self._claims.values()):
+            claim.cancel()
         with contextlib.suppress(DirectoryAwayError):
             await self._flush()
 

@@ -75,7 +75,7 @@ class McpUpstreamPlan:
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
     own_patience: OwnPatience | None = None
-    keeps_state: bool = True  # a handshake server may remember what a session did, unless the operator knows
+    keeps_state: bool = True  # a server may remember what a session did, unless the operator knows better
     shares: Shares | None = None  # of processes that serve one client, over all servers
 
 
@@ -142,11 +142,13 @@ class McpUpstream:
         return self._own.expendable() + self._listing.expendable()
 
     def keeps_state(self) -> bool:
-        """Implements `ports.StatefulUpstream`: a handshake server with a process, or a session of its own."""
+        """Implements `ports.StatefulUpstream`: a process, or a handshake server that gave us a session.
+
+        What a process of either era keeps (open files, its own tools) is in that process alone."""
         met = self._first.link.introduction
-        if not self._plan.keeps_state or met is None or met.era is not Era.LEGACY:
+        if not self._plan.keeps_state or met is None:
             return False
-        return self._is_process or self._first.link.has_server_session
+        return self._is_process or (met.era is Era.LEGACY and self._first.link.has_server_session)
 
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction

@@ -1,7 +1,9 @@
 """SQL of users: in PostgreSQL's own words, over four views, and nothing else, whoever judges it."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recorder.happenings import NOW_S, a_session, opened, settled
@@ -9,7 +11,10 @@ from stores.kinds import KeptRecord, PostgresKind
 
 from callgate.model.errors import CallerError
 from callgate.ports.record_queries import Query
+from callgate.recorder.read.read_limits import ReadKind
+from callgate.recorder.stores.postgres.connection import Connection
 from callgate.recorder.stores.postgres.queries import PostgresQueries
+from callgate.recorder.stores.postgres.reader import PostgresReader
 
 
 @pytest.fixture
@@ -64,6 +69,46 @@ async def test_role_and_transaction_let_nothing_else_through_without_the_guard(
     with pytest.raises(CallerError):
         await record.queries.query(Query(sql))
     assert (await record.queries.query(Query("SELECT count(*) FROM rpc_events"))).rows == [[5]]
+
+
+# What a read-only transaction and a role allow all the same.
+LASTING = [
+    "SELECT lo_create(0)",
+    "SELECT pg_advisory_lock(42)",
+    "SELECT pg_advisory_lock(42), 1 / (SELECT 0)",
+    "SET ROLE pg_monitor",
+    "SET work_mem = '1GB'",
+    "SELECT set_config('search_path', 'elsewhere', false)",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+    "LISTEN news",
+    "PREPARE kept AS SELECT 1",
+]
+_LEFT = """
+SELECT current_user = session_user, current_setting('work_mem'), current_setting('search_path'),
+    current_setting('default_transaction_read_only'), (SELECT count(*) FROM pg_listening_channels()),
+    (SELECT count(*) FROM pg_prepared_statements WHERE name = 'kept'),
+    (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'),
+    (SELECT count(*) FROM pg_largeobject_metadata)
+"""
+
+
+@pytest.mark.parametrize("sql", LASTING)
+async def test_nothing_that_a_statement_did_outlives_it_without_the_guard(
+    record: KeptRecord, sql: str
+) -> None:
+    """On its connection, which is used again, or in the database."""
+    assert isinstance(record.queries, PostgresQueries)
+    assert isinstance(record.reader, PostgresReader)
+
+    async def left(connection: Connection) -> tuple[Any, ...]:
+        return tuple(await connection.fetchrow(_LEFT))
+
+    before = await record.reader.read(left, ReadKind.SCAN)
+    with suppress(CallerError):
+        await record.queries.run(sql, Query(sql))
+    assert await record.reader.read(left, ReadKind.SCAN) == before
+    assert before[0]
+    assert before[4:] == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from recorder.happenings import NOW_S, a_session, settled
+from recorder.redact.test_secrets import planted
+from recorder.secret_samples import found_in
 from stores.kinds import KeptRecord, PostgresKind
 from stores.postgres.way import Way, way_to
 from waiting import until
@@ -69,6 +71,33 @@ async def test_what_is_recorded_while_the_store_is_away_is_there_once_when_it_is
     way.restore()
     await came_back(record)
     assert await statements(record) == [str(number) for number in range(200)]
+
+
+async def test_no_planted_secret_is_on_the_wire_in_the_tables_or_in_the_log(
+    record: KeptRecord, kind: PostgresKind, way: Way
+) -> None:
+    way.heard = bytearray()
+    database = kind.database
+    data = Path(database.run("SHOW data_directory"))
+    segments = "SELECT name FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'"
+    first = database.run("SELECT pg_walfile_name(pg_current_wal_lsn())")
+    calls = planted()
+    for event, _, _ in calls:
+        record.emit(event)
+    record.emit(settled(a_session(), NOW_S, params=b'{"note":"a word to be found"}'))
+    assert (await record.reader.extent()).events == len(calls) + 1
+    database.run("CHECKPOINT")
+    oid = database.run("SELECT oid FROM pg_database WHERE datname = current_database()")
+    tables = b"".join(path.read_bytes() for path in (data / "base" / oid).iterdir())
+    # Bodies are compressed in their tables: what those hold is looked at as text too.
+    held = database.run("SELECT * FROM callgate_store.rpc_events; SELECT * FROM callgate_store.rpc_bodies")
+    logged = [data / "pg_wal" / name for name in database.run(segments).split() if name >= first]
+    log = b"".join(path.read_bytes() for path in logged)
+    for where in (bytes(way.heard), held.encode()):
+        assert b"a word to be found" in where
+    assert log
+    everywhere = bytes(way.heard) + tables + log + held.encode()
+    assert found_in(everywhere, {secret for _, secret, _ in calls}) == set()
 
 
 async def test_a_commit_whose_answer_is_lost_stores_its_batch_once(record: KeptRecord, way: Way) -> None:

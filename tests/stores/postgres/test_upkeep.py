@@ -67,6 +67,19 @@ async def test_a_lease_has_one_holder_until_it_is_over(
         await connection.close()
 
 
+async def test_live_readers_do_not_wait_for_each_other(
+    kind: PostgresKind, stores: list[PostgresStore]
+) -> None:
+    first, second = [await asyncpg.connect(kind.database.dsn) for _ in range(2)]
+    await leases.watch(first)
+    await second.execute("SET lock_timeout = '2s'")
+    async with first.transaction():
+        await leases.watch(first)
+        await leases.watch(second)  # LockNotAvailableError, if the other one had locked the row
+    for connection in (first, second):
+        await connection.close()
+
+
 def test_who_has_no_lease_leaves_the_upkeep_to_its_holder(
     kind: PostgresKind, stores: list[PostgresStore]
 ) -> None:

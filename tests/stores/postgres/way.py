@@ -19,6 +19,7 @@ class Way:
         self._flows.set()
         self.loses_next_commit = False
         self.lost_commits = 0
+        self.heard: bytearray | None = None  # what clients sent, once somebody wants to know
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
@@ -64,6 +65,8 @@ class Way:
         with suppress(OSError):
             while data := source.recv(65536):
                 self._flows.wait()
+                if is_client and self.heard is not None:
+                    self.heard += data
                 if is_client and self.loses_next_commit and _COMMIT in data:
                     self.loses_next_commit = False
                     self.lost_commits += 1

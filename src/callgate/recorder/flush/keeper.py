@@ -123,7 +123,8 @@ class Keeper:
         self._store.load()
         last = False
         while not last:
-            self._wake.wait(timeout=min(_LOOK_EVERY_S, self._due_after_s))
+            waited_s = time.monotonic() - self._drained_mono
+            self._wake.wait(timeout=next_look_s(waited_s, self._due_after_s))
             self._wake.clear()
             self._measure()
             last = self._stopping
@@ -236,3 +237,9 @@ class Keeper:
     def _let_go_of_store(self) -> None:
         self._store.close()
         self._lock.release()
+
+
+def next_look_s(waited_s: float, due_after_s: float) -> float:
+    """A round that becomes due before the next look is not put off to the one after."""
+    left_s = due_after_s - waited_s
+    return left_s if 0 < left_s < _LOOK_EVERY_S else min(_LOOK_EVERY_S, due_after_s)

@@ -17,11 +17,13 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.unti
 WHERE l.holder = excluded.holder OR l.until < now() RETURNING holder
 """  # noqa: S608
 # Each of them each quarter of a second would write all day: half of the time is left, then it is made longer.
+# Looked at first: ON CONFLICT locks the row even where nothing changes, and readers would wait for others.
 _WATCH = f"""
 INSERT INTO {STORE}.leases AS l (name, holder, until)
-VALUES ('{WATCHED}', '', now() + make_interval(secs => {_WATCHED_S}))
+SELECT '{WATCHED}', '', now() + make_interval(secs => {_WATCHED_S})
+WHERE NOT EXISTS (SELECT FROM {STORE}.leases
+    WHERE name = '{WATCHED}' AND until >= now() + make_interval(secs => {_WATCHED_S / 2}))
 ON CONFLICT (name) DO UPDATE SET until = excluded.until
-WHERE l.until < now() + make_interval(secs => {_WATCHED_S / 2})
 """  # noqa: S608
 IS_WATCHED = f"SELECT 1 FROM {STORE}.leases WHERE name = '{WATCHED}' AND until > now()"  # noqa: S608
 

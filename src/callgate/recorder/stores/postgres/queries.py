@@ -1,9 +1,11 @@
 """SQL of users over the record in PostgreSQL; implements `ports.RecordQueries`.
 
 What is judged is also held by the server: a read-only transaction, under a role that may select from the
-four views and nothing else, ended at its limit of time.
+four views and nothing else, ended at its limit of time, of which nothing stays.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -24,6 +26,7 @@ _AT_ONCE = 200
 _ROLE = (
     f"SET LOCAL ROLE {READER_ROLE}; SET LOCAL search_path = {VIEWS}, pg_catalog; SET LOCAL work_mem = '32MB'"
 )
+_UNDO = "ROLLBACK TO SAVEPOINT asked; SELECT pg_advisory_unlock_all(); DEALLOCATE ALL"
 
 
 class PostgresQueries:
@@ -40,7 +43,8 @@ class PostgresQueries:
         async def read(connection: Connection) -> Table:
             await _take_role(connection)
             try:
-                return await _answer(connection, text, query)
+                async with _leaving_nothing(connection):
+                    return await _answer(connection, text, query)
             except pg.QueryCanceledError:
                 raise query_too_long(query) from None
             except (pg.PostgresConnectionError, pg.OperatorInterventionError):
@@ -63,6 +67,23 @@ async def _take_role(connection: Connection) -> None:
             f"record's user; GRANT USAGE ON SCHEMA {VIEWS} TO {READER_ROLE}; "
             f"GRANT SELECT ON ALL TABLES IN SCHEMA {VIEWS} TO {READER_ROLE}",
         ) from None
+
+
+@asynccontextmanager
+async def _leaving_nothing(connection: Connection) -> AsyncGenerator[None]:
+    """A read-only transaction allows large objects, settings of the session and its locks: all is undone.
+
+    Of a connection that broke, or on which nobody waits any more, `transaction` makes an end.
+    """
+    await connection.execute("SAVEPOINT asked")
+    try:
+        yield
+    except pg.PostgresError:
+        if not connection.is_closed():
+            await connection.execute(_UNDO)
+        raise
+    else:
+        await connection.execute(_UNDO)
 
 
 async def _answer(connection: Connection, text: str, query: Query) -> Table:
