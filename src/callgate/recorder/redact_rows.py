@@ -26,7 +26,7 @@ _JOINED_BYTES = 4096
 
 
 class RowRedactor:
-    """Used from the recorder's thread only. `of_server`: redactors of servers with rules of their own."""
+    """Used by one thread at a time. `of_server`: redactors of servers with rules of their own."""
 
     def __init__(
         self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor] | None = None
@@ -35,6 +35,18 @@ class RowRedactor:
         self._of_server = of_server or {}
         self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
         self._max_body_bytes = max_body_bytes
+
+    @property
+    def next_look_is_long(self) -> bool:
+        return self._of_all.next_look_is_long
+
+    def clean_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]] | None:
+        """As `events_json` where nothing has to be redacted or shortened, else None; the rows stay as they
+        are. Raises what an encoder raises."""
+        if any(map(self._may_be_long, rows)):
+            return None
+        rows_json, bodies = _apart(rows)
+        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
 
     def events_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]]:
         """Redacts and shortens the rows in place. Their JSON, and beside it the bodies: the requests of all,

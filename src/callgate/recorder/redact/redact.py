@@ -89,6 +89,11 @@ class Redactor:
             return True
         return not self._hints.found(text)
 
+    @property
+    def next_look_is_long(self) -> bool:
+        """The next call of `is_clean` has something to compile first."""
+        return self._scan is not None and self._scan.is_due
+
     def body(self, raw: bytes | None) -> bytes | None:
         """Raw JSON as it is stored, in valid UTF-8."""
         if not raw:

@@ -33,14 +33,19 @@ class VectorScan:
         self._database: hyperscan.Database | None = None
         self._lock = threading.Lock()
 
+    @property
+    def is_due(self) -> bool:
+        """It is worth its compiling, which the next call does."""
+        return self._database is None and self._seen_bytes >= self._worth_bytes
+
     def finds_nothing(self, text: bytes) -> bool:
         """Whether it is certain that RE2 would find none of the patterns."""
         if len(text) < _SHORT_BYTES or not self._lock.acquire(blocking=False):
             return False
         try:
             if self._database is None:
-                self._seen_bytes += len(text)
                 if self._seen_bytes < self._worth_bytes:
+                    self._seen_bytes += len(text)
                     return False
                 self._worth_bytes = sys.maxsize  # should it fail, it is not tried again
                 self._database = _compiled(self._patterns)
