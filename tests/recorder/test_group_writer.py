@@ -140,7 +140,7 @@ def test_what_the_loop_could_not_write_is_written_once_by_the_thread(stage: Stag
 def test_after_a_slow_write_the_thread_writes_for_a_while(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_writer, "_SLOW_WRITE_S", -1.0)
+    monkeypatch.setattr(group_writer, "_SLOW_S", -1.0)
     stage.put("0")
     assert stage.writer.write_short()
     stage.put("1")

@@ -31,11 +31,6 @@ class Framer:
             frames.append(frame(GAPS, self._redactor.gaps_json(group.gaps), len(group.gaps)))
         return frames
 
-    @property
-    def next_look_is_long(self) -> bool:
-        """The search for secrets gets faster, which takes a moment."""
-        return self._redactor.next_look_is_long
-
     def clean_frames_of(self, group: Group) -> list[bytearray] | None:
         """The same where that is short. None, and nothing has changed, if there may be something to redact or
         to shorten, or if there are rows of anything but exchanges."""

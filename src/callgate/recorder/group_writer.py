@@ -15,7 +15,7 @@ from collections.abc import Callable
 from callgate.recorder.asides import Asides
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper
-from callgate.recorder.intake import Intake
+from callgate.recorder.intake import Intake, Taken
 from callgate.recorder.journal.journal import JournalWriter
 from callgate.recorder.losses import Losses
 from callgate.recorder.rows import Group
@@ -26,8 +26,9 @@ _GROUP_EVENTS = 512
 _GROUP_BYTES = 4 * 1024 * 1024
 # What the loop does itself: half a millisecond at most for these bodies, 2 ms for a group of small calls.
 _SHORT_BYTES = 256 * 1024
-# write(2) goes to the page cache, which takes microseconds. A disk that is behind may make it wait.
-_SLOW_WRITE_S = 0.1
+# write(2) goes to the page cache, which takes microseconds. A disk that is behind may make it wait. A machine
+# that is busy takes the core away for some 20 ms.
+_SLOW_S = 0.1
 _AFTER_SLOW_S = 10.0
 
 
@@ -55,6 +56,7 @@ class GroupWriter:
         self._group: Group | None = None  # taken from the intake, not in the journal yet
         self._frames: list[bytearray] | None = None  # of it, once they are made
         self._taken_events = 0
+        self._no_losses = Losses()
         self._slow_until_mono = 0.0
 
     @property
@@ -65,37 +67,34 @@ class GroupWriter:
     def write_short(self) -> bool:
         """Whether everything emitted so far is in the journal. If not, it is for `write_all`, which also says
         what is wrong. On the loop: never waits for another thread, never raises."""
-        intake = self._intake
-        if intake.has_losses or len(intake) > _GROUP_EVENTS or intake.body_bytes > _SHORT_BYTES:
-            return False
-        if self._framer.next_look_is_long or not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(blocking=False):
             return False
         try:
-            if self._group is not None or time.monotonic() < self._slow_until_mono:
+            if self._group is not None or not self._intake.is_short(_GROUP_EVENTS, _SHORT_BYTES):
                 return False
-            return not intake or self._write_intake()
+            return self._write_intake()
         except Exception:  # noqa: BLE001 - the thread tries again, and tells what is wrong
             return False
         finally:
             self._lock.release()
 
     def _write_intake(self) -> bool:
-        lock = self._sequence.lock
-        if not lock.acquire(blocking=False):
+        begun_mono = time.monotonic()
+        if begun_mono < self._slow_until_mono or not self._sequence.lock.acquire(blocking=False):
             return False
         try:
-            while self._intake:
-                group = self._take(Losses())
+            while taken := self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES):
+                group = self._rows_of(taken, self._no_losses)
                 self._frames = self._framer.clean_frames_of(group)
                 if self._frames is None:
+                    self._no_losses = Losses()  # it may have got some
                     return False
-                begun_mono = time.monotonic()
                 self._append(group, self._frames)
-                ended_mono = time.monotonic()
-                if ended_mono - begun_mono > _SLOW_WRITE_S:
-                    self._slow_until_mono = ended_mono + _AFTER_SLOW_S
         finally:
-            lock.release()
+            self._sequence.lock.release()
+        ended_mono = time.monotonic()
+        if ended_mono - begun_mono > _SLOW_S:
+            self._slow_until_mono = ended_mono + _AFTER_SLOW_S
         return True
 
     def write_all(self, *, tells_counts: bool) -> None:
@@ -108,13 +107,14 @@ class GroupWriter:
             until = len(self._intake)
             while until >= 0:
                 with self._sequence.lock:
-                    group = self._take(self._intake.take_losses())
+                    losses = self._intake.take_losses()
+                    taken = self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES)
+                    group = self._rows_of(taken, losses)
                     group.gaps += self._asides.take_counted(time.monotonic(), at_once=tells_counts)
                     until -= self._taken_events + 1
                     self._write_group(group, is_numbered=True)
 
-    def _take(self, losses: Losses) -> Group:
-        taken = self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES)
+    def _rows_of(self, taken: list[Taken], losses: Losses) -> Group:
         self._taken_events = len(taken)
         self._group, self._frames = self._grouper.group(taken, losses), None
         return self._group

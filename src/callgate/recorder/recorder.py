@@ -121,6 +121,7 @@ class Recorder:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
         self.sequence = Sequence()
+        self._redactor = redactor
         framer = Framer(redactor)
         self._writer = GroupWriter(
             self._intake, self._asides, self.sequence, framer, self._journal, self._publish
@@ -265,6 +266,7 @@ class Recorder:
         last = False
         while not last:
             self._wake.wait(_IDLE_S)
+            self._redactor.prepare()
             last = self._turn()
         if missing := self._writer.missing_events:
             _log.error("%d events could not be recorded before the end", missing)

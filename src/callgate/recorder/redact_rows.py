@@ -36,15 +36,17 @@ class RowRedactor:
         self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
         self._max_body_bytes = max_body_bytes
 
-    @property
-    def next_look_is_long(self) -> bool:
-        return self._of_all.next_look_is_long
+    def prepare(self) -> None:
+        """See Redactor.prepare."""
+        self._of_all.prepare()
 
     def clean_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]] | None:
         """As `events_json` where nothing has to be redacted or shortened, else None; the rows stay as they
         are. Raises what an encoder raises."""
-        if any(map(self._may_be_long, rows)):
-            return None
+        limit = self._max_body_bytes
+        for row in rows:  # see `_may_be_long`
+            if row.request_bytes + row.response_bytes > limit or len(row.hops) > 1:
+                return None
         rows_json, bodies = _apart(rows)
         return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
 
@@ -78,9 +80,11 @@ class RowRedactor:
         return _encode(rows)
 
     def _is_clean(self, rows_json: bytes, bodies: list[bytes]) -> bool:
-        long = [body for body in bodies if len(body) > _JOINED_BYTES]
-        short = [body for body in bodies if len(body) <= _JOINED_BYTES] if long else bodies
         is_clean = self._of_all.is_clean
+        if max(map(len, bodies), default=0) <= _JOINED_BYTES:
+            return is_clean(b"\n".join([rows_json, *bodies]))
+        long = [body for body in bodies if len(body) > _JOINED_BYTES]
+        short = [body for body in bodies if len(body) <= _JOINED_BYTES]
         return is_clean(b"\n".join([rows_json, *short])) and all(map(is_clean, long))
 
     def _redacted(self, row: EventRow) -> EventRow:
@@ -116,7 +120,8 @@ def _apart(rows: Sequence[EventRow]) -> tuple[bytes, list[bytes]]:
     finally:
         for row, request, response in zip(rows, requests, responses, strict=True):
             row.request_json, row.response_json = request, response
-    return rows_json, [body or b"" for body in requests + responses]
+    bodies = requests + responses
+    return rows_json, bodies if all(bodies) else [body or b"" for body in bodies]
 
 
 def _redact(row: EventRow, redactor: Redactor) -> None:
