@@ -47,7 +47,7 @@ T = TypeVar("T")
 # With `sync = "interval"` events of this long share one write(2). It is also what a crash may cost.
 _GATHER_S = 0.005
 # How long the thread sleeps when nobody wakes it: what it counted is due now and then.
-_IDLE_S = 0.1
+_IDLE_S = 0.5
 
 # With the number up to which every row is stored now (see Sequence), or what is wrong.
 CaughtUp = Callable[[int, SetupError | None], object]

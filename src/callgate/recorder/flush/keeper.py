@@ -72,7 +72,7 @@ class Keeper:
         self._wake = threading.Event()
         self._stopping = False
         self._was_asked = False
-        self._is_behind = False
+        self._is_behind = self._is_loaded = False
         self._drained_mono = self._stored_mono = time.monotonic()
         self._due_after_s = store.traits.flush_every_s
         self._retry_s = store.traits.retry_s[0]
@@ -120,7 +120,6 @@ class Keeper:
     # ---- the thread
 
     def _run(self) -> None:
-        self._store.load()
         last = False
         while not last:
             self._wake.wait(timeout=min(_LOOK_EVERY_S, self._due_after_s))
@@ -129,6 +128,7 @@ class Keeper:
             last = self._stopping
             flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
             try:
+                self._load()
                 if last or self._is_due() or (flushes and not self._waits_to_retry()):
                     self._run_round(gives_way=not (flushes or self._is_behind))
             except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
@@ -138,6 +138,12 @@ class Keeper:
                 for flushed in flushes:
                     self._tell(flushed)
         self._let_go_of_store()
+
+    def _load(self) -> None:
+        """With the first call, not with the first round: later there may be no descriptor for it."""
+        if not self._is_loaded and (self._store.traits.is_shared or self._needs_store()):
+            self._store.load()
+            self._is_loaded = True
 
     def _measure(self) -> None:
         if self._room is not None:
