@@ -8,6 +8,7 @@ relay, and on a free one it runs beside it. When it falls behind, it stops givin
 without an end.
 """
 
+import ctypes
 import logging
 import os
 import random
@@ -44,6 +45,8 @@ _DRAIN_NOW_AND_THEN_S = 60.0
 _NICENESS = 10
 _BEHIND_BYTES = 32 * 1024 * 1024
 _MOST_CONFLICTS = 5
+# A large batch leaves 16 MB of freed memory with the C library; to give it back takes a millisecond.
+_LARGE_ROWS = 2048
 
 Flushed = Callable[[SetupError | None], object]
 
@@ -76,7 +79,7 @@ class Keeper:
         self._drained_mono = self._stored_mono = time.monotonic()
         self._due_after_s = store.traits.flush_every_s
         self._retry_s = store.traits.retry_s[0]
-        self._journalled_bytes = self._drained_bytes = 0
+        self._journalled_bytes = self._drained_bytes = self._trimmed_rows = 0
         self.trouble = Trouble()
         self._thread = background.thread("record store", self._run)
 
@@ -187,6 +190,9 @@ class Keeper:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         attempt(self._bring_up_to_date, self.trouble)
+        if self._drain.rows - self._trimmed_rows >= _LARGE_ROWS:
+            self._trimmed_rows = self._drain.rows
+            _give_back_memory()
         self._drained_mono = time.monotonic()
         traits = self._store.traits
         least, most = traits.retry_s
@@ -242,3 +248,10 @@ class Keeper:
     def _let_go_of_store(self) -> None:
         self._store.close()
         self._lock.release()
+
+
+def _give_back_memory() -> None:
+    """What the C library keeps for later, where it is glibc."""
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).malloc_trim(0)
