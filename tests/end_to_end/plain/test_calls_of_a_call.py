@@ -24,7 +24,7 @@ from callgate.recorder.group_writer import GroupWriter
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
 MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 51, 65, 83, 98, 146
-# Of one group of calls in the recorder: as many whether it has one or hundreds, but for five of each call.
+# Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
 MOST_OF_GROUP = 36
 # There is one of each for a call; of connections and sessions there are few.
 CALL_TYPES = {
