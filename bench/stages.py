@@ -40,11 +40,11 @@ STAGES: list[tuple[str, Any, str]] = [
     ("sent to the server (stdio)", child.ChildTransport, "send"),
     ("the server's answer is read (HTTP)", connection.UpstreamConnection, "data_received"),
     ("the server's answer is read (stdio)", child.ChildTransport, "stdout_data"),
-    ("the answer finds its request", traffic.Traffic, "received"),
+    ("the answer finds its request", traffic.Traffic, "answered"),
     ("the exchange is settled", plain_calls.BegunToolCall, "received"),
     ("counted, and given to the recorder", CallMeter, "emit"),
     ("the reply is framed", plain_http.LegacyAnswer, "replied"),
-    ("the reply is written", message.Responder, "send"),
+    ("the reply is written", message.Responder, "send_json"),
 ]
 SOURCE = str(Path(callgate.__file__).parent)
 _CLOCK_ROUNDS = 2_000

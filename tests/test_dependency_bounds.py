@@ -1,5 +1,6 @@
 """What a wheel may be installed with is what was tested: the bounds of pyproject.toml against the lock."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+import callgate
 
 ROOT = Path(__file__).parents[1]
 # The guard trusts their trees, their grammar and their lists of names: another minor version may read a
@@ -20,8 +23,8 @@ def declared() -> dict[str, Requirement]:
     return {canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])}
 
 
-def locked() -> dict[str, Version]:
-    pairs = re.findall(r"^(\S+)==([^\s;\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+def locked(file: str = "requirements.lock") -> dict[str, Version]:
+    pairs = re.findall(r"^(\S+)==([^\s;\\]+)", (ROOT / file).read_text(), re.MULTILINE)
     return {canonicalize_name(name): Version(version) for name, version in pairs}
 
 
@@ -38,3 +41,21 @@ def test_what_the_guard_relies_on_is_held_to_the_minor_version_that_was_tested(n
     outside = [f"{major}.{minor + 1}.0", f"{major}.{minor + 1}.0rc1", f"{major + 1}.0.0"]
     outside.append(f"{major}.{minor - 1}.999" if minor else f"{major - 1}.999.999")
     assert [version for version in outside if bounds.contains(version, prereleases=True)] == []
+
+
+def test_what_runs_has_the_versions_that_were_tested() -> None:
+    tested = locked("requirements-dev.lock")
+    assert locked() == {name: tested[name] for name in locked()}
+
+
+def test_running_needs_no_tool_of_the_tests() -> None:
+    assert {"pytest", "mcp", "playwright", "ruff"} & locked().keys() == set()
+
+
+def test_the_entry_for_the_registry_of_mcp_servers_is_of_this_version() -> None:
+    entry = json.loads((ROOT / "server.json").read_text())
+    (package,) = entry["packages"]
+    assert {entry["version"], package["version"]} == {callgate.__version__}
+    # The registry looks for this line in the README of the published package.
+    assert f"mcp-name: {entry['name']} " in (ROOT / "README.md").read_text()
+    assert len(entry["description"]) <= 100

@@ -11,7 +11,7 @@ from recorder.happenings import Record, a_session, settled, today_file
 from starlette.requests import Request
 
 from callgate.api.http_api import ApiParts, HttpApi
-from callgate.app.readiness import Readiness
+from callgate.app.api_needs import Readiness
 from callgate.model.errors import SetupError
 from callgate.model.identity import LOCAL, Principal
 from callgate.recorder.stores.duckdb.reader import Reader

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate.cli.stream_commands import private_file
+from callgate.cli.private_file import private_file
 from callgate.model.errors import CallerError
 
 

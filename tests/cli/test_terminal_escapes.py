@@ -115,6 +115,14 @@ def feed_serve(stage: Stage) -> Iterator[Shown]:
         yield stage.run("serve", "--port", "0", *flags, until='"queryType"')
 
 
+def feed_init(stage: Stage) -> Iterator[Shown]:
+    """The folder's own name is shown, when it is made and when it is there."""
+    folder = stage.state / HOSTILE
+    folder.mkdir()
+    for _ in range(2):
+        yield run_on_terminal([*CALLGATE, "init"], clean_environment(stage.state), folder)
+
+
 def feed_stdio(stage: Stage) -> Iterator[Shown]:
     """Its stdout is the protocol; on stderr it says what is wrong."""
     yield stage.run("stdio", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
@@ -127,8 +135,19 @@ def feed_call(stage: Stage) -> Iterator[Shown]:
             yield stage.run("call", f"hostile__{tool}", *json_too)
         yield stage.run("call", "shop__query", "query=SELECT word FROM words", *json_too)
         yield stage.run("call", *upstream, "talk", *json_too)
+    yield stage.run("call", *upstream, "talk", "--help")
     yield stage.run("call", *upstream, "nothing like it")
     yield stage.run("call", *upstream, f"unknown {HOSTILE}")
+
+
+def feed_servers(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("servers")
+    yield stage.run("servers", "--json")
+
+
+def feed_status(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("status", "--json")
+    yield stage.run("status", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
 
 
 def feed_guard(stage: Stage) -> Iterator[Shown]:
@@ -241,9 +260,12 @@ def feed_record_archive(stage: Stage) -> Iterator[Shown]:
 
 FEEDS = {
     ("serve",): feed_serve,
+    ("init",): feed_init,
     ("stdio",): feed_stdio,
     ("call",): feed_call,
     ("tools",): feed_tools,
+    ("servers",): feed_servers,
+    ("status",): feed_status,
     ("guard",): feed_guard,
     ("doctor",): feed_doctor,
     ("sessions",): feed_sessions,

@@ -176,7 +176,7 @@ UNDERSTOOD: dict[str, tuple[str, Meant]] = {
     ),
     "Java, MySQL, any certificate": (
         "jdbc:mysql://db.example/shop?user=app&useSSL=true&verifyServerCertificate=false&allowPublicKeyRetrieval=true",
-        Meant("unverified", ignored=("allowPublicKeyRetrieval",)),
+        Meant("unverified", more={"fetches_server_key": True}),
     ),
     "Java, MariaDB": ("jdbc:mariadb://db.example/shop?user=app&sslMode=trust", Meant("unverified")),
     "libpq, several hosts": (

@@ -22,6 +22,7 @@ from callgate.config.specs.config import (
     ToolSpec,
 )
 from callgate.config.specs.spec import known_keys
+from callgate.config.specs.ssh import SshSpec
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/configuration.md").read_text("utf-8")
@@ -41,6 +42,7 @@ def section(heading: str) -> str:
         ("[server]", ServerSpec),
         ("[server]", TokenSpec),
         ("[[sources]]", SourceSpec),
+        ("[sources.ssh]", SshSpec),
         ("[[tools]]", ToolSpec),
         ("[[tools]]", ToolParamSpec),
         ("[mcpServers.<name>]", McpServerSpec),

@@ -292,6 +292,11 @@ def test_the_report_carries_the_code_the_file_and_every_problem(
     )
 
 
+def test_connections_of_all_replicas_are_for_servers(problems_of: ProblemsOf) -> None:
+    (problem,) = problems_of('[[sources]]\nid = "shop"\ndsn = "sqlite:///shop.db"\nmax_connections = 9')
+    assert "max_connections is for database servers" in problem.message
+
+
 @pytest.mark.parametrize(
     ("dsn", "told"),
     [("mysql://me:pw@db/shop", "Keep one of the two"), ("sqlite:///shop.db", "for database servers")],

@@ -2,7 +2,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from callgate.config.schema import config_json_schema
+from callgate.config.show import config_json_schema
 
 
 def walk(node: Any) -> Iterator[dict[str, Any]]:

@@ -24,6 +24,8 @@ STORAGE = (
     "--innodb-use-native-aio=0",
 )
 
+_FETCHED = Path(__file__).parents[2] / ".cache" / "mariadb-plugins"
+
 
 @contextmanager
 def mariadb_server(*options: str) -> Iterator[Database]:
@@ -83,6 +85,14 @@ def mariadb_server(*options: str) -> Iterator[Database]:
 
         with running(Launch(account, command, database, folder / "server.log", signal.SIGKILL)) as ready:
             yield ready
+
+
+def plugin_folder(name: str) -> Path:
+    """Where a plugin of the whole server's package lies, which `mariadb-server-core` does not bring."""
+    for folder in (Path("/usr/lib/mysql/plugin"), _FETCHED / "usr/lib/mysql/plugin"):
+        if (folder / name).exists():
+            return folder
+    raise AssertionError(f"{name} is missing: install mariadb-server, or let scripts/test fetch it")
 
 
 def _template(server: str, place: Path, account: folders.Account) -> Path:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from databases import folders
@@ -60,6 +61,35 @@ def postgres_server(*settings: str) -> Iterator[Database]:
                 client=(client, "--no-psqlrc", *address, *output),
                 password_variable="PGPASSWORD",
             )
+
+        with running(Launch(account, command, database, folder / "server.log", signal.SIGQUIT)) as ready:
+            yield ready
+
+
+@contextmanager
+def standby_of(primary: Database) -> Iterator[Database]:
+    """A copy of it that follows by streaming, until it is promoted."""
+    account = folders.unprivileged_account("postgres")
+    server = _program("postgres")
+    with folders.run_folder(folders.place_for("postgres", account), account) as folder:
+        sockets, data = folders.socket_folder_of(folder), folder / "data"
+        where = f"host=127.0.0.1 port={primary.port} user={primary.user} password={primary.password}"
+        options = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync", f"--pgdata={data}")
+        copied = subprocess.run(
+            account.command(_program("pg_basebackup"), f"--dbname={where}", *options),
+            capture_output=True,
+            text=True,
+            cwd="/",
+        )
+        assert copied.returncode == 0, copied.stderr
+
+        def command(port: int) -> list[str]:
+            settings = [*SETTINGS, f"port={port}", f"unix_socket_directories={sockets}"]
+            return [server, "-D", str(data), *(word for setting in settings for word in ("-c", setting))]
+
+        def database(port: int) -> Database:
+            client = (f"--port={port}" if word.startswith("--port=") else word for word in primary.client)
+            return replace(primary, port=port, socket=sockets, client=tuple(client))
 
         with running(Launch(account, command, database, folder / "server.log", signal.SIGQUIT)) as ready:
             yield ready

@@ -45,7 +45,7 @@ def running(launch: Launch) -> Iterator[Database]:
     """Yield the server once it answers a query."""
     log = ""
     for _ in range(PORT_ATTEMPTS):
-        port = _free_port()
+        port = free_port()
         with _process(launch, port) as process:
             if _answers(process, launch.database(port)):
                 yield launch.database(port)
@@ -91,6 +91,6 @@ def _answers(process: subprocess.Popen[bytes], database: Database) -> bool:
     return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]

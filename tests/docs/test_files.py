@@ -38,7 +38,8 @@ def test_no_file_names_a_folder_of_the_machine_it_was_written_on() -> None:
 
 def test_no_file_names_the_package_index_it_was_resolved_from() -> None:
     assert [str(file.relative_to(ROOT)) for file in _files() if INDEX_OPTION.search(_text(file))] == []
-    assert "://" not in (ROOT / "requirements.lock").read_text()
+    for lock in ("requirements.lock", "requirements-dev.lock", "scripts/release.lock"):
+        assert "://" not in (ROOT / lock).read_text()
 
 
 def test_locked_node_packages_come_from_the_public_registry() -> None:

@@ -32,14 +32,14 @@ import uvloop  # noqa: F401
 
 import callgate.api.page_files
 import callgate.app.serve
-import callgate.cli.call_command
+import callgate.cli.commands.call_command
+import callgate.cli.commands.record_commands
+import callgate.cli.commands.serve_command
+import callgate.cli.commands.stdio_command
+import callgate.cli.commands.stream_commands
+import callgate.cli.commands.tools_command
 import callgate.cli.main
-import callgate.cli.record_commands
 import callgate.cli.safe_console
-import callgate.cli.serve_command
-import callgate.cli.stdio_command
-import callgate.cli.stream_commands
-import callgate.cli.tools_command
 import callgate.recorder.flush.tokens
 import callgate.recorder.redact.redact
 import callgate.sql.demo.demo

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from recorder.happenings import NOW_S, a_session, settled
 
-from callgate.model.exchange import EndedBy, Exchange, Outcome, Settlement
-from callgate.model.trace import Trace
+from callgate.model.exchange import EndedBy, Exchange, Outcome, Settlement, Trace
 from callgate.otel.attributes import Peer, TelemetryWording
 from callgate.otel.operations import Side, TracedOperation, operations_of
 

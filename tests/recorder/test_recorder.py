@@ -30,7 +30,7 @@ async def test_a_settled_call_is_visible_to_the_next_read(open_recorder: Open) -
         recorder.emit(settled(session, NOW_S + number, sql=f"SELECT {number}"))
         (newest, *_) = await recorder.source_requests(None)
         assert newest.sql == f"SELECT {number}"
-        assert (newest.source_id, newest.tool_name, newest.client, newest.success) == (
+        assert (newest.source_id, newest.tool_name, newest.client, newest.ok) == (
             "demo",
             "demo__query",
             "probe/1",

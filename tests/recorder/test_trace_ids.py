@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from recorder.happenings import a_session, settled
 
-from callgate.model.exchange import Exchange
-from callgate.model.trace import Trace
+from callgate.model.exchange import Exchange, Trace
 from callgate.recorder.build_rows import event_row
 
 TRACE, OTHER = "4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"

@@ -93,6 +93,43 @@ async def test_what_is_forged_old_or_for_another_is_refused(
         assert said in body["detail"]
 
 
+async def test_on_a_connection_that_was_used_before_the_same_is_refused(fleet: Fleet) -> None:
+    """A head that came before is not read again; its signature is."""
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"counter__count"}}'
+    async with fleet.replicas[0].client() as client:
+        reader, writer = await asyncio.open_connection("127.0.0.1", hop_port(fleet))
+
+        async def answer(seal: str, request: PassedRequest) -> tuple[int, Any]:
+            own = f"callgate-hop: {seal}\r\ncontent-length: {len(request.body)}\r\nhost: x\r\n"
+            writer.write(f"POST /mcp HTTP/1.1\r\n{own}".encode() + request.head.lines + request.body)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+            return int(head.split()[1]), json.loads(await reader.readexactly(length))
+
+        seal, request = "", None
+        for index in range(1, 4):
+            seal, request = signed(fleet, client.session, body=call % index)
+            status, body = await answer(seal, request)
+            assert (status, body["id"]) == (200, index)
+            assert body["result"]["content"][0]["text"].startswith(f"{index} ")
+        assert request is not None
+        bad: list[tuple[str, PassedRequest]] = [
+            (seal, request),
+            signed(fleet, client.session, body=call % 4, key=STATE_KEY[::-1]),
+            signed(fleet, client.session, body=call % 4, to="BBBBBBBB"),
+            signed(fleet, client.session, body=call % 4, issued_at=time.time() - 61),
+            (signed(fleet, client.session, body=call % 4)[0], request),
+        ]
+        for seal, request in bad:
+            status, body = await answer(seal, request)
+            assert (status, body["code"]) == (403, "refused.hop")
+        status, body = await answer(*signed(fleet, client.session, body=call % 5, principal="mallory"))
+        assert (status, body["error"]["data"]["code"]) == (404, "caller.unknown_session")
+        status, body = await answer(*signed(fleet, client.session, body=call % 6))
+        assert body["result"]["content"][0]["text"].startswith("4 ")
+        writer.close()
+
+
 async def test_a_changed_request_is_refused(fleet: Fleet) -> None:
     async with fleet.replicas[0].client() as client:
         for change in ("body", "header", "path"):

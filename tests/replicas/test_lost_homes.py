@@ -1,6 +1,7 @@
 """A home that is gone, or only cannot be reached: plain sessions go on elsewhere, never in two places."""
 
 import asyncio
+import json
 import signal
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ async def test_sessions_of_a_killed_home_go_on_elsewhere_unless_they_were_bound_
         async with (
             home.client(info={"name": "plain", "version": "1"}) as plain,
             home.client(info={"name": "bound", "version": "1"}) as bound,
+            home.client(info={"name": "busy", "version": "1"}) as busy,
             home.modern(capabilities=ASKABLE) as modern,
         ):
             assert text_of(await plain.call("counter__count")).startswith("1 ")
@@ -33,14 +35,21 @@ async def test_sessions_of_a_killed_home_go_on_elsewhere_unless_they_were_bound_
             await until(lambda: ["f"] in fleet.ask("SELECT is_plain FROM callgate_replicas.homes"))
             plain.port = second.port
             stream = await plain.listen()
+            busy.port = second.port
+            waiting = await busy.send("tools/call", {"name": "counter__wait", "arguments": {}})
+            await until(lambda: "waiting" in fleet.said())
             await home.stop(signal.SIGKILL)
+            await waiting.read_head()
+            (told,) = await waiting.all()
+            assert json.loads(told)["error"]["data"]["code"] == "upstream.replica_lost"
             rest = await stream.rest()
             assert b"HTTP/1.1" not in rest  # no second answer in the middle of the first
             assert not rest.endswith(b"0\r\n\r\n")  # and no end that looks like one
 
             modern.port = second.port
             answer = await modern.request("tools/call", retry_of("lost?", parked, "x"))
-            assert answer["error"]["data"]["code"] in ("caller.request_state", "upstream.replica_unreachable")
+            assert answer["error"]["data"]["code"] == "caller.request_state"
+            assert "is gone" in answer["error"]["message"]
 
             statuses: list[int] = []
 
@@ -77,9 +86,6 @@ async def test_sessions_of_a_killed_home_go_on_elsewhere_unless_they_were_bound_
 
             await until(is_decided)
             assert statuses[-1] == 404
-            answer = await modern.request("tools/call", retry_of("lost?", parked, "x"))
-            assert answer["error"]["data"]["code"] == "caller.request_state"
-            assert "is gone" in answer["error"]["message"]
 
 
 async def test_a_rolling_restart_costs_plain_sessions_nothing(

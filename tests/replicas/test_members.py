@@ -1,7 +1,7 @@
 """Who is gone, and who is dialled: decided by the directory's clock and our key, never by a guess."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,6 +17,8 @@ class Told:
     """A directory that says what it was given; our own boundary."""
 
     def __init__(self) -> None:
+        self.clock_offset_s: float | None = None
+        self.told: dict[str, str] = {}
         self.rows: list[Member] = []
         self.is_away = False
 
@@ -27,6 +29,14 @@ class Told:
         if self.is_away:
             raise DirectoryAwayError("away")
         return self.rows
+
+    async def report(self, gateway: str, text: str) -> None:
+        await self.members()
+        self.told[gateway] = text
+
+    async def reports(self) -> Mapping[str, str]:
+        await self.members()
+        return self.told
 
     async def put(self, rows: Sequence[HomeRow]) -> None: ...
     async def saw(self, keys: object) -> Sequence[tuple[str, str]]:

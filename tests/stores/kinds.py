@@ -26,7 +26,7 @@ from callgate.recorder.flush.batch import Batch
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.shared_feed import SharedFeed
 from callgate.recorder.stores.clickhouse import connection as clickhouse_connection
-from callgate.recorder.stores.clickhouse.excerpts import ClickhouseExcerpts
+from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
 from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
 from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
 from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
@@ -35,7 +35,7 @@ from callgate.recorder.stores.duckdb.reader import Reader
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 from callgate.recorder.stores.duckdb.snapshots import Snapshots
 from callgate.recorder.stores.postgres.connection import StoreAddress
-from callgate.recorder.stores.postgres.excerpts import PostgresExcerpts
+from callgate.recorder.stores.postgres.excerpts import postgres_excerpts
 from callgate.recorder.stores.postgres.queries import PostgresQueries
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.record_store import PostgresStore
@@ -73,6 +73,12 @@ class KeptRecord(ABC):
 
     async def source_requests(self, source_id: str | None = None) -> list[SourceRequest]:
         return await self.reader.source_requests(source_id)
+
+
+def stats_module(record: KeptRecord) -> str:
+    """Which module makes the store's sums."""
+    dialect = record.traits.dialect
+    return f"callgate.recorder.stores.{dialect}.{'events' if dialect == 'clickhouse' else 'stats'}"
 
 
 class StoreKind(ABC):
@@ -147,7 +153,7 @@ class _PostgresRecord(KeptRecord):
         self.feed = self._feed = SharedFeed(self.recorder.feed, self._reader.numbered)
         self._guard = RecordGuard("postgres")
         self.queries = PostgresQueries(self._reader, self._guard)
-        self.excerpts = PostgresExcerpts(self._reader, folder / "passing")
+        self.excerpts = postgres_excerpts(self._reader, folder / "passing")
 
     async def close(self) -> None:
         self._guard.close()
@@ -215,7 +221,7 @@ class _ClickhouseRecord(KeptRecord):
         self._reader = self.reader = ClickhouseReader(self.recorder, store, folder / "passing")
         self._guard = ClickhouseGuard()
         self.queries = ClickhouseQueries(self._reader, self._guard, store.address.reader)
-        self.excerpts = ClickhouseExcerpts(self._reader, folder / "passing")
+        self.excerpts = clickhouse_excerpts(self._reader, folder / "passing")
         self.feed = self.recorder.feed
 
     async def close(self) -> None:

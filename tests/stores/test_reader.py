@@ -13,7 +13,7 @@ import duckdb
 import pytest
 import pytest_asyncio
 from recorder.happenings import NOW_S, a_session, opened, settled
-from stores.kinds import KeptRecord, StoreKind
+from stores.kinds import KeptRecord, StoreKind, stats_module
 
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Outcome
@@ -269,7 +269,7 @@ async def test_export_holds_the_rows_asked_for_oldest_first(
 async def test_of_many_names_only_those_with_the_most_calls_are_read(
     reader: RecordReader, record: KeptRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"callgate.recorder.stores.{record.traits.dialect}.stats.MOST_GROUPS", 1)
+    monkeypatch.setattr(f"{stats_module(record)}.MOST_GROUPS", 1)
     found = await reader.stats(stretch(timedelta(hours=1)))
     assert [(share.values, share.sums.calls) for share in found.by_error] == []  # the one read is `answered`
     assert sum(sums.calls for sums in found.buckets.sums) == found.totals.calls == 10

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from recorder.happenings import NOW_S, a_session, settled
-from stores.kinds import KeptRecord
+from stores.kinds import KeptRecord, stats_module
 
 from callgate.ports.record_reader import EventFilter, SessionFilter
 
@@ -42,7 +42,7 @@ async def test_percentiles_are_exact_as_far_as_the_store_says(
     which = EventFilter(since=MOMENT, until=MOMENT + timedelta(hours=1))
     exact = (await grown.reader.stats(which)).totals
     assert (exact.p50_ms, exact.p95_ms, exact.p99_ms) == (20.5, 38.05, 39.61)
-    monkeypatch.setattr(f"callgate.recorder.stores.{grown.traits.dialect}.stats.EXACT_ROWS", 10)
+    monkeypatch.setattr(f"{stats_module(grown)}.EXACT_ROWS", 10)
     about = (await grown.reader.stats(which)).totals
     assert about.calls == CALLS
     step_ms = 1.0  # between two calls: which of them a percentile is, is the engine's to say
@@ -59,7 +59,7 @@ async def test_percentiles_are_exact_as_far_as_the_store_says(
 async def test_sums_by_tool_and_bucket_have_percentiles_too(
     grown: KeptRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"callgate.recorder.stores.{grown.traits.dialect}.stats.EXACT_ROWS", 10)
+    monkeypatch.setattr(f"{stats_module(grown)}.EXACT_ROWS", 10)
     found = await grown.reader.stats(EventFilter(since=MOMENT, until=MOMENT + timedelta(hours=1)), 10)
     assert [sums.calls for sums in found.buckets.sums[:5]] == [10, 10, 10, 10, 0]
     assert all(sums.p50_ms for sums in found.buckets.sums[:4])

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 
 from callgate.model.errors import UpstreamError
-from callgate.wire.json_rpc import Message
 
 # Far more than anything here takes: it turns a hang into a failure and measures nothing.
 DEADLINE_S = 30.0
@@ -18,7 +17,10 @@ class Heard:
         self.when_received: Callable[[bytes], None] = lambda frame: None
         self._changed = asyncio.Event()
 
-    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
+    def answered(self, rpc_id: int, result: bytes) -> bool:
+        return False  # `received` hears it
+
+    def received(self, frame: bytes, about: int | None) -> None:
         assert about is None
         self.frames.append(frame)
         self._changed.set()

@@ -14,10 +14,12 @@ from callgate.wire.json_rpc import (
     Response,
     Unreadable,
     decode,
+    decode_call,
     encode_fault,
     encode_notification,
     encode_reply,
     encode_request,
+    result_in,
 )
 
 json_values = st.recursive(
@@ -34,6 +36,45 @@ def test_a_request_keeps_the_exact_bytes_of_its_id_and_params() -> None:
     assert decode(frame) == Request(
         rpc_id=b"12345678901234567890123", method="x/y", params=b'{ "b": 1.00, "a":"\\u00e9"}'
     )
+
+
+_odd = st.sampled_from(
+    [
+        b"0", b"-0", b"-7", b"7.0", b"7e0", b"12345678901234567890123", b'"7"', b'"a"', b"null", b"true",
+        b"[]", b"{}", b'{"a":1}', b' { "b" : 1.0 } ', b'"2.0"', b'"2\\u002e0"', b'"1.0"', b'"tools/call"',
+        b'"tools\\/call"', b'"x"', b'{"\xc3\xa9":1}', b'{"\xff":1}', b"{", b"007",
+    ]
+)  # fmt: skip
+_members = st.lists(
+    st.tuples(st.sampled_from([b"jsonrpc", b"id", b"method", b"params", b"result", b"error", b"x"]), _odd),
+    max_size=3,
+)
+_usual = st.sampled_from(
+    [
+        [(b"jsonrpc", b'"2.0"'), (b"id", b"7"), (b"method", b'"tools/call"'), (b"params", b'{"name":"a"}')],
+        [(b"jsonrpc", b'"2.0"'), (b"id", b"7"), (b"result", b'{"content":[]}')],
+        [],
+    ]
+)
+
+
+@given(_usual, _members, st.booleans())
+def test_what_is_read_in_the_short_way_is_what_the_long_way_reads(
+    usual: list[tuple[bytes, bytes]], further: list[tuple[bytes, bytes]], is_first: bool
+) -> None:
+    members = further + usual if is_first else usual + further
+    frame = b"{" + b",".join(b'"%b":%b' % member for member in members) + b"}"
+    message = decode(frame)
+    again = decode_call(frame)
+    assert again == message or (isinstance(again, Unreadable) and isinstance(message, Unreadable))
+    if (read := result_in(frame)) is not None:
+        assert isinstance(message, Response)
+        assert (str(read.id).encode(), bytes(read.result)) == (
+            message.rpc_id.replace(b"-0", b"0"),
+            message.result,
+        )
+    if not further and usual:
+        assert (result_in(frame) is None) is (usual[-1][0] == b"params")
 
 
 def test_a_message_without_an_id_is_a_notification() -> None:

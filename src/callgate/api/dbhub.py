@@ -136,7 +136,7 @@ def _request(entry: SourceRequest) -> RequestShape:
         sql=entry.sql,
         duration_ms=round(entry.duration_ms, 3),
         client=entry.client,
-        success=entry.success,
+        success=entry.ok,
         error=UNSET if entry.error is None else entry.error,
         error_code=UNSET if entry.error_code is None else entry.error_code,
     )

@@ -30,6 +30,7 @@ from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
+from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row, UnknownSeqError
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
 from callgate.ports.status import Status
@@ -75,11 +76,14 @@ class EventsApi:
         feed: RowFeed | None,
         status: Status,
         redact: Callable[[str], str],
+        fleet: Fleet | None = None,
     ) -> None:
+        """`status`: of all replicas, if there is a `fleet`."""
         self._record = record
         self._feed = feed
         self._status = status
         self._redact = redact
+        self._fleet = fleet
         self._is_retired = asyncio.Event()
         # Weakly: an answer that was given up before its first byte has nobody to take it off the list.
         self._streams: weakref.WeakSet[_Stream] = weakref.WeakSet()
@@ -106,7 +110,7 @@ class EventsApi:
         after = _last_event_id(asked)
         if len(self._streams) >= _MAX_READERS:
             return _too_many()
-        stream = _Stream(self._record, self._status, self._redact, after)
+        stream = _Stream(self._record, self._status, self._redact, after, self._fleet)
         self._streams.add(stream)
         frames = self._follow(stream) if asked.query.follow else _recorded(stream)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -161,7 +165,9 @@ class _Stream:
         status: Status,
         redact: Callable[[str], str],
         after: int | None,
+        fleet: Fleet | None,
     ) -> None:
+        self._fleet = fleet
         self._record = record
         self._status = status
         self._redact = redact
@@ -234,6 +240,8 @@ class _Stream:
         if now_mono - self._ticked < _TICK_S:
             return
         self._ticked = now_mono
+        if self._fleet is not None:
+            await self._fleet.look()
         for frame in [*self._changes(), *await self._sessions()]:
             self._spoke = now_mono
             yield frame

@@ -20,13 +20,14 @@ from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
-from callgate.api.metrics import METRICS_TYPE, CallMeter, record_lines, status_lines
+from callgate.api.metrics import METRICS_TYPE, CallMeter, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, json_response
 from callgate.api.page_files import PageFiles
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
+from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.tool_views import ToolViews
@@ -34,6 +35,7 @@ from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, 
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import State
 from callgate.ports.caller import Caller
+from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
@@ -63,6 +65,7 @@ class ApiParts:
     setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
+    fleet: Fleet | None = None  # None: this gateway is alone
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
     redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
@@ -72,21 +75,24 @@ class ApiParts:
 class HttpApi:
     def __init__(self, parts: ApiParts) -> None:
         self._record = parts.record
-        self._status = parts.status
+        self._own_status = parts.status
+        self._fleet = parts.fleet
+        self._status = parts.status if parts.fleet is None else SharedStatus(parts.status, parts.fleet)
         self._meter = parts.meter
         self._redact = parts.redact
         self._problems = parts.problems
         self._obstacle = parts.obstacle
         self._page = parts.page or PageFiles({})
-        self._events = EventsApi(parts.record, parts.feed, parts.status, parts.redact)
+        self._events = EventsApi(parts.record, parts.feed, self._status, parts.redact, parts.fleet)
         servers = ServersApi(
             ServersParts(
-                parts.status,
+                self._status,
                 ToolViews(parts.count_tokens, parts.redact_document),
                 parts.record,
                 parts.sources,
                 parts.setup.tool_search,
                 parts.redact,
+                parts.fleet,
             )
         )
         self.cost_of_tools = servers.cost
@@ -96,7 +102,8 @@ class HttpApi:
             StatsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
             servers,
-            AboutApi(parts.record, parts.status, parts.setup),
+            ReplicasApi(parts.fleet, parts.redact),
+            AboutApi(parts.record, self._status, parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
             self._events,
@@ -138,9 +145,11 @@ class HttpApi:
 
     async def healthz(self, request: Request) -> Response:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
+        if self._fleet is not None and request.state.principal is not None:
+            await self._fleet.look()
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
-        problems = self._problems()
+        problems = [*self._problems(), *(self._fleet.problems() if self._fleet is not None else ())]
         is_well = record_problem is None and not problems
         degraded = not is_well or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
@@ -149,7 +158,9 @@ class HttpApi:
             if record_problem is not None:
                 body["record"] = record_problem
             if problems:
-                body["problems"] = list(problems)
+                body["problems"] = problems
+            if self._fleet is not None:
+                body["replicas"] = [replica_in_short(one) for one in self._fleet.replicas()]
         return json_response(body)
 
     async def readyz(self, request: Request) -> Response:
@@ -161,11 +172,13 @@ class HttpApi:
         return json_response(body, 200 if obstacle is None else 503)
 
     async def metrics(self, request: Request) -> Response:
-        lines = [*status_lines(self._status)]
+        lines = [*status_lines(self._own_status)]
         if self._meter is not None:
             lines += self._meter.lines()
         if self._record is not None:
             lines += await record_lines(self._record)
+        if self._fleet is not None:
+            lines += fleet_lines(self._fleet.counts())
         return Response("\n".join(lines) + "\n", media_type=METRICS_TYPE)
 
     async def _on_http_exception(self, request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Outcome
 from callgate.model.health import State
 from callgate.ports.event_sink import EventSink
+from callgate.ports.fleet import ADOPTED_KINDS, HOP_OUTCOMES, FleetCounts
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import Status
 
@@ -51,9 +52,7 @@ class CallMeter:
 
     def emit(self, event: Event) -> None:
         self._inner.emit(event)
-        if isinstance(event, Aside):
-            self._count(event.server_name, event.method, event.settlement.outcome)
-        elif isinstance(event, (ExchangeSettled, NoticePassed)):
+        if isinstance(event, (ExchangeSettled, NoticePassed)):
             exchange = event.exchange
             settlement, settled_mono = exchange.settlement, exchange.settled_mono
             if settlement is not None and settled_mono is not None:
@@ -66,6 +65,8 @@ class CallMeter:
                 seconds = settled_mono - exchange.opened_mono
                 tally.durations[bisect_left(_BUCKETS, seconds)] += 1
                 tally.sum_s += seconds
+        elif isinstance(event, Aside):
+            self._count(event.server_name, event.method, event.settlement.outcome)
 
     def _count(self, server: str | None, method: str, outcome: Outcome) -> _Tally:
         labels = (server or "", method if method in _METHODS else "other")
@@ -134,6 +135,29 @@ async def record_lines(record: RecordReader) -> list[str]:
         )
         lines.append(f"callgate_record_gap_events {gaps}")
     return lines
+
+
+def fleet_lines(counts: FleetCounts) -> Iterator[str]:
+    name = "callgate_replica_hops_total"
+    yield from _head(
+        name, "counter", "Requests that this replica passed on to another, by what became of it."
+    )
+    for outcome in HOP_OUTCOMES:
+        yield f"{name}{_labels(outcome=outcome)} {counts.hops.get(outcome, 0)}"
+    name = "callgate_replica_adoptions_total"
+    yield from _head(name, "counter", "Sessions that this replica took over from one that was gone.")
+    for kind in ADOPTED_KINDS:
+        yield f"{name}{_labels(session=kind)} {counts.adopted.get(kind, 0)}"
+    name = "callgate_replicas_living"
+    yield from _head(name, "gauge", "Replicas that live, this one included.")
+    yield f"{name} {counts.living}"
+    name = "callgate_replica_directory_away"
+    yield from _head(name, "gauge", "1 while the directory of replicas cannot be reached.")
+    yield f"{name} {int(counts.is_directory_away)}"
+    if counts.clock_offset_s is not None:
+        name = "callgate_replica_clock_offset_seconds"
+        yield from _head(name, "gauge", "How far this replica's clock is ahead of the directory's.")
+        yield f"{name} {counts.clock_offset_s:.3f}"
 
 
 async def _gap_events(record: RecordReader) -> int | None:

@@ -5,14 +5,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
+from callgate.api.merged_health import on_replicas
 from callgate.api.operation import Asked, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
-from callgate.api.shapes import Era, FailureShape, RecentCalls, ServerList, ServerShape, ToolList, ToolShape
+from callgate.api.shapes import (
+    Era,
+    FailureShape,
+    RecentCalls,
+    ServerList,
+    ServerReplicas,
+    ServerShape,
+    ToolList,
+    ToolShape,
+)
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server
 from callgate.model.health import Health
+from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import SourceFacts, Status
 
@@ -28,6 +39,7 @@ class ServersParts:
     sources: Sequence[SourceFacts]
     tool_search: bool
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
+    fleet: Fleet | None = None  # None: there are no replicas
 
 
 class ServersApi:
@@ -38,6 +50,7 @@ class ServersApi:
         self._sources = {facts.source_id: facts for facts in parts.sources}
         self._tool_search = parts.tool_search
         self._redact = parts.redact
+        self._fleet = parts.fleet
 
     def operations(self) -> list[Operation]:
         return [
@@ -79,6 +92,7 @@ class ServersApi:
         return ToolList(told[: asked.query.limit], len(told), None, tokens, self._tool_search)
 
     async def servers(self, asked: Asked[None, None]) -> ServerList:
+        await self._look()
         servers = await self._told(self._status.health())
         tokens = sum(server.tokens for server in servers)
         return ServerList(servers, len(servers), None, tokens, self._tool_search)
@@ -94,10 +108,15 @@ class ServersApi:
 
     async def server(self, asked: Asked[None, None]) -> ServerShape:
         name = asked.path["name"]
+        await self._look()
         found = [entry for entry in self._status.health() if entry.name == name]
         if not found:
             raise unknown_server(name, [entry.name for entry in self._status.health()])
         return (await self._told(found))[0]
+
+    async def _look(self) -> None:
+        if self._fleet is not None:
+            await self._fleet.look()
 
     async def _told(self, health: list[Health]) -> list[ServerShape]:
         known = await self._past.ask()
@@ -134,7 +153,16 @@ class ServersApi:
             tools=tools,
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
+            replicas=self._replicas(entry.name),
         )
+
+    def _replicas(self, name: str) -> ServerReplicas | None:
+        if self._fleet is None:
+            return None
+        told = on_replicas(name, self._fleet.replicas())
+        for one in told.not_up:
+            one.detail = self._redact(one.detail)
+        return told
 
 
 def _mode(entry: Health, facts: SourceFacts | None) -> Literal["read_only", "write"] | None:

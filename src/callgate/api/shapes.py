@@ -195,11 +195,29 @@ class RecentCalls(msgspec.Struct):
     p95_ms: float | None
 
 
+class ServerOnReplica(msgspec.Struct):
+    replica: str
+    state: Literal["up", "starting", "down"]
+    since: datetime | None
+    detail: str
+    code: str | None
+
+
+class ServerReplicas(msgspec.Struct):
+    """On how many replicas a server is how."""
+
+    total: int
+    up: int
+    starting: int
+    down: int
+    not_up: list[ServerOnReplica]  # the first 20
+
+
 class ServerShape(msgspec.Struct, kw_only=True):
     name: str  # its id: the prefix of its tools, and its place in addresses
     title: str  # what people call it: the name of its entry as it is written
     kind: Literal["sql", "mcp"]
-    state: Literal["up", "starting", "down"]
+    state: Literal["up", "starting", "down"]  # of several replicas: up on all, or down on any
     since: datetime | None  # when it was first seen in that state; down: not since the last attempt
     detail: str
     code: str | None
@@ -215,6 +233,7 @@ class ServerShape(msgspec.Struct, kw_only=True):
     tools: list[ToolShape]
     tokens: int  # of all its tools
     seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
+    replicas: ServerReplicas | None  # null: this gateway is alone
 
 
 class SessionList(msgspec.Struct):

@@ -2,63 +2,45 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
+from callgate.app.api_needs import Readiness, RelayCaller
 from callgate.app.audit import AuditedSink
-from callgate.app.caller import RelayCaller
-from callgate.app.descriptors import Descriptors, raise_limit
-from callgate.app.private_memory import keep_memory_private
-from callgate.app.readiness import Readiness
-from callgate.app.record import Record, open_record
-from callgate.app.running import check_state_folder
+from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.process import keep_memory_private, pool_limits, raise_limit
+from callgate.app.record import Record, make_record
+from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sources import briefly_named, open_sources, source_facts
-from callgate.app.state_key import state_key
+from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
+from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
-from callgate.config.paths import state_folder
 from callgate.config.problem import ConfigProblems
-from callgate.config.secret import secrets_among
-from callgate.config.specs.config import Config, McpServerSpec, ServerSpec, SourceSpec
+from callgate.config.specs.config import Config, ServerSpec
 from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.edge.local_socket import LocalSocket
-from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
-from callgate.ports.upstream import Upstream
+from callgate.ports.record_reader import StoreProgress
 from callgate.recorder.flush.tokens import TokenCounter
-from callgate.recorder.redact.redact import Redactor
-from callgate.recorder.redact_rows import RowRedactor
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
-from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
-from callgate.sql.demo.demo import make_demo_shop
 from callgate.sql.record.source import RecordSource
-from callgate.sql.server.open_source import open_source
 from callgate.sql.server.server import SqlServer
-from callgate.sql.settings import SourceSettings
-from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.hide_secrets import hider
-from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
-from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
-from callgate.upstreams.link.own_lines import OwnPatience, Shares
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
-from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
-from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
+from callgate.upstreams.link.own_lines import Shares
 
 if TYPE_CHECKING:
     from callgate.app.replicas import Replicas
@@ -69,21 +51,6 @@ class _Unrecorded:
 
     def emit(self, event: Event) -> None:
         pass
-
-
-@dataclass(frozen=True, slots=True)
-class Outward:
-    """What all upstreams share: the guard and the number of their processes, the pool of connections."""
-
-    warden: Warden
-    client: HttpClient
-    redact: Callable[[str], str]  # what is told of their refusals
-    slots: ChildSlots = field(default_factory=ChildSlots)
-    shares: Shares | None = None
-
-    async def close(self) -> None:
-        await self.client.close()
-        self.warden.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +118,7 @@ async def build_gateway(
     upstreams = open_sources(config)
     outward = Outward(
         Warden(),
-        HttpClient(limits=_pool_limits(config, descriptors)),
+        HttpClient(limits=pool_limits(config, descriptors)),
         redact,
         ChildSlots(config.server.max_children),
         # Without tokens there is one principal, and nobody else to leave something for.
@@ -163,7 +130,7 @@ async def build_gateway(
         if not spec.disabled
     ]
     if config.is_empty:
-        upstreams.append(await _demo(state))
+        upstreams.append(await open_demo(state))
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
     offers_record = config.record.offer
     record = None
@@ -178,7 +145,7 @@ async def build_gateway(
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
     key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key) if is_replica and config.replicas.is_on else None
+    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
     relay = Relay(
         upstreams,
         sink=sink,
@@ -215,12 +182,9 @@ async def build_gateway(
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
             ),
-            problems=lambda: [
-                *background.problems(),
-                *_archive_problems(record),
-                *(replicas.problems() if replicas is not None else ()),
-            ],
+            problems=lambda: [*background.problems(), *_archive_problems(record)],
             obstacle=readiness.obstacle,
+            fleet=replicas.fleet if replicas is not None else None,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -235,6 +199,10 @@ async def build_gateway(
     local_socket = LocalSocket(relay, sink)
     if replicas is not None:
         replicas.homes.on_taken = relay.give_up
+        replicas.fleet.health = relay.health
+        replicas.fleet.on_living = partial(share_connections, config, sql_servers)
+        if record is not None:
+            replicas.fleet.progress = partial(_progress, record)
         listener.mcp.join(replicas.homes, replicas.peers, relay)
     return Gateway(
         relay,
@@ -252,16 +220,15 @@ async def build_gateway(
     )
 
 
-def _open_replicas(config: Config, key: bytes) -> "Replicas":
+def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> "Replicas":
     """Nothing of it, and no driver, is imported by a gateway that is alone."""
     from callgate.app.replicas import open_replicas
 
-    return open_replicas(config, key, redact_documents(config))
+    return open_replicas(config, key, redact, redact_documents(config))
 
 
-def _pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
-    servers = sum(1 for spec in config.mcp_servers.values() if spec.url is not None and not spec.disabled)
-    return PoolLimits(max_connections=descriptors.for_each_server(servers, DEFAULT_LIMITS.max_connections))
+def _progress(record: Record) -> StoreProgress | None:
+    return record.reader.backlog().store
 
 
 def _archive_problems(record: Record | None) -> list[str]:
@@ -276,123 +243,6 @@ async def _check_store(record: Record) -> None:
     except SetupError:
         await record.close()
         raise
-
-
-def redactor_of(config: Config) -> Redactor:
-    return Redactor(config.record.redact_keys, config.record.redact_patterns)
-
-
-def redact_all(config: Config) -> Callable[[str], str]:
-    """For what may be of any server: whatever one of them knows as a secret is taken out."""
-    redactors = [redactor_of(config), *server_redactors(config).values()]
-
-    def redact(text: str) -> str:
-        for one in redactors:
-            text = one.text(text)
-        return text
-
-    return redact
-
-
-def redact_documents(config: Config) -> Callable[[bytes], bytes]:
-    """The same for JSON."""
-    redactors = [redactor_of(config), *server_redactors(config).values()]
-
-    def redact(raw: bytes) -> bytes:
-        for one in redactors:
-            raw = one.body(raw) or raw
-        return raw
-
-    return redact
-
-
-def server_redactors(config: Config) -> dict[str, Redactor]:
-    """Of the servers and sources that have rules of their own."""
-    record = config.record
-    specs: dict[str, McpServerSpec | SourceSpec] = {
-        **config.mcp_servers,
-        **{source.id: source for source in config.sources},
-    }
-    return {
-        name: Redactor(
-            (*record.redact_keys, *spec.redact_keys), (*record.redact_patterns, *spec.redact_patterns)
-        )
-        for name, spec in specs.items()
-        if spec.redact_keys or spec.redact_patterns
-    }
-
-
-def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
-    redactor = RowRedactor(redactor_of(config), config.record.max_body_bytes, server_redactors(config))
-    return open_record(config, keeps_store, redactor, background)
-
-
-def make_state_folder(config: Config) -> Path:
-    folder = state_folder(config)
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        check_state_folder(folder)
-    except OSError as problem:
-        raise SetupError(
-            SETUP_STATE_FOLDER,
-            f"The state folder {folder} cannot be made: {problem.strerror}",
-            hint="Choose another with CALLGATE_STATE_DIR or [server] state_dir",
-        ) from problem
-    return folder
-
-
-def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
-    plan = plan_of(name, spec, server, outward)
-    upstream = McpUpstream(plan)
-    if plan.own_opener is not None:
-        outward.slots.ask_first(upstream.expendable)
-    return upstream
-
-
-def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
-    own_opener = None
-    if spec.command is not None:
-        env = {key: value.get_secret_value() for key, value in spec.env.items()}
-        hide = hider(secrets_among(env, spec.args), outward.redact)
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
-        outward.slots.reserve()
-        opener = child_opener(command, outward.warden)
-        own_opener = OwnChildOpener(command, outward.warden, outward.slots)
-    else:
-        assert spec.url is not None
-        headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
-        settings = HttpSettings(name, spec.url, headers, outward.redact)
-        make = sse_opener if spec.kind == "sse" else http_opener
-        opener = make(settings, outward.client)
-    return McpUpstreamPlan(
-        name,
-        opener,
-        timeout_s=spec.timeout_s or DEFAULT_TIMEOUT_S,
-        isolation=spec.isolation,
-        answer_timeout_s=server.answer_timeout_s,
-        own_opener=own_opener,
-        call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
-        title=spec.title,
-        start_timeout_s=spec.start_limit_s,
-        own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
-        shares=outward.shares,
-        keeps_state=spec.affinity == "session",
-    )
-
-
-def tool_choices(config: Config) -> dict[str, ToolChoice]:
-    """Of the servers whose entry has rules for their tools."""
-    return {
-        name: ToolChoice(spec.tools.only, spec.tools.leave_out, spec.tools.timeout_s)
-        for name, spec in config.mcp_servers.items()
-        if spec.tools.only or spec.tools.leave_out or spec.tools.timeout_s
-    }
-
-
-async def _demo(state: Path) -> Upstream:
-    path = state / "demo" / "shop.db"
-    await asyncio.to_thread(make_demo_shop, path)
-    return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema="shop"))
 
 
 def _gate_rules(server: ServerSpec) -> GateRules:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from callgate.app.redactors import row_redactor
 from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
@@ -18,7 +19,6 @@ from callgate.ports.row_feed import RowFeed
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.recorder import Recorder, RecorderSettings
-from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.shared_feed import SharedFeed
 from callgate.recorder.stores.duckdb.excerpts import Excerpts
 from callgate.recorder.stores.duckdb.reader import Reader
@@ -49,9 +49,7 @@ class Record:
     close: Callable[[], Awaitable[None]]
 
 
-def open_record(
-    config: Config, keeps_store: bool, redactor: RowRedactor, background: Background | None
-) -> Record:
+def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
     """Nothing of a database is imported unless the record is there. `background`: a gateway's, which also
     archives and deletes. A command that reads the record (None) deletes nothing of it."""
     record = config.record
@@ -73,7 +71,7 @@ def open_record(
             waits_for_store=record.sync == "store",
             journal_max_bytes=journal_max_bytes,
         )
-        return Recorder(settings, redactor, store, background)
+        return Recorder(settings, row_redactor(config), store, background)
 
     if config.store.is_database:
         journal_max_bytes = record.journal_max_bytes or _JOURNAL_MAX_BYTES
@@ -145,7 +143,7 @@ def store_address(config: Config) -> "StoreAddress":
 def _in_postgres(
     config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
 ) -> Record:
-    from callgate.recorder.stores.postgres.excerpts import PostgresExcerpts
+    from callgate.recorder.stores.postgres.excerpts import postgres_excerpts
     from callgate.recorder.stores.postgres.queries import PostgresQueries
     from callgate.recorder.stores.postgres.reader import PostgresReader
     from callgate.recorder.stores.postgres.record_store import PostgresStore
@@ -166,7 +164,7 @@ def _in_postgres(
         await reader.close()
         store.end()
 
-    queries, excerpts = PostgresQueries(reader, guard), PostgresExcerpts(reader, folder / "passing")
+    queries, excerpts = PostgresQueries(reader, guard), postgres_excerpts(reader, folder / "passing")
     return Record(
         recorder, reader, queries, excerpts, feed, store.traits.dialect, archive, store.check, close
     )
@@ -176,7 +174,7 @@ def _in_clickhouse(
     config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
 ) -> Record:
     from callgate.recorder.stores.clickhouse.connection import ClickhouseAddress, StoreUser
-    from callgate.recorder.stores.clickhouse.excerpts import ClickhouseExcerpts
+    from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
     from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
     from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
     from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
@@ -211,7 +209,7 @@ def _in_clickhouse(
 
     queries, excerpts = (
         ClickhouseQueries(reader, guard, address.reader),
-        ClickhouseExcerpts(reader, folder / "passing"),
+        clickhouse_excerpts(reader, folder / "passing"),
     )
     return Record(
         recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close

@@ -10,7 +10,9 @@ from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_listen
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
+from callgate.replicas.comparison import problems_of
 from callgate.replicas.directory import Announcement
+from callgate.replicas.fleet import ReplicaFleet, tokens_digest
 from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.hop_client import HopClient
 from callgate.replicas.hop_gate import SignedHopGate
@@ -27,6 +29,7 @@ class Replicas:
     members: Members
     peers: HopClient | None  # None: replicas cannot reach one another
     gate: SignedHopGate
+    fleet: ReplicaFleet
     directory: PostgresDirectory
     transport: StreamingTransport
     listener: HopListener | None = None
@@ -38,9 +41,15 @@ class Replicas:
         if self.peers is not None:
             self.listener = HopListener(public, self.gate)
             port = await self.listener.start(spec.listen.host, spec.listen.port)
-        self.members.after_beat = self.homes.tell
+        self.members.after_beat = self._after_beat
         has_peers = self.peers is not None
         await self.members.start(lambda: self._address(spec.advertise, port) if has_peers else "")
+        await self.fleet.tell()
+        self.fleet.start()
+
+    async def _after_beat(self, since_s: float) -> None:
+        await self.homes.tell(since_s)
+        await self.fleet.tell()
 
     def _address(self, advertise: str | None, port: int) -> str:
         if advertise is None:
@@ -50,13 +59,6 @@ class Replicas:
             return str(parse_listen(advertise))
         except ListenError:
             return str(ListenAddress(parse_host(advertise), port))
-
-    def problems(self) -> list[str]:
-        """For /healthz."""
-        if not self.members.trouble:
-            return []
-        why = f"The directory of replicas cannot be reached: {self.members.trouble}"
-        return [f"{why}. Check [replicas] database. Until it is back, nobody takes over a lost session"]
 
     async def say_leaving(self) -> None:
         if self.members.is_started and self.members.me.state == "serving":
@@ -68,12 +70,15 @@ class Replicas:
 
     async def close(self) -> None:
         """When all sessions were let go of: whoever hears that we left may have them."""
+        await self.fleet.close()
         await self.homes.close()
         await self.members.leave()
         await asyncio.gather(self.transport.close(), self.directory.close())
 
 
-def open_replicas(config: Config, key: bytes, redact: Callable[[bytes], bytes]) -> Replicas:
+def open_replicas(
+    config: Config, key: bytes, redact: Callable[[str], str], redact_document: Callable[[bytes], bytes]
+) -> Replicas:
     database = config.replicas.database
     assert database is not None
     gap_s = config.record.session_gap_s
@@ -83,11 +88,59 @@ def open_replicas(config: Config, key: bytes, redact: Callable[[bytes], bytes]) 
     me = Announcement(gateway, "", "", "serving", callgate.__version__, fingerprint(config))
     members = Members(directory, me, key)
     transport = StreamingTransport()
+    homes = ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact_document)
+    peers = HopClient(members, seal, transport) if config.replicas.peers == "on" else None
+    fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), redact)
+    fleet.adopted = homes.adopted
+    if peers is not None:
+        fleet.hops = peers.outcomes
     return Replicas(
-        homes=ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact),
+        homes=homes,
         members=members,
-        peers=HopClient(members, seal, transport) if config.replicas.peers == "on" else None,
+        peers=peers,
         gate=SignedHopGate(seal, gateway),
+        fleet=fleet,
         directory=directory,
         transport=transport,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasSeen:
+    """What the directory tells somebody who is not a replica."""
+
+    living: int
+    is_as_configured: bool  # those that live run this very configuration
+    offset_s: float | None  # how far the clock here is ahead of the database's
+    problems: tuple[str, ...]
+
+
+async def look_at_replicas(config: Config, key: bytes) -> ReplicasSeen:
+    """For `callgate doctor`: changes nothing. Raises DirectoryAwayError."""
+    database = config.replicas.database
+    assert database is not None
+    directory = PostgresDirectory(database.dsn, makes_tables=False)
+    try:
+        if not await directory.is_made():
+            return ReplicasSeen(0, True, None, ())
+        me = Announcement("doctor--", "", "", "serving", callgate.__version__, fingerprint(config))
+        members = Members(directory, me, key)
+        await members.look()
+        fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), str)
+        await fleet.look()
+    finally:
+        await directory.close()
+    others = [one for one in members.living() if one.said.gateway != me.gateway]
+    facts = [one for one in fleet.replicas() if not one.is_this]
+    offsets_s = {one.gateway: one.clock_offset_s for one in facts}
+    same_version = [one.said.fingerprint for one in others if one.said.version == me.version]
+    return ReplicasSeen(
+        len(others),
+        not same_version or me.fingerprint in same_version,
+        directory.clock_offset_s,
+        tuple(problems_of({one.gateway: one.differs for one in facts}, offsets_s)),
+    )
+
+
+def _tokens(config: Config) -> list[tuple[str, str]]:
+    return [(one.token.get_secret_value(), one.principal) for one in config.server.tokens]

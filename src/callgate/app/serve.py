@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from callgate.app.build import Gateway, build_gateway, redact_all
+from callgate.app.build import Gateway, build_gateway
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
+from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.state_log import log_states
 from callgate.app.tool_cost import ToolCost

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from callgate.app.sources import tool_problems
+from callgate.app.sources import server_of, tool_problems
 from callgate.app.telemetry import otel_problems
 from callgate.config.load import Loaded, load_config
 from callgate.config.problem import ConfigProblem, ConfigProblems
@@ -26,6 +26,7 @@ def setup_problems(config: Config) -> Iterator[ConfigProblem]:
     yield from otel_problems(config)
     yield from _store_problems(config)
     yield from _child_problems(config)
+    yield from _source_problems(config)
 
 
 def _child_problems(config: Config) -> Iterator[ConfigProblem]:
@@ -37,6 +38,18 @@ def _child_problems(config: Config) -> Iterator[ConfigProblem]:
     if programs > limit:
         text = f"{programs} servers are programs, and only {limit} processes may run"
         yield ConfigProblem("server.max_children", text, f"Write max_children = {2 * programs} or more.")
+
+
+def _source_problems(config: Config) -> Iterator[ConfigProblem]:
+    for at, source in enumerate(config.sources):
+        if source.ssh is not None and find_spec("asyncssh") is None:
+            text = "an SSH tunnel needs a package that is not installed here"
+            yield ConfigProblem(f"sources[{at}].ssh", text, "pip install 'callgate[ssh]'")
+        server = server_of(source.full_dsn)
+        uses_rsa = server is not None and (server.server_key_file is not None or server.fetches_server_key)
+        if uses_rsa and find_spec("cryptography") is None:
+            text = "the server's RSA key needs a package that is not installed here"
+            yield ConfigProblem(f"sources[{at}].dsn", text, "pip install 'callgate[mysql]'")
 
 
 def _store_problems(config: Config) -> Iterator[ConfigProblem]:

@@ -1,6 +1,8 @@
 """From `[[sources]]` and `[[tools]]` to running sources: the operator's words as the SQL server's values."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+import asyncio
+import getpass
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from callgate.config.problem import ConfigProblem
 from callgate.config.specs.config import Config, SourceSpec, ToolSpec
 from callgate.config.specs.dsn import Dsn, EngineName
 from callgate.config.specs.server_params import read_server_params
+from callgate.config.specs.ssh import SshSpec, read_hop
 from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import SetupError, UpstreamError
@@ -19,13 +22,15 @@ from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Asker, Upstream
+from callgate.sql.demo.demo import make_demo_shop
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.server.arguments import Parameter
 from callgate.sql.server.custom_tools import ToolFault, ToolSettings, prepare_tool
 from callgate.sql.server.open_source import open_source
 from callgate.sql.server.resource_uris import ResourceUris
-from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Tls, TlsMode
+from callgate.sql.server.server import SqlServer
+from callgate.sql.settings import Mode, ServerAddress, SourceSettings, Ssh, SshHop, Tls, TlsMode
 
 _PORTS = {EngineName.MYSQL: 3306, EngineName.POSTGRES: 5432}
 _USERS = {EngineName.MYSQL: "root", EngineName.POSTGRES: "postgres"}
@@ -101,12 +106,28 @@ def settings_of(spec: SourceSpec, config: Config) -> SourceSettings:
         character_limit=spec.character_limit,
         allow_ddl=spec.allow_ddl,
         allow_functions=frozenset(spec.allow_functions),
-        pool_size=spec.pool_size,
+        pool_size=connections_of(spec, 1),
         # A file is one database; a server has several, and an unqualified name means another tomorrow.
         require_qualified=spec.dsn.path is None if spec.require_qualified is None else spec.require_qualified,
         from_environment=spec.from_environment,
         has_siblings=engines.count(spec.dsn.engine) > 1,
     )
+
+
+def connections_of(spec: SourceSpec, replicas: int) -> int:
+    """How many a replica may have, where so many of them live."""
+    if spec.max_connections is None:
+        return spec.pool_size
+    return min(spec.pool_size, max(1, spec.max_connections // replicas))
+
+
+def share_connections(config: Config, servers: Sequence[SqlServer], replicas: int) -> None:
+    """Replicas came or went."""
+    by_name = {server.name: server for server in servers}
+    for spec in config.sources:
+        server = by_name.get(spec.id)
+        if server is not None and spec.max_connections is not None:
+            server.limit_connections(connections_of(spec, replicas))
 
 
 def _open(spec: SourceSpec, config: Config) -> Upstream:
@@ -167,10 +188,27 @@ class _AbsentUpstream:
 
 
 def _server_of(spec: SourceSpec) -> ServerAddress | None:
-    server = server_of(spec.dsn)
+    server = server_of(spec.full_dsn)
     if server is None:
         return None
-    return replace(server, password_command=spec.password_command, password_ttl_s=spec.password_ttl_s)
+    return replace(
+        server,
+        password_command=spec.password_command,
+        password_ttl_s=spec.password_ttl_s,
+        ssh=_ssh_of(spec.ssh) if spec.ssh is not None else None,
+    )
+
+
+def _ssh_of(spec: SshSpec) -> Ssh:
+    user = spec.user or getpass.getuser()
+    hops = [SshHop(*read_hop(jump, user)) for jump in spec.jump]
+    return Ssh(
+        (*hops, SshHop(spec.host, spec.port, user)),
+        spec.known_hosts,
+        spec.key,
+        spec.key_password.get_secret_value() if spec.key_password is not None else None,
+        spec.host_key,
+    )
 
 
 def server_of(dsn: Dsn) -> ServerAddress | None:
@@ -203,6 +241,8 @@ def server_of(dsn: Dsn) -> ServerAddress | None:
         session_attrs=params.session_attrs,
         channel_binding=params.channel_binding,
         options=params.options,
+        server_key_file=params.server_key_file,
+        fetches_server_key=params.fetches_server_key,
     )
 
 
@@ -211,3 +251,9 @@ def _socket(dsn: Dsn, path: Path | None, port: int) -> Path | None:
     if path is None or dsn.engine is not EngineName.POSTGRES or path.name.startswith(".s.PGSQL."):
         return path
     return path / f".s.PGSQL.{port}"
+
+
+async def open_demo(state: Path) -> Upstream:
+    path = state / "demo" / "shop.db"
+    await asyncio.to_thread(make_demo_shop, path)
+    return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema="shop"))

@@ -1,11 +1,16 @@
-"""`callgate stdio`: join the gateway that runs on this state folder, else be one for this client alone."""
+"""Join the gateway that runs on this state folder, else be one alone.
+
+For the client of `callgate stdio`, and for our own commands that make a call.
+"""
 
 import asyncio
 import logging
 import os
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 from callgate.app.running import find_running
 from callgate.app.state_log import log_states
@@ -15,6 +20,11 @@ from callgate.edge.stdio import StdioStream
 from callgate.edge.stream_client import StreamClient
 from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import SetupError
+from callgate.ports.answerer import Answerer
+from callgate.ports.event_sink import EventSink
+
+if TYPE_CHECKING:
+    from callgate.client import Server
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +87,8 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     # Late: a process that joins a gateway needs none of it.
-    from callgate.app.build import build_gateway, redact_all
+    from callgate.app.build import build_gateway
+    from callgate.app.redactors import redact_all
 
     gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))
@@ -86,3 +97,37 @@ async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     finally:
         telling.cancel()
         await gateway.close()
+
+
+@asynccontextmanager
+async def local_client(loaded: Loaded) -> "AsyncGenerator[Server]":
+    """The running gateway, or one made for the occasion in this process."""
+    from callgate.client import connect
+    from callgate.ports.caller import CLI_PROGRAM
+
+    stream = await asyncio.to_thread(join, loaded)
+    if stream is not None:
+        async with connect(stream, client_name=CLI_PROGRAM) as server:
+            yield server
+        return
+    from callgate.app.build import build_gateway
+
+    ours, theirs = socket.socketpair()
+    gateway = await build_gateway(loaded.config, keeps_store=False)
+    serving = asyncio.create_task(_serve(gateway.relay, gateway.sink, theirs))
+    try:
+        async with connect(ours, client_name=CLI_PROGRAM) as server:
+            yield server
+    finally:
+        await serving  # it ends when our side of the pair is closed
+        await gateway.close()
+
+
+async def _serve(answerer: Answerer, sink: EventSink, stream: socket.socket) -> None:
+    from callgate.edge.local_socket import SocketStream
+
+    reader, writer = await asyncio.open_unix_connection(sock=stream)
+    try:
+        await StreamClient(answerer, SocketStream(reader, writer), sink).run()
+    finally:
+        writer.close()

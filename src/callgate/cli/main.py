@@ -2,33 +2,46 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import callgate
 from callgate.cli import record_app
-from callgate.cli.config_commands import config_app
+from callgate.cli.commands.config_commands import config_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
+    AddressesArgument,
     ConfigOption,
-    HostOption,
     JsonOption,
     LogFormatOption,
-    LogLevelOption,
-    OpenOption,
-    PortOption,
-    QuietOption,
+    ServeOptions,
     StateOption,
     StdioLogLevelOption,
+    grouped,
 )
 from callgate.cli.store_app import store_app
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 
+
+class _Program(TyperGroup):
+    """The commands. A database in the place of one is served: `callgate shop.db`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        from callgate.config.sources.addresses import looks_like_address
+
+        if args and args[0] not in self.commands and looks_like_address(args[0]):
+            return "serve", self.commands["serve"], args
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="callgate",
+    cls=_Program,
     help="One MCP endpoint in front of your databases and MCP servers.",
     no_args_is_help=False,
     rich_markup_mode="rich",
@@ -46,57 +59,37 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
+@grouped
 def bare(
     context: typer.Context,
-    config: ConfigOption = None,
-    host: HostOption = None,
-    port: PortOption = None,
-    state_dir: StateOption = None,
-    as_json: JsonOption = False,
-    opens: OpenOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = LogFormat.TEXT,
-    quiet: QuietOption = False,
+    options: ServeOptions,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """One MCP endpoint in front of your databases and MCP servers. Without a command: serve."""
     if context.invoked_subcommand is None:
-        from callgate.cli.open_page import wants_page
-        from callgate.cli.serve_command import ServeOutput, run_serve
-        from callgate.config.sources.flags import Flags
-
-        output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-        run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=True))
-    elif (
-        any(value is not None for value in (config, host, port, state_dir, opens, log_level))
-        or as_json
-        or quiet
-        or log_format is not LogFormat.TEXT
-    ):
+        _serve(options, (), is_bare=True)
+    elif options != ServeOptions():
         raise typer.BadParameter(f"Options go after the command: callgate {context.invoked_subcommand} --…")
 
 
 @app.command()
-def serve(
-    config: ConfigOption = None,
-    host: HostOption = None,
-    port: PortOption = None,
-    state_dir: StateOption = None,
-    as_json: JsonOption = False,
-    opens: OpenOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = LogFormat.TEXT,
-    quiet: QuietOption = False,
-) -> None:
+@grouped
+def serve(options: ServeOptions, addresses: AddressesArgument = None) -> None:
     """Serve MCP over HTTP, and the web page (the default command)."""
+    _serve(options, tuple(addresses or ()), is_bare=False)
+
+
+def _serve(options: ServeOptions, addresses: tuple[str, ...], is_bare: bool) -> None:
+    from callgate.cli.commands.serve_command import ServeOutput, run_serve
     from callgate.cli.open_page import wants_page
-    from callgate.cli.serve_command import ServeOutput, run_serve
     from callgate.config.sources.flags import Flags
 
-    output = ServeOutput(as_json, quiet, _log_options(log_level, log_format, quiet))
-    run_serve(Flags(config, host, port, state_dir), output, wants_page(opens, is_bare=False))
+    log = _log_options(options.log_level, options.log_format, options.quiet)
+    flags = Flags(options.config, options.host, options.port, options.state_dir, addresses)
+    opens_page = wants_page(options.opens, is_bare=is_bare)
+    run_serve(flags, ServeOutput(options.as_json, options.quiet, log), opens_page)
 
 
 def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
@@ -105,24 +98,36 @@ def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOpt
 
 @app.command()
 def stdio(
+    addresses: AddressesArgument = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     log_level: StdioLogLevelOption = None,
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Serve MCP over stdin and stdout, for clients that start their servers."""
-    from callgate.cli.stdio_command import run_stdio
+    from callgate.cli.commands.stdio_command import run_stdio
     from callgate.config.sources.flags import Flags
 
-    run_stdio(Flags(config=config, state_dir=state_dir), _log_options(log_level, log_format, quiet=True))
+    flags = Flags(config=config, state_dir=state_dir, addresses=tuple(addresses or ()))
+    run_stdio(flags, _log_options(log_level, log_format, quiet=True))
 
 
-@app.command()
+@app.command(add_help_option=False)
 def call(
-    tool: Annotated[str, typer.Argument(help="The tool, as <server>__<tool>.")],
+    context: typer.Context,
+    tool: Annotated[str, typer.Argument(help="The tool, as <server>__<tool>.")] = "",
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(help="Arguments as key=value (text by the tool's schema) or key:=JSON."),
+        typer.Argument(
+            help="Arguments as key=value (text by the tool's schema) or key:=JSON; the only text may be bare."
+        ),
+    ] = None,
+    wants_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this; with a tool: what the tool does and takes.")
+    ] = False,
+    save_to: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write the image, sound or file of the answer here; several: a folder."),
     ] = None,
     upstream: Annotated[
         str | None,
@@ -134,17 +139,26 @@ def call(
     as_json: JsonOption = False,
 ) -> None:
     """Call one tool, through the running gateway, or directly when none runs."""
-    from callgate.cli.call_command import Through, run_call
+    from callgate.cli.commands.call_command import Through, run_call, show_tool
     from callgate.config.sources.flags import Flags
 
+    if not tool and not wants_help:
+        raise typer.BadParameter("Name the tool: callgate tools lists them")
+    if not tool:
+        sys.stdout.write(f"{context.get_help()}\n")
+        raise typer.Exit
     through = Through(Flags(config=config, state_dir=state_dir), upstream, timeout_s)
-    run_call(tool, arguments or [], through, as_json)
+    if wants_help:
+        show_tool(tool, through, as_json)
+    else:
+        run_call(tool, arguments or [], through, as_json, save_to)
 
 
 @app.command()
 def tools(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Only the tools that fit these words, the best first.")
+        list[str] | None,
+        typer.Argument(help="Only the tools that fit these words, the best first; a tool's name: all of it."),
     ] = None,
     server: Annotated[str | None, typer.Option("--server", help="Of this server or source only.")] = None,
     config: ConfigOption = None,
@@ -152,10 +166,28 @@ def tools(
     as_json: JsonOption = False,
 ) -> None:
     """List the tools on offer and what each costs in a context, the most expensive first."""
-    from callgate.cli.tools_command import run_tools
+    from callgate.cli.commands.tools_command import run_tools
     from callgate.config.sources.flags import Flags
 
     run_tools(Flags(config=config, state_dir=state_dir), " ".join(words or ()), server, as_json)
+
+
+@app.command()
+def servers(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """List the databases and servers: their state, why one is down, and what was called of late."""
+    from callgate.cli.commands.status_command import run_servers
+    from callgate.config.sources.flags import Flags
+
+    run_servers(Flags(config=config, state_dir=state_dir), as_json)
+
+
+@app.command()
+def status(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """Say whether a gateway runs here, since when, and how it is; exit 5 when none runs."""
+    from callgate.cli.commands.status_command import run_status
+    from callgate.config.sources.flags import Flags
+
+    run_status(Flags(config=config, state_dir=state_dir), as_json)
 
 
 @app.command()
@@ -178,7 +210,7 @@ def guard(
     as_json: JsonOption = False,
 ) -> None:
     """Say whether a statement would be allowed, and why. Nothing is run."""
-    from callgate.cli.guard_command import GuardOptions, run_guard, run_guard_lines
+    from callgate.cli.commands.guard_command import GuardOptions, run_guard, run_guard_lines
 
     options = GuardOptions(dialect, mode, require_qualified, allow_ddl, tuple(allow_function or ()))
     if jsonl:
@@ -188,9 +220,17 @@ def guard(
 
 
 @app.command()
+def init() -> None:
+    """Write a first callgate.toml into this folder, with comments."""
+    from callgate.cli.commands.init_command import run_init
+
+    run_init(Path.cwd())
+
+
+@app.command()
 def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the configuration, every source and every server, and say what to do."""
-    from callgate.cli.doctor_command import run_doctor
+    from callgate.cli.commands.doctor_command import run_doctor
     from callgate.config.sources.flags import Flags
 
     run_doctor(Flags(config=config), as_json)

@@ -5,22 +5,18 @@ from typing import Annotated, Literal
 
 import typer
 
-from callgate.cli.options import ConfigOption, JsonOption, StateOption
+from callgate.cli.options import (
+    CallFilter,
+    ConfigOption,
+    JsonOption,
+    ServerOption,
+    StateOption,
+    ToolOption,
+    grouped,
+)
 from callgate.config.sources.flags import Flags
 
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, at most.")]
-_Session = Annotated[
-    str | None, typer.Option("--session", "-s", help="Of this session only: its id, or its beginning or end.")
-]
-_Server = Annotated[str | None, typer.Option("--server", help="Of this server or source only.")]
-_Tool = Annotated[str | None, typer.Option("--tool", "-t", help="Of this tool only, as <server>__<tool>.")]
-_Outcome = Annotated[
-    Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost"] | None,
-    typer.Option("--outcome", help="Of this outcome only."),
-]
-_Since = Annotated[str | None, typer.Option("--since", help="15m, 2h, 1d ago; or a date and time.")]
-_Until = Annotated[str | None, typer.Option("--until", help="The same; exclusive.")]
-_Text = Annotated[str | None, typer.Option("--text", "-q", help="In bodies, SQL, errors or names.")]
 
 
 def sessions(
@@ -30,40 +26,34 @@ def sessions(
     as_json: JsonOption = False,
 ) -> None:
     """List the sessions in the record, newest first."""
-    from callgate.cli.record_commands import run_sessions
+    from callgate.cli.commands.record_commands import run_sessions
 
     run_sessions(Flags(config=config, state_dir=state_dir), limit, as_json)
 
 
+@grouped
 def calls(
-    session: _Session = None,
-    server: _Server = None,
-    tool: _Tool = None,
-    outcome: _Outcome = None,
-    since: _Since = None,
-    until: _Until = None,
-    text: _Text = None,
+    which: CallFilter,
     limit: _Limit = 20,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List tool calls in the record, newest first."""
-    from callgate.cli.record_commands import CallFilter, run_calls
+    from callgate.cli.commands.record_commands import run_calls
 
-    which = CallFilter(session, server, tool, outcome, since, until, text)
     run_calls(Flags(config=config, state_dir=state_dir), which, limit, as_json)
 
 
 def tail(
-    server: _Server = None,
-    tool: _Tool = None,
+    server: ServerOption = None,
+    tool: ToolOption = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show tool calls of the running gateway as they end. Ctrl-C stops."""
-    from callgate.cli.stream_commands import run_tail
+    from callgate.cli.commands.stream_commands import run_tail
 
     run_tail(Flags(config=config, state_dir=state_dir), server, tool, as_json)
 
@@ -78,35 +68,29 @@ def query(
     as_json: JsonOption = False,
 ) -> None:
     """Query the record in SQL, read-only (tables: sessions, rpc_events, rpc_event_upstreams, gaps)."""
-    from callgate.cli.record_commands import run_query
+    from callgate.cli.commands.record_commands import run_query
 
     run_query(Flags(config=config, state_dir=state_dir), sql, max_rows, as_json)
 
 
+@grouped
 def export(
+    *,
     file_format: Annotated[
         Literal["jsonl", "csv", "parquet"], typer.Option("--format", "-f", help="What to write.")
     ] = "jsonl",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; stdout if not given.")
     ] = None,
-    session: _Session = None,
-    server: _Server = None,
-    tool: _Tool = None,
-    outcome: _Outcome = None,
-    since: _Since = None,
-    until: _Until = None,
-    text: _Text = None,
+    which: CallFilter,
     method: Annotated[str | None, typer.Option("--method", help="Of this method only.")] = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
 ) -> None:
     """Write the record out: JSON lines, CSV or Parquet."""
-    from callgate.cli.record_commands import CallFilter
-    from callgate.cli.stream_commands import run_export
+    from callgate.cli.commands.stream_commands import run_export
 
-    which = CallFilter(session, server, tool, outcome, since, until, text, method)
-    run_export(Flags(config=config, state_dir=state_dir), which, file_format, output)
+    run_export(Flags(config=config, state_dir=state_dir), which, method, file_format, output)
 
 
 def replay(
@@ -121,7 +105,7 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Make a recorded call again, with its arguments or with others."""
-    from callgate.cli.record_commands import run_replay
+    from callgate.cli.commands.record_commands import run_replay
 
     run_replay(Flags(config=config, state_dir=state_dir), call_id, arguments or [], as_json)
 

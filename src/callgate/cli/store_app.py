@@ -23,7 +23,7 @@ def migrate(
     as_json: JsonOption = False,
 ) -> None:
     """Make or change the record's tables, make partitions ahead, and drop days that are overdue."""
-    from callgate.app.commands.migrate import migrate_record
+    from callgate.app.commands.record_days import migrate_record
     from callgate.app.loop import run_loop
     from callgate.app.setup_problems import load_and_check
     from callgate.config.sources.flags import Flags
@@ -56,7 +56,7 @@ def copy(
     as_json: JsonOption = False,
 ) -> None:
     """Copy the record to another store. May be stopped, and run again for the rest."""
-    from callgate.cli.record_store_commands import run_copy
+    from callgate.cli.commands.record_store_commands import run_copy
     from callgate.config.sources.flags import Flags
 
     run_copy(Flags(config=config, state_dir=state_dir), come_from, go_to, as_json)
@@ -75,7 +75,7 @@ def archive(
     as_json: JsonOption = False,
 ) -> None:
     """Archive closed days of the record as Parquet files."""
-    from callgate.cli.record_store_commands import run_archive, run_archive_check
+    from callgate.cli.commands.record_store_commands import run_archive, run_archive_check
     from callgate.config.sources.flags import Flags
 
     run = run_archive_check if check else run_archive

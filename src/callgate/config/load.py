@@ -2,6 +2,9 @@
 
 The order is the story: find the file, merge (`draft`), parse each table, check across tables, add the
 environment's sources. Nothing is raised before all of it has spoken.
+
+Whoever names databases on the command line wants these: no file is looked for then, and the environment's
+sources are left out.
 """
 
 import os
@@ -13,6 +16,7 @@ from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
+from callgate.config.sources.addresses import sources_named
 from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
@@ -38,9 +42,9 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     """Raises `ConfigProblems`. `environ` is the process's own unless given."""
     flags = flags or Flags()
     environ = os.environ if environ is None else environ
-    file = find_config_file(flags.config, environ)
+    file = find_config_file(flags.config, environ, searches=not flags.addresses)
     draft = make_draft(file, environ, flags)
-    from_environment = sources_of(environ)
+    from_environment = EnvironmentSources() if flags.addresses else sources_of(environ)
     parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
     problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft)]
     foreign = _foreign_urls(draft, from_environment)
@@ -48,6 +52,9 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     # Without the file's tables, what they would have named cannot be missed; env and flags can still err.
     problems += cross_check(draft, from_environment.named_by)
     sources, replaced = _with_environment(parsed.sources, from_environment)
+    named = sources_named(flags.addresses, [*(source.id for source in sources), *parsed.mcp_servers])
+    sources += named.specs
+    problems += named.problems
     completion = _complete(sources, from_environment, environ)
     problems += completion.problems
     if problems:
@@ -68,7 +75,7 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         ConfigProblem(problem.key_path, f"this address is ignored: {problem.message}", problem.hint)
         for problem in foreign
     ]
-    warnings = (*unknown_variables(environ), *from_environment.warnings, *ignored, *replaced)
+    warnings = (*unknown_variables(environ), *from_environment.warnings, *named.warnings, *ignored, *replaced)
     warnings += tuple(_without_peers(config))
     return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed))
 
@@ -99,7 +106,7 @@ def _complete(
             dsn = completed.dsn
             ignored = read_server_params(dsn).ignored if dsn.path is None else ()
         except DsnError as error:
-            done.problems.append(ConfigProblem(place, error.message, error.hint))
+            done.problems.append(error.at(place))
             continue
         done.notes += [
             ConfigProblem(place, f"what the address leaves out: {note}") for note in completed.notes

@@ -52,7 +52,7 @@ def parse_draft(draft: Draft, *, needs_version: bool) -> ParsedConfig:
     parsed.otel = _one(OtelSpec, draft, ("otel",), parsed) or parsed.otel
     parsed.replicas = _one(ReplicasSpec, draft, ("replicas",), parsed) or parsed.replicas
     for source in _each(SourceSpec, draft, "sources", parsed):
-        parsed.sources.append(source.model_copy(update={"dsn": source.dsn.anchored_at(draft.folder)}))
+        parsed.sources.append(source.anchored_at(draft.folder))
     parsed.tools += _each(ToolSpec, draft, "tools", parsed)
     _parse_mcp_servers(draft, parsed)
     return parsed

@@ -2,14 +2,103 @@
 
 Every request there is signed (`ports.HopGate`); nothing but MCP is served. Who asks is the client on whose
 behalf the other replica passes the request on.
+
+Rules
+1. A request is served when its signature, and the digest of all of it, were checked: before it is begun, or
+   in `handle`.
+2. What was decided of a head (`plain_http`) is remembered for this principal and client, whichever connection
+   brings it: all clients of another replica share a few. Only what is whole, and has our own fields first and
+   the rest byte for byte as before, is taken so (`KnownHops`). The parser and `judge` are the definition: all
+   else, and whatever is wrong, is theirs.
 """
 
-from callgate.edge.http.message import HttpRequest, Responder
-from callgate.edge.listener import Listener, is_mcp_endpoint
+import re
+from collections import OrderedDict
+from copy import copy
+
+from callgate.edge.http.http1 import Service
+from callgate.edge.http.message import Beginner, HttpRequest, Responder
+from callgate.edge.http.request_reader import RequestReader
+from callgate.edge.listener import AcceptedConnection, Listener, is_mcp_endpoint
 from callgate.edge.passing_on import passed_request
 from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
-from callgate.ports.peers import HopGate
+from callgate.ports.peers import HOP_HEADER, HopGate
+
+# As `replicas.hop_client` writes it.
+_OWN_FIELDS = re.compile(
+    rb"(POST [!-~]+) HTTP/1\.1\r\n%b: ([!-~]+)\r\ncontent-length: ([0-9]{1,5})\r\nhost: [!-~]+\r\n"
+    % HOP_HEADER.encode()
+)
+_MAX_BODY_BYTES = 16 * 1024
+_MAX_HEAD_BYTES = 4 * 1024
+_MAX_KNOWN = 2048
+
+
+class KnownHops:
+    """Requests that other replicas passed on before, and who may begin answers to the next ones like them."""
+
+    def __init__(self, gate: HopGate) -> None:
+        self._gate = gate
+        # By all that was signed but the body, by principal and by client.
+        self._known: OrderedDict[tuple[bytes, str, str | None], HttpRequest] = OrderedDict()
+        self._heads: dict[bytes, int] = {}  # how many of these have it
+
+    def learn(self, head: bytes, request: HttpRequest) -> None:
+        if len(head) > _MAX_HEAD_BYTES or request.principal is None:
+            return
+        key = (head, request.principal.name, request.peer)
+        if key not in self._known:
+            self._heads[head] = self._heads.get(head, 0) + 1
+        self._known[key] = request
+        while len(self._known) > _MAX_KNOWN:
+            (oldest, _, _), _ = self._known.popitem(last=False)
+            self._heads[oldest] -= 1
+            if not self._heads[oldest]:
+                del self._heads[oldest]
+
+    def request(self, data: bytes) -> HttpRequest | None:
+        """The request that `data` is, and nothing else. None: it is to be read."""
+        own = _OWN_FIELDS.match(data)
+        if own is None:
+            return None
+        end = data.find(b"\r\n\r\n", own.end() - 2) + 4
+        first, seal, length = own.groups()
+        head = b"%b\r\n%b" % (first, data[own.end() : end])
+        if end < 4 or not len(data) - end == int(length) <= _MAX_BODY_BYTES or head not in self._heads:
+            return None
+        body = data[end:]
+        hop = self._gate.judge(seal.decode("ascii"), head + body)
+        known = None if hop is None else self._known.get((head, hop.principal.name, hop.peer))
+        if hop is None or known is None:
+            return None
+        self._gate.note(hop)
+        request = copy(known)
+        request.body, request.body_bytes, request.decoded = body, len(body), None
+        request.hop, request.budget_bytes = hop, 0
+        return request
+
+
+class _HopReader(RequestReader):
+    hops: KnownHops | None = None
+
+    def known_request(self, data: bytes) -> HttpRequest | None:
+        return self.hops.request(data) if self.hops is not None and self._is_between else None
+
+
+class _HopConnection(AcceptedConnection):
+    def __init__(self, listener: "HopListener", service: Service, hops: KnownHops) -> None:
+        super().__init__(listener)
+        reader = self._reader = _HopReader(
+            self._take,
+            service.judge,
+            service.decide,
+            self._ask_for_body,
+            service.max_body_bytes,
+            service.bodies,
+            self._now,
+        )
+        reader.hops = hops
 
 
 class HopListener(Listener):
@@ -17,6 +106,10 @@ class HopListener(Listener):
         """With the sessions of the public listener."""
         super().__init__(*public.made_of, mcp=public.mcp)
         self._hop_gate = gate
+        self._hops = KnownHops(gate)
+
+    def accept(self) -> AcceptedConnection:
+        return _HopConnection(self, self.service, self._hops)
 
     def judge(self, request: HttpRequest) -> None:
         hop = self._hop_gate.admit(request.fields)
@@ -28,8 +121,18 @@ class HopListener(Listener):
             )
         request.hop, request.principal, request.peer = hop, hop.principal, hop.peer
 
-    def decide(self, request: HttpRequest) -> None:
-        """Each carries a signature of its own: none is like the one before."""
+    def decide(self, request: HttpRequest) -> Beginner | None:
+        assert request.hop is not None, "the gate lets nobody in without"
+        passed = passed_request(request)
+        try:
+            self._hop_gate.check(request.hop, passed)
+        except RefusedError:
+            return None  # `handle` refuses it
+        beginner = super().decide(request)
+        if beginner is not None:
+            request.beginner = beginner
+            self._hops.learn(passed.head.signed, request)
+        return beginner
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         if request.refusal is None:

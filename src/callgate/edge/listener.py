@@ -108,7 +108,7 @@ class Listener:
             decide=self.decide,
         )
         self._guesses = TokenGuesses(time.monotonic)
-        self._connections: set[_Connection] = set()
+        self._connections: set[AcceptedConnection] = set()
         self.discard = self._connections.discard
         self._turned_away = TurnedAway(_tell_full)
         self.turn_away = self._turned_away.take
@@ -122,7 +122,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                lambda: _Connection(self), host, port, backlog=_BACKLOG, reuse_address=True
+                self.accept, host, port, backlog=_BACKLOG, reuse_address=True
             )
         except (OSError, OverflowError) as problem:
             reason = _plain_reason(problem)
@@ -164,7 +164,10 @@ class Listener:
 
     # ---- connections
 
-    def add(self, connection: "_Connection") -> bool:
+    def accept(self) -> "AcceptedConnection":
+        return AcceptedConnection(self)
+
+    def add(self, connection: "AcceptedConnection") -> bool:
         """False: there is no place for it."""
         if len(self._connections) >= self._limits.max_connections:
             self._make_room()
@@ -239,7 +242,7 @@ class Listener:
         if not is_mcp or (target is not None and not self._answerer.has_server(target)):
             return None
         assert request.principal is not None, "the gate lets nobody in without"
-        return self.mcp.plain.decide(Visit(request, request.fields, request.principal, target))
+        return self.mcp.decide(Visit(request, request.fields, request.principal, target), self.handle)
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
         is_mcp, target = _endpoint(request.path)
@@ -298,7 +301,7 @@ class Listener:
                 self._guesses.waited(request.peer)
 
 
-class _Connection(ClientConnection):
+class AcceptedConnection(ClientConnection):
     """A ClientConnection that its listener knows of."""
 
     def __init__(self, listener: Listener) -> None:

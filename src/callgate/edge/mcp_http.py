@@ -1,23 +1,69 @@
 """Streamable HTTP of both eras on one path: reads the visit, decides the era, hands it to that era's half."""
 
-from callgate.edge.http.message import Responder
+from contextlib import aclosing
+
+from callgate.edge.http.http1 import Handler
+from callgate.edge.http.message import Beginner, Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope
 from callgate.edge.passing_on import PassingOn
 from callgate.edge.plain_http import PlainHttp
 from callgate.edge.refusals import Refusals
-from callgate.edge.stateless_legacy import StatelessLegacy
 from callgate.edge.visit import RefusedVisitError, Visit
-from callgate.model.envelope import Era
+from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError
+from callgate.model.reply import Answer, Asking, Reply
 from callgate.ports.answerer import Answerer, SharedAnswerer
 from callgate.ports.homes import Homes
 from callgate.ports.peers import Peers
 from callgate.wire import http_rules
-from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode
-from callgate.wire.params import NO_PARAMS, peek
+from callgate.wire.eras.envelopes import legacy_envelope, read_initialize
+from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode_call, encode_reply
+from callgate.wire.params import NO_PARAMS, Peek, peek
 from callgate.wire.revisions import LEGACY_REVISIONS
+
+# What a client without the header speaks (2025-11-25, transports, "Protocol Version Header").
+_UNSAID_REVISION = "2025-03-26"
+_NOBODY = Answer(error=b'{"code":-32601,"message":"Clients of this gateway cannot be asked anything"}')
+
+
+class StatelessLegacy:
+    """Handshake clients where nobody can keep a session for them: replicas that cannot reach one another.
+
+    `initialize` is answered without an `Mcp-Session-Id`, which is optional (2025-11-25, transports), so each
+    POST stands alone. Nobody is asked anything: no capability that a client declared is known by the next
+    request.
+    """
+
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+
+    async def post(self, visit: Visit, responder: Responder, message: Message, peeked: Peek) -> None:
+        """Raises CallerError."""
+        if not isinstance(message, (Request, Notification)):
+            responder.send(202, ())
+            return
+        if message.method == "initialize":
+            envelope = read_initialize(message.params)
+        else:
+            revision = visit.headers.get(http_rules.VERSION_HEADER, _UNSAID_REVISION)
+            envelope = legacy_envelope(Envelope(Era.LEGACY, revision), peeked)
+        arrival = visit.arrival(message, envelope)
+        if not isinstance(message, Request):
+            self._answerer.notice(arrival)
+            responder.send(202, ())
+            return
+        reply = Reply()
+        async with aclosing(self._answerer.answer(arrival)) as items:
+            async for item in items:
+                if isinstance(item, Asking):
+                    item.respond(_NOBODY)
+                elif isinstance(item, Reply):
+                    reply = item
+        if reply.opened is not None:
+            self._answerer.end_session(reply.opened)
+        responder.send_json(encode_reply(message.rpc_id, reply))
 
 
 class McpHttp:
@@ -31,9 +77,17 @@ class McpHttp:
 
     def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
-        self._passing = PassingOn(homes, peers, answerer, self._legacy)
+        self._passing = PassingOn(homes, peers, answerer, self._legacy, self._refuse)
         if peers is None:
             self._alone = StatelessLegacy(answerer)
+
+    def decide(self, visit: Visit, handler: Handler) -> Beginner | None:
+        """Who may begin answers to requests with the head of this visit. `handler`: who answers those that
+        cannot be begun after all."""
+        found = self.plain.decide(visit)
+        if found is None and self._passing is not None:
+            return self._passing.decide(visit, handler)
+        return found
 
     async def handle(self, visit: Visit, responder: Responder) -> None:
         request, message = visit.request, None
@@ -45,7 +99,7 @@ class McpHttp:
                 await self._other_method(visit, responder)
                 return
             http_rules.check_post_headers(visit.headers)
-            decoded = request.decoded or decode(request.body)
+            decoded = request.decoded or decode_call(request.body)
             if isinstance(decoded, Unreadable):
                 is_batch = request.body.lstrip()[:1] == b"["
                 if not is_batch or not await self._legacy.post_batch(visit, responder):

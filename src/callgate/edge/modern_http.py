@@ -90,6 +90,7 @@ def send_reply(responder: Responder, message: Request, reply: Reply) -> None:
     if responder.streaming:
         responder.write(encode_event(frame))
         responder.end_stream()
+    elif reply.fault is None:
+        responder.send_json(frame)
     else:
-        status = 200 if reply.fault is None else _STATUS.get(reply.fault.code, 200)
-        responder.send(status, JSON_HEADERS, frame)
+        responder.send(_STATUS.get(reply.fault.code, 200), JSON_HEADERS, frame)

@@ -19,14 +19,15 @@ from callgate.edge.http.message import Begun, BegunOwner, HttpRequest, Responder
 from callgate.edge.http_session import HttpSession
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope, send_reply
-from callgate.edge.visit import JSON_HEADERS, Visit, name_client
+from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
 from callgate.model.reply import Item, Reply
+from callgate.model.session import Session
 from callgate.ports.answerer import Answerer, PlainCall
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
-from callgate.wire.json_rpc import Request, decode, encode_reply
+from callgate.wire.json_rpc import Request, decode_call, encode_reply
 from callgate.wire.params import NO_PARAMS, call_params, peek
 
 _METHOD = "tools/call"
@@ -72,7 +73,7 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         session = http_session.session
         if session.ended_at is not None:
             return None
-        message = request.decoded = decode(request.body)
+        message = request.decoded = decode_call(request.body)
         if not isinstance(message, Request) or message.method != _METHOD:
             return None
         params = call_params(message.params)
@@ -106,25 +107,27 @@ class ModernHead(_Head, eq=False, kw_only=True):
     meta: msgspec.Raw = msgspec.Raw()
     name: str = ""
     envelope: Envelope | None = None
+    session: Session | None = None
 
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        message = request.decoded = decode(request.body)
+        message = request.decoded = decode_call(request.body)
         if not isinstance(message, Request) or message.method != _METHOD:
             return None
         params = call_params(message.params)
         if params is None:
             return None
         if params.meta != self.meta or params.name != self.name:
-            self.envelope = None
+            self.envelope = self.session = None
             self.meta, self.name = params.meta.copy(), params.name
             self.envelope = self._read(message.params)
         if self.envelope is None:
             return None
         answer = ModernAnswer(message, responder, owner, modern=self.modern)
-        arrival = self.visit.arrival(message, self.envelope, None, self.client)
+        arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
         if call is None:
             return None
+        self.session = call.session
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = answer.start_stream
         return answer
@@ -183,7 +186,7 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         self.is_over, self.call = True, None
         rpc_id = self.message.rpc_id
         del self.http_session.open[rpc_id]
-        self.responder.send(200, JSON_HEADERS, encode_reply(rpc_id, reply))
+        self.responder.send_json(encode_reply(rpc_id, reply))
         self.owner.finish()
 
     def cancel(self) -> None:

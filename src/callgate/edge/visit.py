@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from callgate.edge.http.message import Headers, HttpRequest, Responder
+from callgate.edge.http.message import JSON_HEADERS, Headers, HttpRequest, Responder
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Arrival
@@ -15,7 +15,6 @@ from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, e
 
 _NONE: Mapping[str, str] = {}
 _MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
-JSON_HEADERS: Headers = (("content-type", "application/json"),)
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -33,17 +32,17 @@ class Visit(msgspec.Struct, frozen=True):
     ) -> Arrival:
         """`client`: who it is, if that is known already."""
         return Arrival(
-            method=message.method,
-            rpc_id=message.rpc_id if isinstance(message, Request) else None,
-            params=message.params,
-            envelope=envelope,
-            principal=self.principal,
-            transport="http",
-            client=client or name_client(envelope, self.headers, self.request.peer),
-            session=session,
-            target=self.target,
-            workspace=self.headers.get("x-callgate-workspace"),
-            headers=self.headers,
+            message.method,
+            message.rpc_id if isinstance(message, Request) else None,
+            message.params,
+            envelope,
+            self.principal,
+            "http",
+            client or name_client(envelope, self.headers, self.request.peer),
+            session,
+            self.target,
+            self.headers.get("x-callgate-workspace"),
+            self.headers,
         )
 
 

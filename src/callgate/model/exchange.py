@@ -15,7 +15,6 @@ import msgspec
 from callgate.model.envelope import Envelope
 from callgate.model.identity import Principal
 from callgate.model.session import Presence, Session
-from callgate.model.trace import Trace
 
 # Of a tool's name in an exchange: a longer one is an attack or a mistake.
 MAX_TOOL_NAME_CHARS = 200
@@ -36,6 +35,18 @@ class EndedBy(StrEnum):
     UPSTREAM = "upstream"
 
 
+class Trace(msgspec.Struct, frozen=True, gc=False):
+    """Where an exchange stands in a trace of many programs (W3C Trace Context)."""
+
+    trace_id: str  # 32 hexadecimal digits
+    span_id: str  # 16: the exchange's own
+    parent_id: str | None = None  # the client's span, if it told us
+    state: str | None = None  # its `tracestate`
+    is_sampled: bool = True
+    # What came in HTTP headers, and goes to upstreams in `_meta`: names and values.
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 class Arrival(msgspec.Struct, frozen=True, gc=False):
     """One request or notification of a client, its payload still the client's own bytes."""
 
@@ -46,7 +57,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     principal: Principal
     transport: str  # "http" | "stdio"
     client: str  # who it was, for people: see edge.visit
-    session: Session | None = None  # a legacy session already open
+    session: Session | None = None  # a legacy session already open; a modern one of the call before, if any
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     workspace: str | None = None
     headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded

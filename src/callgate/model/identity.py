@@ -22,6 +22,8 @@ _VARIANT = {digit: f"{0x8 | (int(digit, 16) & 0x3):x}" for digit in "0123456789a
 # The last part of ids to come, by the page: asking the system's CSPRNG for each took a fortieth of a request.
 _tails: list[str] = []
 _TAILS_A_PAGE = 200
+# The first part, which is the same for all of one millisecond.
+_last_millis, _last_begin = -1, ""
 
 
 def new_trace_id() -> str:
@@ -37,6 +39,7 @@ def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
 
     `entropy` (10 bytes) is an argument for tests; by default it comes from the system's CSPRNG.
     """
+    global _last_millis, _last_begin
     if entropy is not None:
         tail = _tail(entropy)
     else:
@@ -44,8 +47,11 @@ def new_exchange_id(now_s: float, entropy: bytes | None = None) -> str:
             page = os.urandom(10 * _TAILS_A_PAGE)
             _tails.extend([_tail(page[at : at + 10]) for at in range(0, len(page), 10)])
         tail = _tails.pop()
-    millis = "%012x" % (int(now_s * 1000) & 0xFFFF_FFFF_FFFF)
-    return f"{millis[:8]}-{millis[8:]}{tail}"
+    millis = int(now_s * 1000)
+    if millis != _last_millis:
+        digits = "%012x" % (millis & 0xFFFF_FFFF_FFFF)
+        _last_millis, _last_begin = millis, f"{digits[:8]}-{digits[8:]}"
+    return _last_begin + tail
 
 
 def _tail(entropy: bytes) -> str:

@@ -8,8 +8,7 @@ from enum import Enum
 
 import msgspec
 
-from callgate.model.exchange import Exchange, Hop, Outcome, Settlement, StatementFacts
-from callgate.model.trace import Trace
+from callgate.model.exchange import Exchange, Hop, Outcome, Settlement, StatementFacts, Trace
 from callgate.wire.params import peek, text_of
 
 # Of what others wrote: more than is ever told (attributes.py), so that what is cut off here is not half a

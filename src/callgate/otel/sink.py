@@ -12,9 +12,8 @@ from opentelemetry.trace import SpanKind
 
 from callgate.background import Background
 from callgate.model.events import Event, ExchangeSettled, NoticePassed
-from callgate.model.exchange import Arrival
+from callgate.model.exchange import Arrival, Trace
 from callgate.model.identity import new_span_id, new_trace_id
-from callgate.model.trace import Trace
 from callgate.otel.export import Export, remote_context
 from callgate.otel.operations import TracedOperation, operations_of
 from callgate.ports.event_sink import EventSink

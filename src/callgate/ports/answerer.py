@@ -22,6 +22,9 @@ class PlainReceiver(Protocol):
 
 
 class PlainCall(Protocol):
+    @property
+    def session(self) -> Session: ...
+
     def cancel(self) -> None:
         """The client's cancellation."""
         ...
@@ -77,6 +80,10 @@ class SharedAnswerer(Answerer, Protocol):
 
     async def home_of(self, arrival: Arrival) -> str | None:
         """The other replica that a modern client's request belongs to; None: here."""
+        ...
+
+    def is_held(self, arrival: Arrival) -> bool:
+        """It continues a call that another replica has open: what it wants ends with that process."""
         ...
 
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:

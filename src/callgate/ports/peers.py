@@ -12,6 +12,26 @@ Headers = Sequence[tuple[str, str]]  # names in lower case
 
 
 @dataclass(frozen=True, slots=True)
+class PassedHead:
+    """What is the same for all requests of a client with one head."""
+
+    first: str  # method and path
+    lines: bytes  # of the fields that go along, and the empty one
+    principal: Principal
+    peer: str | None  # the client's address
+
+    @property
+    def signed(self) -> bytes:
+        """What the signature covers, the body left out."""
+        return self.first.encode("latin-1") + b"\r\n" + self.lines
+
+
+def head_lines(headers: Headers) -> bytes:
+    """As they go over the wire. No field has a line break, so no two requests have the same."""
+    return "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1") + b"\r\n"
+
+
+@dataclass(frozen=True, slots=True)
 class PassedRequest:
     """One request of a client: as it came, without its credentials and what belongs to its connection."""
 
@@ -21,6 +41,10 @@ class PassedRequest:
     body: bytes
     principal: Principal
     peer: str | None  # the client's address
+
+    @property
+    def head(self) -> PassedHead:
+        return PassedHead(f"{self.method} {self.path}", head_lines(self.headers), self.principal, self.peer)
 
 
 class PassedAnswer(Protocol):
@@ -39,10 +63,42 @@ class HomeGoneError(Exception):
     """The replica that was to be asked is gone; nothing was sent to it."""
 
 
+class PassedReceiver(Protocol):
+    """The part that began to pass a request on. One of these is called, once, unless it was cancelled."""
+
+    def answered(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
+        """All of a short answer."""
+        ...
+
+    def answers(self, answer: PassedAnswer) -> None:
+        """The rest comes in its own time."""
+        ...
+
+    def not_sent(self) -> None:
+        """Nothing was sent; `pass_on` finds out why."""
+        ...
+
+    def lost(self) -> None:
+        """The home was lost while it had the request."""
+        ...
+
+
+class PassedCall(Protocol):
+    def cancel(self) -> None:
+        """Hang up."""
+        ...
+
+
 class Peers(Protocol):
-    async def pass_on(self, home: str, request: PassedRequest) -> PassedAnswer:
+    def begin(self, home: str, head: PassedHead, body: bytes, receiver: PassedReceiver) -> PassedCall | None:
+        """The same as `pass_on`, without a task that waits. None: its address is not known; `pass_on` it. The
+        receiver hears of it after this has returned."""
+        ...
+
+    async def pass_on(self, home: str, request: PassedRequest, *, is_held: bool = False) -> PassedAnswer:
         """Once. Raises HomeGoneError; UpstreamError where the home cannot be reached, or was lost while it
-        had the request. Cancelling hangs up."""
+        had the request. Cancelling hangs up. `is_held`: what it wants ends with the home's process, so that
+        nobody listens there is enough to know that it is gone."""
         ...
 
 
@@ -53,9 +109,20 @@ class SignedHop:
     principal: Principal
     peer: str | None
     digest: str
+    nonce: str = ""
+    issued_at: float = 0.0
 
 
 class HopGate(Protocol):
+    def judge(self, seal: str, signed: bytes) -> SignedHop | None:
+        """Of a whole request: `signed` is its head and body. None: `admit` it, which says what is wrong. A
+        good one is to be noted before it is served."""
+        ...
+
+    def note(self, hop: SignedHop) -> None:
+        """It is served now, and never again."""
+        ...
+
     def admit(self, fields: Mapping[str, str]) -> SignedHop:
         """At the end of the head. Raises RefusedError."""
         ...
@@ -70,6 +137,12 @@ class PeerTransport(Protocol):
 
     async def send(self, address: str, payload: bytes) -> PassedAnswer:
         """Once; returns with the head of the answer. Raises NotSentError, and UpstreamError when it broke."""
+        ...
+
+
+class BeginningTransport(PeerTransport, Protocol):
+    def begin(self, address: str, payload: bytes, receiver: PassedReceiver) -> PassedCall:
+        """The same, told by callbacks."""
         ...
 
 

@@ -24,7 +24,7 @@ class SourceRequest:
     sql: str
     duration_ms: float
     client: str
-    success: bool
+    ok: bool
     error: str | None
     error_code: str | None
 

@@ -78,9 +78,9 @@ class TableDetail:
     database: str
     table: TableOutline
     columns: Sequence[ColumnDetail]
-    indexes: Sequence[IndexDetail]
     foreign_keys: Sequence[ForeignKey]  # from here to others
     referenced_by: Sequence[ForeignKey]  # from others to here
+    indexes: Sequence[IndexDetail]
 
 
 class SourceSchema(Protocol):

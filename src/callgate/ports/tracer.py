@@ -2,8 +2,7 @@
 
 from typing import Protocol
 
-from callgate.model.exchange import Arrival
-from callgate.model.trace import Trace
+from callgate.model.exchange import Arrival, Trace
 
 
 class Tracer(Protocol):

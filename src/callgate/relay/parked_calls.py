@@ -11,7 +11,7 @@ Rules
 5. A state that this process did not seal may be a modern server's own and passes; a legacy server's side
    refuses it.
 
-Wire shapes and seals are `wire.eras.input_required` and `wire.eras.request_state`; the other direction is
+Wire shapes and seals are `wire.eras.input_required` and `wire.sealed_claims`; the other direction is
 `rounds`.
 """
 
@@ -44,7 +44,7 @@ from callgate.wire.eras.input_required import (
     read_retry,
     request_digest,
 )
-from callgate.wire.eras.request_state import StateClaims, StateSeal
+from callgate.wire.sealed_claims import StateClaims, StateSeal
 
 # Of one principal: a person answers one after the other, and each call holds a request open at its server.
 _MAX_PARKED = 1_000
@@ -69,6 +69,8 @@ class _ReadAhead:
     async def next(self, patience_s: float | None) -> Item | None:
         """None when nothing came within the patience; it is still awaited, for the next reader."""
         if self._coming is None:
+            if patience_s is None:
+                return await anext(self._items)
             self._coming = asyncio.create_task(self._read())
         try:
             done, _ = await asyncio.wait([self._coming], timeout=patience_s)

@@ -143,6 +143,12 @@ class Path:
             if not is_subscribed:
                 self.subscribers.unsubscribe(session, route)
 
+    def allows(self, tool: Offer) -> bool:
+        """Whether a call of it is refused neither by the policy nor by the operator's choice."""
+        choice = self.listings.choices.get(tool.route.upstream)
+        is_chosen = choice is None or choice.takes(tool.route.native_name)
+        return is_chosen and not (self.denies and _may_destroy(tool))
+
     def admit(self, exchange: Exchange, offer: Offer) -> tuple[tuple[str, str], ...]:
         """The verdict on a call of this offer, and the snapshot of its annotations.
 

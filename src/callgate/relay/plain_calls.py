@@ -14,7 +14,7 @@ Rules
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
@@ -30,19 +30,20 @@ from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
-from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller, Upstream
+from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
 from callgate.relay import settlements
 from callgate.relay.hops import MAX_ERROR_CHARS
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
-from callgate.relay.lists.listings import Listings
+from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.result_shape import to_modern
 from callgate.wire.params import call_params, with_member
 
 _log = logging.getLogger(__name__)
 
-
+# Python 3.11 needs 0.1 µs to find a member of an enumeration.
+_MODERN, _UPSTREAM = Era.MODERN, EndedBy.UPSTREAM
 # Routes that are remembered, of all sessions; past it all are found again.
 _MAX_ROUTES = 10_000
 
@@ -56,28 +57,31 @@ class _Route(msgspec.Struct, frozen=True):
     server: str
     caller: ToolCaller
     annotations: bytes | None  # of the tool
-    native_json: bytes | None  # what the server calls it, where the client calls it otherwise
+    native_json: bytes | None  # what the server calls it, where that has to be said again
     until_mono: float  # then the list it comes from is old
 
 
 class PlainCalls:
     def __init__(
         self,
-        upstreams: Mapping[str, Upstream],
-        listings: Listings,
+        path: Path,
         sessions: SessionBook,
         sink: EventSink,
         lasting: LastingCalls,
         record_gate: RecordGate | None,
         end: "CallEnd",
     ) -> None:
-        self._upstreams = {name: one for name, one in upstreams.items() if isinstance(one, PlainUpstream)}
-        self._listings = listings
-        self._known_lists = listings.known_lists
+        self._path = path
+        self._upstreams = {
+            name: one for name, one in path.upstreams.items() if isinstance(one, PlainUpstream)
+        }
+        self._listings = path.listings
+        self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
-        self.sink = sink
-        self.lasting = lasting
+        self._emit = sink.emit
+        self._lasting = lasting
+        self._young = lasting.young
         self.record_gate = record_gate
         self.end = end
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
@@ -90,16 +94,17 @@ class PlainCalls:
         if gate is not None and gate.refuses and gate.is_refusing:
             return None
         now_s, now_mono = time.time(), time.monotonic()
-        session = self.session_of(arrival, now_s)
-        if session is None:
+        session = arrival.session
+        if session is not None and session.last_seen_at // 1 == now_s // 1 and session.ended_at is None:
+            session.last_seen_at = now_s  # as `SessionBook.of`
+        elif (session := self.session_of(arrival, now_s)) is None:
             return None
-        target = arrival.target
-        key = (target, tool_name, arrival.envelope.capabilities)
+        key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
         if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
             # What a legacy call carries beside that is its own, and may be large: it is not remembered.
-            envelope = arrival.envelope if arrival.envelope.era is Era.MODERN else session.envelope
+            envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
             route = self._find(key, Asker(envelope, session, b"null"))
             if route is None:
                 return None
@@ -116,7 +121,7 @@ class PlainCalls:
                 now_mono,
                 [hop],
                 route.server,
-                tool_name[:MAX_TOOL_NAME_CHARS],
+                tool_name if len(tool_name) <= MAX_TOOL_NAME_CHARS else tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
             call = BegunToolCall(exchange, hop, receiver, self)
@@ -126,11 +131,20 @@ class PlainCalls:
         if begun is None:  # the server, or the line to it, is another one
             self._routes[session.session_id].pop(key)
             return None
-        self.lasting.opened(exchange)
+        if self._young:  # as `opened`: its timer runs
+            self._young[exchange.exchange_id] = exchange
+        else:
+            self._lasting.opened(exchange)
         call.begun = begun
         if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
+
+    def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
+        """As `Relay._settle`: nothing else can be open of a call during which nothing was said."""
+        exchange.settlement, exchange.settled_mono = settlement, now_mono
+        self._young.pop(exchange.exchange_id, None)
+        self._emit(ExchangeSettled(exchange))
 
     def forget(self, session: Session) -> None:
         """The session ended."""
@@ -146,19 +160,21 @@ class PlainCalls:
             self._routes_version = self._known_lists.version
         server = listings.server_of(tool_name) if target is None else target
         upstream = self._upstreams.get(server) if server is not None else None
-        if server is None or upstream is None or server in listings.choices:
+        if server is None or upstream is None:
             return None
         listing = listings.listing(server, OfferKind.TOOL, asker)
         if listing is None:
             return None
         by_route, by_name = listing.part.by_route, listing.part.offers
         offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
-        if offer is None or offer.may_want_headers:
+        if offer is None or offer.may_want_headers or not self._path.allows(offer):
             return None
         caller = upstream.tool_caller(offer.route.native_name, asker)
         if caller is None:
             return None
-        native_json = msgspec.json.encode(offer.route.native_name) if target is None else None
+        # What was judged is what is asked: a second "name" does not get through.
+        is_named = target is None or self._path.denies or server in listings.choices
+        native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
         route = _Route(server, caller, offer.annotations, native_json, until_mono)
         self._routes.setdefault(asker.session.session_id, {})[key] = route
@@ -193,6 +209,10 @@ class BegunToolCall(msgspec.Struct, eq=False):
     begun: BegunCall | None = None
     early: Item | CallgateError | None = None  # what was received before it was begun
 
+    @property
+    def session(self) -> Session:
+        return self.exchange.session
+
     def items(self) -> AsyncGenerator[Item]:
         assert self.begun is not None
         return self.begun.items()
@@ -219,9 +239,11 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.result = now_mono, reply.result
                 if reply.fault is not None:
                     hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
-                elif reply.result is not None and exchange.arrival.envelope.era is Era.MODERN:
-                    reply = Reply(result=to_modern(reply.result, "tools/call"))
-                settlement = settlements.of_reply(reply, "tools/call", EndedBy.UPSTREAM, hop.is_built_in)
+                elif reply.result is not None and exchange.arrival.envelope.era is _MODERN:
+                    result = to_modern(reply.result, "tools/call")
+                    if result is not reply.result:
+                        reply = Reply(result=result)
+                settlement = settlements.of_reply(reply, "tools/call", _UPSTREAM, hop.is_built_in)
             elif isinstance(item, CallgateError):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
@@ -231,16 +253,12 @@ class BegunToolCall(msgspec.Struct, eq=False):
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")
             reply, settlement = settlements.of_bug()
-        # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
-        exchange.settlement, exchange.settled_mono = settlement, now_mono
         self.begun = None  # it holds us: what is over is freed at once, and not when the collector looks
-        calls = self.calls
-        calls.lasting.young.pop(exchange.exchange_id, None)
-        calls.sink.emit(ExchangeSettled(exchange))
-        if calls.record_gate is None:
+        self.calls.settled(exchange, settlement, now_mono)
+        if (gate := self.calls.record_gate) is None:
             self.receiver.replied(reply)
         else:
-            calls.record_gate.when_written(self.receiver.replied, reply)
+            gate.when_written(self.receiver.replied, reply)
 
 
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]

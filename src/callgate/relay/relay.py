@@ -104,7 +104,7 @@ class Relay:
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
         if homes is not None:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
-            self.home_of, self.after_loss = where.home_of, where.after_loss
+            self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
         self._news = ListNews(self._path.subscribers, listings)
         only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
         capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
@@ -114,16 +114,13 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
-        # A policy reads the annotations, a search stands before the tools, a trace is written into the call.
         self.begin: Begin = lambda arrival, tool_name, receiver: None
         self._plain: PlainCalls | None = None
-        if not deny_destructive and self._search is None and tracer is None:
+        if tracer is None:  # a trace is written into the call
             end = CallEnd(
                 self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
             )
-            self._plain = PlainCalls(
-                self._upstreams, listings, self._sessions, sink, self._lasting, record_gate, end
-            )
+            self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
             if homes is not None:  # a session that was not seen here is claimed first
                 self._plain.session_of = self._sessions.known
             self.begin = self._plain.begin
@@ -162,6 +159,9 @@ class Relay:
     async def home_of(self, arrival: Arrival) -> str | None:
         """Without replicas there is no other."""
         return None
+
+    def is_held(self, arrival: Arrival) -> bool:
+        return False
 
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         return None

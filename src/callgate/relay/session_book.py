@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from callgate.model.envelope import Era
 from callgate.model.events import SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
@@ -39,8 +40,8 @@ class SessionBook:
         self._gap_s = gap_s
         self._homes = homes
         self._on_event = on_event
-        # By principal, so that none can crowd out another; oldest activity first, so that what has expired is
-        # always at the front.
+        # By principal, so that none can crowd out another; oldest activity first, to the second, so that
+        # what has expired is at the front.
         self._handshakes: dict[str, OrderedDict[str, Session]] = {}
         self._derived: dict[str, OrderedDict[_Key, Session]] = {}
 
@@ -81,7 +82,7 @@ class SessionBook:
 
     def known(self, arrival: Arrival, now_s: float) -> Session | None:
         """As `of`, but none is begun."""
-        if arrival.session is None and not self._is_known(arrival, now_s):
+        if not _is_given(arrival) and not self._is_known(arrival, now_s):
             return None
         return self.of(arrival, now_s)
 
@@ -107,11 +108,14 @@ class SessionBook:
 
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
-        session = arrival.session or self._derive(arrival, now_s)
+        session = arrival.session
+        if session is None or not _is_given(arrival):
+            session = self._derive(arrival, now_s)
+        if session.last_seen_at // 1 != now_s // 1:  # books are in the order of seconds
+            book = self._handshakes.get(session.principal.name)
+            if book is not None and session.handshake_id in book:
+                book.move_to_end(session.handshake_id)
         session.last_seen_at = now_s
-        book = self._handshakes.get(session.principal.name)
-        if book is not None and session.handshake_id in book:
-            book.move_to_end(session.handshake_id)
         return session
 
     def end(self, session: Session, now_s: float, *, goes_on: bool = False) -> None:
@@ -135,9 +139,14 @@ class SessionBook:
         return self._homes is not None and arrival.transport == "http" and arrival.presence is None
 
     def _derive(self, arrival: Arrival, now_s: float, session_id: str | None = None) -> Session:
-        book = self._derived.setdefault(arrival.principal.name, OrderedDict())
-        self._expire(book, now_s - self._gap_s)
+        book = self._derived.get(arrival.principal.name)
+        if book is None:
+            book = self._derived[arrival.principal.name] = OrderedDict()
         key = _key_of(arrival)
+        session = book.get(key)
+        if session is not None and session.last_seen_at // 1 == now_s // 1:
+            return session
+        self._expire(book, now_s - self._gap_s)
         session = book.get(key)
         if session is None:
             if session_id is None and self._homes is not None and self._is_shared(arrival):
@@ -178,6 +187,11 @@ class SessionBook:
             book.pop(key)  # pyright: ignore[reportArgumentType] - the key comes from this very book
             is_shared = self._homes is not None and session.handshake_id is None
             self.end(session, session.last_seen_at, goes_on=is_shared)
+
+
+def _is_given(arrival: Arrival) -> bool:
+    """It says itself which session it belongs to. A modern one may be over by now."""
+    return arrival.session is not None and arrival.session.era is Era.LEGACY
 
 
 def _key_of(arrival: Arrival) -> _Key:

@@ -25,6 +25,7 @@ class _ToolResult(msgspec.Struct):
 
 
 _tool_result_decoder = msgspec.json.Decoder(_ToolResult)
+_ANSWERED = Outcome.ANSWERED  # Python 3.11 needs 0.1 µs to find a member of an enumeration
 
 CANCELLED = Settlement(Outcome.CANCELLED, EndedBy.CLIENT)
 CUT_OFF = Settlement(Outcome.CANCELLED, EndedBy.GATEWAY, error="The gateway was stopped")
@@ -51,16 +52,16 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Set
         and b"true" in result
     ):
         return _of_tool_result(result, ended_by, is_ours)
-    return Settlement(Outcome.ANSWERED, ended_by, reply=result)
+    return Settlement(_ANSWERED, ended_by, result)
 
 
 def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settlement:
     try:
         parsed = _tool_result_decoder.decode(result)
     except NOT_READABLE:  # not the shape we know: it is the client's to judge, we only passed it on
-        return Settlement(Outcome.ANSWERED, ended_by, reply=result)
+        return Settlement(_ANSWERED, ended_by, result)
     if not parsed.isError:
-        return Settlement(Outcome.ANSWERED, ended_by, reply=result)
+        return Settlement(_ANSWERED, ended_by, result)
     raw_code = bytes(parsed.meta.get(META_CODE, b"")) if is_ours else b""
     code = msgspec.json.decode(raw_code, type=str) if raw_code[:1] == b'"' else None
     refused = code is not None and code.startswith("refused.")

@@ -54,9 +54,13 @@ class Whereabouts:
             holder = self._homes.known_home(session)
         return None if holder == self._homes.gateway else holder
 
+    def is_held(self, arrival: Arrival) -> bool:
+        """It continues a call that another replica has open: what it wants ends with that process."""
+        return self._parked.holder_of(arrival) is not None
+
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         """The same, once that replica is gone. What it held is gone with it: we say so ourselves."""
-        if self._parked.holder_of(arrival) is not None:
+        if self.is_held(arrival):
             return None
         session = self._session_of(arrival)
         home = await self._homes.take(session, gone)

@@ -5,6 +5,9 @@ hop_seal            pure: what a request between replicas is signed with
 directory           who is there and who has which session, as a Protocol
 postgres_directory  the same in PostgreSQL
 members             the heartbeat, addresses, and who is gone
+fleet               how all replicas are doing (`ports.Fleet`)
+reports             pure: what a replica tells of its servers and its record
+comparison          pure: what some replicas have otherwise than the others
 homes               which replica a session belongs to (`ports.Homes`)
 hop_client          passes a request on (`ports.Peers`)
 hop_gate            checks a request that was passed on (`ports.HopGate`)

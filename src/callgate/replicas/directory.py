@@ -4,7 +4,7 @@
 it in files. All methods raise DirectoryAwayError, within the time that they were given.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -25,6 +25,7 @@ class Announcement:
     state: ReplicaState
     version: str
     fingerprint: str  # of its configuration
+    clock_offset_ms: int | None = None  # how far its clock is ahead of the directory's
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,19 @@ class Directory(Protocol):
         ...
 
     async def members(self) -> Sequence[Member]: ...
+
+    @property
+    def clock_offset_s(self) -> float | None:
+        """How far our clock is ahead of the directory's, when it was last measured. None: not known yet."""
+        ...
+
+    async def report(self, gateway: str, text: str) -> None:
+        """What a replica that has beaten tells of its parts, in place of what it told before."""
+        ...
+
+    async def reports(self) -> Mapping[str, str]:
+        """What replicas told, by gateway. None of those that left, or were silent for minutes."""
+        ...
 
     async def put(self, rows: Sequence[HomeRow]) -> None:
         """Handshake sessions that are here. What is ended or bound stays so."""

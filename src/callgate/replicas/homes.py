@@ -12,7 +12,7 @@ Rules
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -68,6 +68,7 @@ class ReplicaHomes:
         self._swept_at = asyncio.get_running_loop().time()
         # Told of handshake sessions that somebody else has now.
         self.on_taken: Callable[[Session], None] = lambda session: None
+        self.adopted: Counter[str] = Counter()  # sessions whose home was gone, for /metrics
 
     # ---- handshake sessions
 
@@ -99,7 +100,10 @@ class ReplicaHomes:
         if row.home != self.gateway:
             self._remember(key, row.home)
             return row.home
-        return read_row(row)
+        found = read_row(row)
+        if found is not None:
+            self.adopted["handshake"] += 1
+        return found
 
     def opened(self, session: Session) -> None:
         if session.handshake_id is None:
@@ -153,6 +157,8 @@ class ReplicaHomes:
             return self.gateway
         row = await self._move(entry.row.key, gone)
         if row is not None:
+            if row.home == self.gateway != entry.row.home:
+                self.adopted["modern"] += 1
             entry.row = replace(entry.row, home=row.home)
         return entry.row.home
 

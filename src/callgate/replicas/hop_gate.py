@@ -4,6 +4,7 @@ Implements `ports.HopGate`. Must not know what a request asks for. Only nonces w
 so nobody without the key can fill the memory.
 """
 
+import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
 from callgate.model.identity import Principal
 from callgate.ports.peers import HOP_HEADER, PassedRequest, SignedHop
-from callgate.replicas.hop_seal import HopSeal, digest_of
+from callgate.replicas.hop_seal import HopSeal, digest_of, digest_of_bytes
 
 # Both clocks may be wrong by some seconds; a request between replicas is sent when it is signed.
 _MAX_AGE_S = 60.0
@@ -35,11 +36,33 @@ class SignedHopGate:
         now_s = time.time()
         if abs(now_s - claims.issued_at) > _MAX_AGE_S:
             raise _refused(f"it was signed more than {_MAX_AGE_S:g} s ago, or in the future", _CLOCKS)
-        self._forget_old(now_s)
         if claims.nonce in self._seen:
             raise _refused("it came before", "Find out who repeats requests between replicas")
-        self._seen[claims.nonce] = now_s + 2 * _MAX_AGE_S
-        return SignedHop(Principal(claims.principal), claims.peer, claims.digest)
+        hop = SignedHop(
+            Principal(claims.principal), claims.peer, claims.digest, claims.nonce, claims.issued_at
+        )
+        self.note(hop)
+        return hop
+
+    def judge(self, seal: str, signed: bytes) -> SignedHop | None:
+        claims = self._seal.open(seal)
+        now_s = time.time()
+        if (
+            claims is None
+            or claims.to != self._gateway
+            or abs(now_s - claims.issued_at) > _MAX_AGE_S
+            or claims.nonce in self._seen
+            or not hmac.compare_digest(digest_of_bytes(signed), claims.digest)
+        ):
+            return None
+        return SignedHop(
+            Principal(claims.principal), claims.peer, claims.digest, claims.nonce, claims.issued_at
+        )
+
+    def note(self, hop: SignedHop) -> None:
+        now_s = time.time()
+        self._forget_old(now_s)
+        self._seen[hop.nonce] = max(now_s, hop.issued_at) + _MAX_AGE_S
 
     def check(self, hop: SignedHop, request: PassedRequest) -> None:
         if digest_of(request) != hop.digest:

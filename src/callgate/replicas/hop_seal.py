@@ -9,7 +9,7 @@ import hashlib
 import msgspec
 
 from callgate.ports.peers import PassedRequest
-from callgate.replicas.sealed_ids import derived_key, joined
+from callgate.replicas.sealed_ids import derived_key
 from callgate.wire.sealed_claims import ClaimsSeal
 
 
@@ -29,9 +29,8 @@ class HopSeal(ClaimsSeal[HopClaims]):
 
 
 def digest_of(request: PassedRequest) -> str:
-    digest = hashlib.sha256(joined((request.method, request.path)))
-    for name, value in request.headers:
-        digest.update(joined((name, value)))
-    digest.update(b"\n")
-    digest.update(request.body)
-    return digest.hexdigest()
+    return digest_of_bytes(request.head.signed + request.body)
+
+
+def digest_of_bytes(signed: bytes) -> str:
+    return hashlib.sha256(signed).hexdigest()

@@ -15,6 +15,7 @@ import hmac
 import logging
 import random
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from ipaddress import ip_address
@@ -37,6 +38,8 @@ class Members:
         self._key = derived_key(state_key, "directory")
         self.me = me
         self._members: dict[str, Member] = {}
+        self._genuine: dict[str, tuple[Announcement, bool]] = {}  # whose address may be dialled
+        self._made_at = time.time()
         self._there_since: float | None = None  # monotonic; None: the directory is away
         self._asking: asyncio.Task[None] | None = None
         self._next_asking: asyncio.Task[None] | None = None
@@ -92,6 +95,8 @@ class Members:
                 await self._directory.members()  # over a connection, which may tell the address
                 address = self._own_address()
                 self.me = replace(self.me, address=address, seal=self._seal_of(self.me.gateway, address))
+            if (offset_s := self._directory.clock_offset_s) is not None:
+                self.me = replace(self.me, clock_offset_ms=_milliseconds(offset_s))
             self._learn(await self._directory.beat(self.me))
         except DirectoryAwayError as problem:
             self._lose(problem)
@@ -100,14 +105,45 @@ class Members:
 
     # ---- the others
 
+    def living(self) -> list[Member]:
+        """All that are there, this one among them, as far as was heard last."""
+        own = self._members.get(self.me.gateway)
+        found = [Member(self.me, self._made_at if own is None else own.started_at, 0.0)]
+        found += [
+            member
+            for gateway, member in self._members.items()
+            if gateway != self.me.gateway
+            and member.said.state != "left"
+            and member.silent_s <= _SILENT_S
+            and self._is_sealed(member.said)
+        ]
+        return found
+
+    async def look(self) -> None:
+        """Hear what is so from now on."""
+        await self._ask_again()
+
     async def address_of(self, gateway: str) -> str | None:
         """None: not known, gone, or not to be dialled."""
         if gateway not in self._members:
             await self._ask_again()
+        return self.known_address(gateway)
+
+    def known_address(self, gateway: str) -> str | None:
+        """The same, of one that was heard of."""
         member = self._members.get(gateway)
-        if member is None or member.said.state == "left" or not self._is_genuine(member.said):
+        if member is None or member.said.state == "left":
             return None
-        return member.said.address
+        said = member.said
+        known = self._genuine.get(gateway)
+        if known is None or known[0] is not said:
+            known = self._genuine[gateway] = (said, self._is_genuine(said))
+        return said.address if known[1] else None
+
+    async def is_there(self) -> bool:
+        """Whether the directory can be asked."""
+        await self._ask_again()
+        return self._there_since is not None
 
     async def is_gone(self, gateway: str, *, is_refused: bool) -> bool:
         """`is_refused`: nobody listens at its address; else nothing was heard."""
@@ -158,6 +194,7 @@ class Members:
                 _log.info("The directory of replicas can be reached again")
         self.trouble = ""
         self._members = {one.said.gateway: one for one in members if GATEWAY_NAME.fullmatch(one.said.gateway)}
+        self._genuine.clear()
 
     def _lose(self, problem: DirectoryAwayError) -> None:
         if not self.trouble:
@@ -172,9 +209,16 @@ class Members:
     def _seal_of(self, gateway: str, address: str) -> str:
         return hmac.new(self._key, joined((gateway, address)), hashlib.sha256).hexdigest()
 
+    def _is_sealed(self, said: Announcement) -> bool:
+        return hmac.compare_digest(self._seal_of(said.gateway, said.address), said.seal)
+
     def _is_genuine(self, said: Announcement) -> bool:
-        is_sealed = hmac.compare_digest(self._seal_of(said.gateway, said.address), said.seal)
-        return is_sealed and is_host_and_port(said.address)
+        return self._is_sealed(said) and is_host_and_port(said.address)
+
+
+def _milliseconds(offset_s: float) -> int:
+    """As a column of the directory has room for."""
+    return max(-(2**31), min(2**31 - 1, round(offset_s * 1000)))
 
 
 async def _nothing(since_s: float) -> None:

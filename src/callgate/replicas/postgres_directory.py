@@ -5,7 +5,8 @@ use opens another. No LISTEN, no session lock, no prepared statement is kept.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from callgate.postgres_connection import FAILURES, Connection, begin, connect_to, said
@@ -16,6 +17,8 @@ SCHEMA = "callgate_replicas"
 _MAKING = 7_420_171_701
 _BEAT_LIMIT_S = 3.0
 _LIMIT_S = 2.0
+# A database that takes longer to tell the time does not tell it well.
+_CLOCK_LIMIT_S = 0.5
 _TABLES = f"""
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};
 CREATE TABLE IF NOT EXISTS {SCHEMA}.replicas (
@@ -30,16 +33,23 @@ CREATE INDEX IF NOT EXISTS homes_seen_at ON {SCHEMA}.homes (seen_at);
 CREATE TABLE IF NOT EXISTS {SCHEMA}.leases (
     name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
 """
+_LAST_TABLE = f"{SCHEMA}.leases"
 _BEAT = f"""
-INSERT INTO {SCHEMA}.replicas (gateway, address, seal, state, version, fingerprint)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO {SCHEMA}.replicas (gateway, address, seal, state, version, fingerprint, clock_offset_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (gateway) DO UPDATE SET address = excluded.address, seal = excluded.seal,
-    state = excluded.state, seen_at = now()
+    state = excluded.state, clock_offset_ms = excluded.clock_offset_ms, seen_at = now()
 """  # noqa: S608
 _MEMBERS = f"""
-SELECT gateway, address, seal, state, version, fingerprint,
+SELECT gateway, address, seal, state, version, fingerprint, clock_offset_ms,
     extract(epoch FROM started_at)::float8, extract(epoch FROM now() - seen_at)::float8
 FROM {SCHEMA}.replicas
+"""  # noqa: S608
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_REPORT = f"UPDATE {SCHEMA}.replicas SET health = $2 WHERE gateway = $1"  # noqa: S608
+_REPORTS = f"""
+SELECT gateway, health FROM {SCHEMA}.replicas
+WHERE health IS NOT NULL AND state <> 'left' AND seen_at > now() - interval '5 minutes'
 """  # noqa: S608
 _PUT = f"""
 INSERT INTO {SCHEMA}.homes AS h (key, session_id, home, principal, envelope, is_plain, ended_at)
@@ -84,25 +94,50 @@ _Work = Callable[[Connection], Awaitable[_Found]]
 
 
 class PostgresDirectory:
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, makes_tables: bool = True) -> None:
         self._dsn = dsn  # with its password: never shown
         self._beating = _Lane(self._open)
         self._asking = _Lane(self._open)
-        self._has_tables = False
+        self._has_tables = not makes_tables
         self.own_host = ""  # from which address we reach the database
+        self.clock_offset_s: float | None = None
 
     async def beat(self, me: Announcement) -> Sequence[Member]:
         async def work(connection: Connection) -> Sequence[Member]:
             await connection.execute(
-                _BEAT, me.gateway, me.address, me.seal, me.state, me.version, me.fingerprint
-            )
+                _BEAT, me.gateway, me.address, me.seal, me.state, me.version, me.fingerprint,
+                me.clock_offset_ms,
+            )  # fmt: skip
+            await self._read_clock(connection)
             return _members(await connection.fetch(_MEMBERS))
 
         return await self._beating.run(work, _BEAT_LIMIT_S)
 
+    async def is_made(self) -> bool:
+        """Whether any replica was ever here."""
+
+        async def work(connection: Connection) -> bool:
+            return await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is not None
+
+        return await self._asking.run(work, _LIMIT_S)
+
     async def members(self) -> Sequence[Member]:
         async def work(connection: Connection) -> Sequence[Member]:
+            if self.clock_offset_s is None:
+                await self._read_clock(connection)
             return _members(await connection.fetch(_MEMBERS))
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def report(self, gateway: str, text: str) -> None:
+        async def work(connection: Connection) -> None:
+            await connection.execute(_REPORT, gateway, text)
+
+        await self._asking.run(work, _LIMIT_S)
+
+    async def reports(self) -> Mapping[str, str]:
+        async def work(connection: Connection) -> Mapping[str, str]:
+            return {row[0]: row[1] for row in await connection.fetch(_REPORTS)}
 
         return await self._asking.run(work, _LIMIT_S)
 
@@ -166,6 +201,13 @@ class PostgresDirectory:
         self._beating.drop()
         self._asking.drop()
 
+    async def _read_clock(self, connection: Connection) -> None:
+        asked_at = time.time()
+        its_time: float = await connection.fetchval(_CLOCK)
+        told_at = time.time()
+        if 0 <= told_at - asked_at < _CLOCK_LIMIT_S:
+            self.clock_offset_s = (asked_at + told_at) / 2 - its_time
+
     async def _open(self) -> Connection:
         connection = await connect_to(self._dsn)
         try:
@@ -221,14 +263,14 @@ class _Lane:
 async def _make_tables(connection: Connection) -> None:
     """By one at a time; a role that may not create finds them made."""
     await begin(connection, limit_s=_BEAT_LIMIT_S, lock_s=_BEAT_LIMIT_S)
-    if await connection.fetchval("SELECT to_regclass($1)::text", f"{SCHEMA}.leases") is None:
+    if await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is None:
         await connection.execute(f"SELECT pg_advisory_xact_lock({_MAKING})")
         await connection.execute(_TABLES)
     await connection.execute("COMMIT")
 
 
 def _members(rows: Sequence[Sequence[object]]) -> list[Member]:
-    return [Member(Announcement(*row[:6]), row[6], row[7]) for row in rows]  # pyright: ignore[reportArgumentType]
+    return [Member(Announcement(*row[:7]), row[7], row[8]) for row in rows]  # pyright: ignore[reportArgumentType]
 
 
 def _home(row: Sequence[object] | None) -> HomeRow | None:

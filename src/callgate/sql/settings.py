@@ -9,6 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 
 
+def _host_port(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 class Mode(StrEnum):
     READ_ONLY = "read_only"
     WRITE = "write"
@@ -45,6 +49,29 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class SshHop:
+    host: str
+    port: int
+    user: str
+
+    @property
+    def shown(self) -> str:
+        """For the operator."""
+        return _host_port(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class Ssh:
+    """A tunnel to where a database server can be reached from."""
+
+    hops: tuple[SshHop, ...]  # in the order in which they are passed; the last one reaches the database
+    known_hosts_file: Path
+    key_file: Path | None = None  # None: those of the agent and of ~/.ssh
+    key_password: str | None = field(default=None, repr=False)
+    host_key: str | None = None  # of the last hop, instead of what known_hosts says of it
+
+
+@dataclass(frozen=True, slots=True)
 class ServerAddress:
     """Where a database server is and how we log in. Its password is in no repr."""
 
@@ -64,9 +91,13 @@ class ServerAddress:
     session_attrs: str = "any"
     channel_binding: str = "prefer"
     options: str | None = None
+    # MySQL's RSA key, for passwords on a line without TLS: known, or whatever the server sends.
+    server_key_file: Path | None = None
+    fetches_server_key: bool = False
     # A program that prints the password, and how long it is good.
     password_command: tuple[str, ...] = field(default=(), repr=False)
     password_ttl_s: float = 900.0
+    ssh: Ssh | None = None  # host and socket are then those that the last SSH server sees
 
     def each(self) -> Iterator["ServerAddress"]:
         """Every server that it names, in order."""
@@ -81,9 +112,7 @@ class ServerAddress:
     @property
     def shown(self) -> str:
         """For the operator."""
-        if self.socket is not None:
-            return str(self.socket)
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return str(self.socket) if self.socket is not None else _host_port(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)

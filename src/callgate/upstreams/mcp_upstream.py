@@ -132,7 +132,7 @@ class McpUpstream:
         if not self._isolates(client, introduction.era):
             return self._first
         line = self._own.find(client, asker.session)
-        if line is None or line.era is not client.era or self._takes_turns(line, asker, method):
+        if line is None or line.era is not client.era:  # of its own era it need not wait for a turn
             return None
         line.link.used_at = self._loop.time()
         return line

@@ -4,29 +4,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.wire.json_rpc import Message
 
-
-class Outgoing(msgspec.Struct, frozen=True, gc=False):
-    """One frame for the upstream, with what an HTTP transport has to repeat in headers."""
-
-    frame: bytes
-    rpc_id: int | None  # our own id of a request; None for notifications and for our responses
-    method: str | None  # None for our responses
-    name: str | None = None  # Mcp-Name: the tool or prompt name, or the resource uri
-    param_headers: tuple[tuple[str, str], ...] = ()  # Mcp-Param-*, already encoded
+ParamHeaders = tuple[tuple[str, str], ...]  # Mcp-Param-*, already encoded
 
 
 class Receiver(Protocol):
     """What a transport reports to. Called on the event loop; must not block and must not raise."""
 
-    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
-        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only).
-        `message`: the same, if it was read already."""
+    def received(self, frame: bytes, about: int | None) -> None:
+        """One whole JSON-RPC message. `about`: our request on whose own stream it came (HTTP only)."""
+        ...
+
+    def answered(self, rpc_id: int, result: bytes) -> bool:
+        """The same where it was read already: a result, for this request of ours. False: nobody waits for it,
+        or it is not an object."""
         ...
 
     def stream_failed(self, about: int, error: UpstreamError) -> None:
@@ -52,8 +45,19 @@ class Transport(Protocol):
         """Ready to send. Raises UpstreamError; `close` is still to be called then."""
         ...
 
-    def send(self, outgoing: Outgoing) -> bool:
-        """False when the other side does not take more at the moment: nothing was sent, try again later."""
+    def send(
+        self,
+        frame: bytes,
+        rpc_id: int | None = None,
+        method: str | None = None,
+        name: str | None = None,
+        param_headers: ParamHeaders = (),
+    ) -> bool:
+        """False when the other side does not take more at the moment: nothing was sent, try again later.
+
+        `rpc_id`: our own id of a request; None for notifications, and for our responses, which have no
+        `method` either. `name`: Mcp-Name, the tool or prompt name, or the resource uri.
+        """
         ...
 
     def abandon(self, rpc_id: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from callgate.model.error_codes import UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.lines import LineSplitter, flat
 
 
@@ -37,10 +37,10 @@ class UnixSocketTransport(OneStream, asyncio.Protocol):
                 UPSTREAM_UNAVAILABLE, f"Nothing listens on {self._place}: {problem.strerror}"
             ) from problem
 
-    def send(self, outgoing: Outgoing) -> bool:
+    def send(self, frame: bytes, *_: object) -> bool:
         if self._transport is None or self._is_full or self._is_over:
             return False
-        self._transport.write(flat(outgoing.frame) + b"\n")
+        self._transport.write(flat(frame) + b"\n")
         return True
 
     def _pause_reading(self) -> None:

@@ -6,7 +6,7 @@ message and drop unknown fields; this costs about 1 µs.)
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -59,7 +59,26 @@ class _Frame(msgspec.Struct, gc=False):
     error: msgspec.Raw = msgspec.Raw()
 
 
+class _ToolCall(msgspec.Struct, gc=False):
+    """A number is written as it was read: it has no sign, fraction or exponent."""
+
+    jsonrpc: Literal["2.0"]
+    id: Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)]
+    method: Literal["tools/call"]
+    params: msgspec.Raw
+
+
+class Result(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A response that holds nothing but a result, to a request of ours."""
+
+    jsonrpc: Literal["2.0"]
+    id: int
+    result: msgspec.Raw
+
+
 _frame_decoder = msgspec.json.Decoder(_Frame)
+_decode_tool_call = msgspec.json.Decoder(_ToolCall).decode
+_decode_result = msgspec.json.Decoder(Result).decode
 # As many members as a batch may have, and no more: with a list, all of ten million would be made objects
 # before anybody could count them.
 _Batch = msgspec.defstruct(
@@ -72,7 +91,6 @@ _batch_decoder = msgspec.json.Decoder(_Batch)
 _text_decoder = msgspec.json.Decoder(str)
 _encode = msgspec.json.encode
 _VERSION = msgspec.Raw(b'"2.0"')
-_TOOLS_CALL = msgspec.Raw(b'"tools/call"')
 
 
 def decode(frame: bytes) -> Message | Unreadable:
@@ -89,14 +107,31 @@ def decode(frame: bytes) -> Message | Unreadable:
         return Unreadable(None, _malformed(f"The message is {what}; send one JSON-RPC object"))
     except NOT_READABLE as problem:
         return Unreadable(None, CallerError(CALLER_BAD_JSON, f"The message is not valid JSON: {problem}"))
-    # Most messages are one of these two: what `_classify` would say, without its way there.
-    rpc_id = bytes(parsed.id)
-    if parsed.jsonrpc == _VERSION and rpc_id.isdigit() and len(rpc_id) < MAX_ID_BYTES:
-        if parsed.method == _TOOLS_CALL and parsed.params and bytes(parsed.params)[:1] == b"{":
-            return Request(rpc_id, "tools/call", bytes(parsed.params))
-        if parsed.result and not parsed.error and not parsed.method:
-            return Response(rpc_id, bytes(parsed.result), None)
     return _classify(parsed)
+
+
+def decode_call(frame: bytes) -> Message | Unreadable:
+    """As `decode`, in half the time for what clients mostly send: `tools/call` with a number as its id."""
+    try:
+        if not frame.isascii():
+            frame.decode()
+        read = _decode_tool_call(frame)
+    except (UnicodeDecodeError, *NOT_READABLE):
+        return decode(frame)
+    params = bytes(read.params)
+    return Request(b"%d" % read.id, "tools/call", params) if params[:1] == b"{" else decode(frame)
+
+
+def result_in(frame: bytes) -> Result | None:
+    """As `decode`, for nearly all that servers send: a result, an object. None: `decode` it."""
+    if b'"result"' not in frame:
+        return None
+    try:
+        if not frame.isascii():
+            frame.decode()
+        return _decode_result(frame)
+    except (UnicodeDecodeError, *NOT_READABLE):
+        return None
 
 
 def decode_batch(frame: bytes) -> list[Message | Unreadable]:
@@ -116,7 +151,7 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
     # MCP allows strings and integers, never null (2026-07-28, basic, "Requests").
     is_id = rpc_id[:1] == b'"' or rpc_id.removeprefix(b"-").isdigit()
     readable_id = rpc_id if is_id and len(rpc_id) <= MAX_ID_BYTES else None
-    if parsed.jsonrpc != _VERSION:
+    if parsed.jsonrpc != _VERSION and _text_in(parsed.jsonrpc) != "2.0":  # which can be spelled with escapes
         return Unreadable(readable_id, _malformed('The member "jsonrpc" must be "2.0"'))
     if rpc_id and readable_id is None:
         text = f'The member "id" must be a string or an integer of at most {MAX_ID_BYTES} bytes'
@@ -134,13 +169,19 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
 
 
 def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> Message | Unreadable:
-    try:
-        name = _text_decoder.decode(method)
-    except NOT_READABLE:
+    name = _text_in(method)
+    if name is None:
         return Unreadable(rpc_id, _malformed('The member "method" must be a string'))
     if params and params[:1] != b"{":
         return Unreadable(rpc_id, _malformed('The member "params" must be an object'))
     return Notification(name, params) if rpc_id is None else Request(rpc_id, name, params)
+
+
+def _text_in(raw: msgspec.Raw) -> str | None:
+    try:
+        return _text_decoder.decode(raw)
+    except NOT_READABLE:
+        return None
 
 
 def _malformed(message: str) -> CallerError:
@@ -150,8 +191,7 @@ def _malformed(message: str) -> CallerError:
 def encode_request(rpc_id: bytes, method: str, params: bytes) -> bytes:
     if not params:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (rpc_id, _encode(method))
-    name = b'"tools/call"' if method == "tools/call" else _encode(method)  # nearly always
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, name, params)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (rpc_id, _encode(method), params)
 
 
 def encode_notification(method: str, params: bytes) -> bytes:

@@ -19,7 +19,8 @@ _Claims = TypeVar("_Claims", bound=msgspec.Struct)
 
 class ClaimsSeal(Generic[_Claims]):
     def __init__(self, key: bytes, kind: type[_Claims], prefix: str = "") -> None:
-        self._key = key
+        # With the key in it already: a copy is cheaper than to begin anew.
+        self._begun = hmac.new(key, digestmod=hashlib.sha256)
         self._kind = kind
         self._prefix = prefix
 
@@ -41,7 +42,24 @@ class ClaimsSeal(Generic[_Claims]):
             return None
 
     def _mac(self, body: str) -> bytes:
-        return hmac.new(self._key, body.encode(), hashlib.sha256).digest()
+        mac = self._begun.copy()
+        mac.update(body.encode())
+        return mac.digest()
+
+
+class StateClaims(msgspec.Struct, frozen=True, array_like=True):
+    """`requestState`: the handle of a parked call (2026-07-28, basic/patterns/mrtr, server requirements)."""
+
+    gateway: str  # the running process that parked the call: after a restart nobody can resume it
+    handle: str
+    principal: str
+    expires_at: float  # wall clock, seconds
+    digest: str  # of the request: `input_required.request_digest`
+
+
+class StateSeal(ClaimsSeal[StateClaims]):
+    def __init__(self, key: bytes) -> None:
+        super().__init__(key, StateClaims, "cg1.")
 
 
 def _text(data: bytes) -> str:

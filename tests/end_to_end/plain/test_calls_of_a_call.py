@@ -23,7 +23,7 @@ from callgate.recorder.group_writer import GroupWriter
 
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 51, 65, 83, 98, 146
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 49, 63, 81, 96, 146
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
 MOST_OF_GROUP = 36
 # There is one of each for a call; of connections and sessions there are few.
@@ -43,7 +43,9 @@ RESULTS: dict[str, Any] = {
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "one", "version": "1"},
     },
-    "tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]},
+    "tools/list": {
+        "tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]
+    },
     "tools/call": {"content": [{"type": "text", "text": "hi"}], "isError": False},
 }
 
@@ -172,7 +174,7 @@ async def test_a_warm_call_goes_through_few_functions(
 async def test_a_call_that_needs_the_generators_of_the_relay_goes_through_no_more_than_before(
     tmp_path: Path, transport: str
 ) -> None:
-    """As where eras are bridged, traces are written, or a policy or a search stands before the tools."""
+    """As where eras are bridged, or traces are written."""
     async with (
         configured(transport, tmp_path) as server,
         gateway_before(server, tmp_path, is_never_plain=True) as port,
@@ -211,3 +213,12 @@ async def test_further_servers_add_nothing_to_a_call(tmp_path: Path) -> None:
         async with gateway_before(server + others, tmp_path) as port:
             among_others = await functions_called(port, PLAIN)
     assert among_others == alone
+
+
+async def test_a_policy_a_search_and_a_choice_of_tools_add_nothing_to_a_call(tmp_path: Path) -> None:
+    rules = '\ntools = { leave_out = ["x*"] }\n[policy]\ndestructive = "deny"\n[server]\ntool_search = true'
+    async with configured("http", tmp_path) as server:
+        async with gateway_before(server, tmp_path) as port:
+            without = await functions_called(port, PLAIN)
+        async with gateway_before(server + rules, tmp_path) as port:
+            assert await functions_called(port, PLAIN) == without

@@ -29,7 +29,7 @@ from callgate.model.envelope import Envelope
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.mcp_upstream import McpUpstream
 
-CONVERSATIONS = int(os.environ.get("CALLGATE_CONVERSATIONS", "50"))
+CONVERSATIONS = int(os.environ.get("CALLGATE_CONVERSATIONS", "35"))
 AT_ONCE = 8
 TEXTS = ["hi", "", "ä€😀", "\\", '"', "line\nbreak", "\u2028", "x" * 20_000, "name", "_meta", "isError true"]
 LEGACY, MODERN = "legacy", "modern"
@@ -368,15 +368,37 @@ def compare_rows(folder: Path) -> None:
     assert rows[True].total() > CONVERSATIONS
 
 
+# What may be called, who finds it, and what is left out.
+RULES = '[policy]\ndestructive = "deny"\n[server]\ntool_search = true\n'
+LEFT_OUT = 'tools = { leave_out = ["echo"] }\n'
+HARMLESS = [
+    {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    for name in ("play", "echo")
+]
+
+
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("other", ["by the relay's generators", "by a task that waits"])
-async def test_a_plain_call_is_answered_and_recorded_as_any_other(tmp_path: Path, other: str) -> None:
+@pytest.mark.parametrize(
+    ("other", "has_rules"),
+    [
+        ("by the relay's generators", False),
+        ("by the relay's generators", True),
+        ("by a task that waits", False),
+    ],
+)
+async def test_a_plain_call_is_answered_and_recorded_as_any_other(
+    tmp_path: Path, other: str, has_rules: bool
+) -> None:
     old = Actor("old", tmp_path, isolation="shared")
     new = Actor("new", tmp_path, ["--era", "modern"], isolation="shared")
     pipe = Actor("pipe", tmp_path)
+    old.offer(tools=HARMLESS)
+    new.offer(tools=[HARMLESS[0], "echo"] if has_rules else ["play", "echo"])
+    pipe.offer(tools=HARMLESS)
     await old.start_http()
     await new.start_http()
-    config = "version = 1\n" + old.toml() + new.toml() + pipe.toml()
+    config = "version = 1\n" + RULES * has_rules + new.toml() + pipe.toml()
+    config += old.toml() + LEFT_OUT * has_rules
     (tmp_path / "callgate.toml").write_text(config)
     state = tmp_path / "state"
     loaded = load_config(Flags(config=tmp_path / "callgate.toml"), {"CALLGATE_STATE_DIR": str(state)})

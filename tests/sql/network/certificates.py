@@ -15,10 +15,15 @@ class Certificates:
     authority: Path
     certificate: Path
     key: Path
+    client_certificate: Path  # for the name `agent`
+    client_key: Path  # encrypted with CLIENT_KEY_PASSWORD
+
+
+CLIENT_KEY_PASSWORD = "open sesame"
 
 
 def make_certificates(folder: Path) -> Certificates:
-    authority_key, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    authority_key, server_key, client_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Callgate's test authority")])
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     authority = (
@@ -31,7 +36,18 @@ def make_certificates(folder: Path) -> Certificates:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    made = Certificates(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    agent = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent")])
+    client = _builder(issuer, agent, client_key).sign(authority_key, hashes.SHA256())
+    names = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key")
+    made = Certificates(*(folder / name for name in names))
+    made.client_certificate.write_bytes(client.public_bytes(serialization.Encoding.PEM))
+    made.client_key.write_bytes(
+        client_key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(CLIENT_KEY_PASSWORD.encode()),
+        )
+    )
     made.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
     made.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
     made.key.write_bytes(

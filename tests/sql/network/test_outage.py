@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from databases.database import Database
-from sql.network.conftest import Opener, Source
+from databases.mariadb import mariadb_server
+from sql.network.conftest import Opener, Source, open_driver
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
@@ -203,6 +204,31 @@ async def test_a_full_server_makes_callers_wait_for_a_connection_that_is_there(
         answers = await asyncio.gather(*(source.cell(f"SELECT {n} FROM pg_sleep(0.02)") for n in range(32)))
         assert answers == list(range(32))
         assert source.driver.trouble() is None
+
+
+async def test_a_full_account_of_mysql_makes_callers_wait_too(maria: Opener, mariadb: Database) -> None:
+    mariadb.run(
+        "CREATE OR REPLACE USER pair@'%' IDENTIFIED BY 'pair' WITH MAX_USER_CONNECTIONS 2;"
+        "GRANT SELECT ON callgate.* TO pair@'%'"
+    )
+    async with maria(user=("pair", "pair"), pool_size=8) as source:
+        answers = await asyncio.gather(*(source.cell(f"SELECT {n} + SLEEP(0.02)") for n in range(32)))
+        assert answers == list(range(32))
+        assert source.driver.trouble() is None
+
+
+@pytest.mark.parametrize("limit", ["max_connections", "max_user_connections"])
+async def test_a_full_server_of_mysql_makes_callers_wait_too(limit: str) -> None:
+    """1040 is said in place of a greeting, 1203 after the login. One connection is the administrator's."""
+    with mariadb_server("--max-user-connections=50") as server:
+        server.run(
+            "CREATE USER crowd@'%' IDENTIFIED BY 'crowd'; GRANT SELECT ON callgate.* TO crowd@'%';"
+            f"SET GLOBAL {limit} = {10 if limit == 'max_connections' else 3}"
+        )
+        async with open_driver(server, user=("crowd", "crowd"), pool_size=24) as source:
+            answers = await asyncio.gather(*(source.cell(f"SELECT {n} + SLEEP(0.02)") for n in range(64)))
+            assert answers == list(range(64))
+            assert source.driver.trouble() is None
 
 
 async def test_a_primary_that_became_a_standby_is_left(post: Opener) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sql.network.conftest import Opener, Source
+from waiting import until
 
 from callgate.model.errors import SourceError
 
@@ -52,6 +53,28 @@ async def test_one_caller_after_the_other_needs_one_connection(either: Opener) -
     async with either(pool_size=4) as source:
         for n in range(20):
             assert await source.cell(f"SELECT {n}") == n
+        assert open_connections(source) == 1
+
+
+async def test_a_pool_follows_the_share_that_it_is_given(either: Opener) -> None:
+    async with either(pool_size=4) as source:
+        running = [asyncio.create_task(source.run(f"{source.sleep} /* shared */")) for _ in range(3)]
+        await source.until_running("shared", 3)
+        source.driver.limit_connections(1)
+        waiting = asyncio.create_task(source.cell("SELECT 7"))
+        for task in running[:2]:
+            task.cancel()
+        await asyncio.wait(running[:2])
+        await until(lambda: open_connections(source) == 1)
+        assert not waiting.done()
+        source.driver.limit_connections(2)  # a place for who waits, while the first is still in use
+        assert await waiting == 7
+        assert not running[2].done()
+        running[2].cancel()
+        await asyncio.wait(running)
+        source.driver.limit_connections(1)
+        await until(lambda: open_connections(source) == 1)
+        assert await asyncio.gather(*(source.cell(f"SELECT {n}") for n in range(4))) == [0, 1, 2, 3]
         assert open_connections(source) == 1
 
 

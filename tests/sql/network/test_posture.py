@@ -6,7 +6,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from sql.network.conftest import Opener, Source
 
+from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.posture import Posture
+from callgate.sql.engines.engine import find_engine
+from callgate.sql.engines.mysql.posture import examine
+from callgate.sql.guard.judgement import Bound
+from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import Mode
 
 MakeAccount = Callable[[Source], Awaitable[tuple[str, str]]]
@@ -38,6 +43,39 @@ def least(either: Opener) -> MakeAccount:
         return ("least", "least")
 
     return make
+
+
+# SHOW GRANTS of root as MySQL 9.7 says it.
+_ROOT = (
+    (
+        "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, REFERENCES,"
+        " INDEX, ALTER, SHOW DATABASES, SUPER, CREATE TEMPORARY TABLES, LOCK TABLES, EXECUTE,"
+        " REPLICATION SLAVE, REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE,"
+        " CREATE USER, EVENT, TRIGGER, CREATE TABLESPACE, CREATE ROLE,"
+        " DROP ROLE ON *.* TO `root`@`localhost` WITH GRANT OPTION"
+    ),
+    (
+        "GRANT AUDIT_ADMIN,BACKUP_ADMIN,CONNECTION_ADMIN,SYSTEM_USER,SYSTEM_VARIABLES_ADMIN,XA_RECOVER_ADMIN"
+        " ON *.* TO `root`@`localhost` WITH GRANT OPTION"
+    ),
+    "GRANT PROXY ON ``@`` TO `root`@`localhost` WITH GRANT OPTION",
+)
+
+
+async def test_root_of_mysql_is_one_warning() -> None:
+    async def ask(sql: str, parameters: tuple[Bound, ...]) -> list[tuple[Cell, ...]]:
+        if sql == "SHOW GRANTS":
+            return [(grant,) for grant in _ROOT]
+        if "current_user()" in sql:
+            return [("root@localhost", "9.7.4", "STRICT_TRANS_TABLES", 0, 0, 1, "utf8mb4", "")]
+        if "GROUP BY engine" in sql:
+            return []
+        return [(3,)] if "routine" in sql else [(0,)]
+
+    found = find_engine("mysql")
+    assert found is not None
+    posture = await examine(ask, Policy(found.dialect))
+    assert [finding.text for finding in posture.findings] == ["The account has all privileges on everything."]
 
 
 async def test_an_administrator_is_warned_about_once(

@@ -13,12 +13,15 @@ import pytest
 from databases.database import Database
 from databases.mariadb import mariadb_server
 from databases.postgres import postgres_server
-from sql.network.certificates import Certificates, make_certificates
+from databases.sshd import sshd_server
+from sql.network.certificates import CLIENT_KEY_PASSWORD, Certificates, make_certificates
 from sql.network.conftest import Opener, Source, address_of, open_driver
 
+from callgate.app.sources import server_of
+from callgate.config.specs.dsn import parse_dsn
 from callgate.model.errors import SourceError
 from callgate.sql.engines.postgres.driver import scram
-from callgate.sql.settings import Tls, TlsMode
+from callgate.sql.settings import Ssh, SshHop, Tls, TlsMode
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +39,18 @@ def certificates() -> Iterator[Certificates]:
 def server(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[Database]:
     certificate, key = certificates.certificate, certificates.key
     if request.param == "mariadb":
-        with mariadb_server(f"--ssl-cert={certificate}", f"--ssl-key={key}") as database:
+        authority = f"--ssl-ca={certificates.authority}"
+        with mariadb_server(f"--ssl-cert={certificate}", f"--ssl-key={key}", authority) as database:
+            database.run("CREATE USER agent@'%' IDENTIFIED BY 'x' REQUIRE SUBJECT '/CN=agent'")
             yield database
         return
     if os.geteuid() == 0:
         shutil.chown(key, "postgres")
-    with postgres_server("ssl=on", f"ssl_cert_file={certificate}", f"ssl_key_file={key}") as database:
+    rules = certificates.authority.with_name("pg_hba.conf")
+    rules.write_text("hostssl all agent all cert\nhost all all all scram-sha-256\n")
+    files = (f"ssl_cert_file={certificate}", f"ssl_key_file={key}", f"ssl_ca_file={certificates.authority}")
+    with postgres_server("ssl=on", *files, f"hba_file={rules}") as database:
+        database.run("CREATE ROLE agent LOGIN")
         yield database
 
 
@@ -66,6 +75,51 @@ async def test_a_certificate_of_the_named_authority_for_the_host_is_taken(
     async with with_tls(server, TlsMode.VERIFY, ca=certificates.authority) as source:
         assert await is_encrypted(source)
         assert len(str(await source.cell("SELECT repeat('x', 300000)"))) > 8_000
+
+
+def as_agent(
+    server: Database, certificates: Certificates, *params: str
+) -> AbstractAsyncContextManager[Source]:
+    """By an address as people write it. The password is MariaDB's alone; PostgreSQL asks for none."""
+    written = "&".join((f"ssl_ca={certificates.authority}", *params))
+    address = server_of(parse_dsn(f"{server.scheme}://agent:x@localhost:{server.port}/?{written}"))
+    assert address is not None
+    database = None if server.scheme == "mysql" else server.database
+    return open_driver(server, address=replace(address, database=database), timeout_s=10.0)
+
+
+async def test_a_client_certificate_is_shown_to_a_server_that_wants_one(
+    server: Database, certificates: Certificates
+) -> None:
+    ours = (f"ssl_cert={certificates.client_certificate}", f"ssl_key={certificates.client_key}")
+    password = f"ssl_key_password={CLIENT_KEY_PASSWORD.replace(' ', '%20')}"
+    async with as_agent(server, certificates, *ours, password) as source:
+        assert await source.cell("SELECT 7") == 7
+    async with as_agent(server, certificates, *ours, "ssl_key_password=another") as source:
+        with pytest.raises(SourceError):
+            await source.cell("SELECT 7")
+        assert "ssl_key_password" in (source.driver.trouble() or "")
+
+
+async def test_a_server_that_wants_a_client_certificate_and_gets_none_is_told(
+    server: Database, certificates: Certificates
+) -> None:
+    async with as_agent(server, certificates) as source:
+        with pytest.raises(SourceError):
+            await source.cell("SELECT 7")
+        assert "ssl_cert" in (source.driver.trouble() or "")
+
+
+async def test_a_certificate_is_verified_inside_of_an_ssh_tunnel(
+    server: Database, certificates: Certificates
+) -> None:
+    with sshd_server() as sshd:
+        ssh = Ssh((SshHop("127.0.0.1", sshd.port, sshd.user),), Path("none"), sshd.key, None, sshd.host_key)
+        tls = Tls(TlsMode.VERIFY, certificates.authority)
+        address = replace(address_of(server), host="localhost", tls=tls, ssh=ssh, connect_timeout_s=30.0)
+        async with open_driver(server, address=address) as source:
+            assert await is_encrypted(source)
+            assert len(str(await source.cell("SELECT repeat('x', 3000000)"))) > 8_000
 
 
 async def test_a_certificate_of_an_unknown_authority_is_refused_with_advice(server: Database) -> None:

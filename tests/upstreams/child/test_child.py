@@ -21,7 +21,7 @@ from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.process import ChildPatience
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.transport import Outgoing, Transport
+from callgate.upstreams.transport import Transport
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 
 SERVERS = Path(__file__).parents[1] / "servers"
@@ -36,9 +36,9 @@ def command_of(program: str, *args: str, **more: Any) -> ChildCommand:
     return ChildCommand("files", sys.executable, ("-I", "-S", str(SERVERS / program), *args), **more)
 
 
-def request(rpc_id: int, text: str = "") -> Outgoing:
+def request(rpc_id: int, text: str = "") -> bytes:
     frame = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "method": "echo", "params": {"text": text}})
-    return Outgoing(frame.encode(), rpc_id, "echo")
+    return frame.encode()
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_frames_of_one_turn_arrive_in_their_order(running: Running, heard:
 
 async def test_a_frame_with_raw_newlines_is_sent_as_one_line(running: Running, heard: Heard) -> None:
     async with running("echo.py") as child:
-        assert child.send(Outgoing(b'{"id": 1,\r\n "params":\n[2]}', 1, "echo"))
+        assert child.send(b'{"id": 1,\r\n "params":\n[2]}', 1, "echo")
         assert json.loads(await heard.frame())["result"] == [2]
 
 
@@ -141,7 +141,7 @@ async def test_a_child_that_does_not_read_makes_send_say_no_until_it_does(
     patience = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, unsent_high_bytes=200_000)
     async with running("never_reads.py", patience=patience) as child:
         await heard.frame()
-        block = Outgoing(b'"' + b"x" * 50_000 + b'"', None, "x")
+        block = b'"' + b"x" * 50_000 + b'"'
         accepted = 0
         for _ in range(1000):
             accepted += child.send(block)
@@ -150,7 +150,7 @@ async def test_a_child_that_does_not_read_makes_send_say_no_until_it_does(
         assert not child.send(block)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGUSR1)
-        await until(lambda: child.send(Outgoing(b'"end"', None, "x")))
+        await until(lambda: child.send(b'"end"', None, "x"))
         assert int(await heard.frame(1)) == accepted
 
 
@@ -158,7 +158,7 @@ async def test_a_burst_inside_one_turn_is_bounded_too(running: Running, heard: H
     patience = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, unsent_high_bytes=200_000)
     async with running("never_reads.py", patience=patience) as child:
         await heard.frame()
-        block = Outgoing(b'"' + b"x" * 50_000 + b'"', None, "x")
+        block = b'"' + b"x" * 50_000 + b'"'
         assert 0 < sum(child.send(block) for _ in range(1000)) < 100
 
 
@@ -361,7 +361,7 @@ async def test_what_was_sent_before_a_close_still_arrives(running: Running, hear
     async with running("never_reads.py", patience=ChildPatience(stdin_wait_s=DEADLINE_S)) as child:
         await heard.frame()
         for _ in range(3):
-            assert child.send(Outgoing(b'"x"', None, "x"))
+            assert child.send(b'"x"', None, "x")
         assert child.pid is not None
         os.kill(child.pid, signal.SIGUSR1)  # it counts to the end of stdin, prints and leaves
     assert heard.losses == []

@@ -21,7 +21,7 @@ from callgate.upstreams.child.process import ChildPatience
 from callgate.upstreams.child.spare import SpareChild, SparePatience
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.openers import OwnChildOpener
-from callgate.upstreams.transport import ClosableOpener, Outgoing, Transport
+from callgate.upstreams.transport import ClosableOpener, Transport
 
 SERVERS = Path(__file__).parents[1] / "servers"
 BRIEF = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, drain_s=0.3)
@@ -40,8 +40,8 @@ def command_of(program: str, *args: str) -> ChildCommand:
     return ChildCommand("files", sys.executable, ("-I", "-S", str(SERVERS / program), *args))
 
 
-def request(rpc_id: int) -> Outgoing:
-    return Outgoing(b'{"jsonrpc":"2.0","id":%d,"method":"echo","params":{}}' % rpc_id, rpc_id, "echo")
+def request(rpc_id: int) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%d,"method":"echo","params":{}}' % rpc_id
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from callgate.model.errors import UpstreamError
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
-from callgate.upstreams.transport import Outgoing
 
 ENDPOINT = b"event: endpoint\r\ndata: /messages?session_id=hidden-session\r\n\r\n"
 
@@ -34,7 +33,7 @@ class Stage:
 
     def ask(self, rpc_id: int = 1) -> bool:
         frame = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "method": "tools/call"}).encode()
-        return self.transport.send(Outgoing(frame, rpc_id, "tools/call"))
+        return self.transport.send(frame, rpc_id, "tools/call")
 
 
 @asynccontextmanager
@@ -183,7 +182,7 @@ async def test_a_refused_message_fails_its_request_alone() -> None:
         await on.transport.start()
         on.ask(1)
         assert (await on.receiver.failure(1)).code.code == "upstream.failed"
-        on.transport.send(Outgoing(b"{}", None, "notifications/x"))
+        on.transport.send(b"{}", None, "notifications/x")
         await on.server.until(lambda: len(on.server.requests) == 3)
 
 
@@ -221,7 +220,7 @@ async def test_the_sdks_server_answers_over_http_and_sse() -> None:
             message = {"jsonrpc": "2.0", "method": method, "params": params}
             if rpc_id is not None:
                 message["id"] = rpc_id
-            assert transport.send(Outgoing(json.dumps(message).encode(), rpc_id, method))
+            assert transport.send(json.dumps(message).encode(), rpc_id, method)
 
         hello = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         send(1, "initialize", protocolVersion="2024-11-05", **hello)

@@ -13,7 +13,6 @@ from upstreams.http_servers.streamable_stage import answers, notice, result, rpc
 from callgate.model.envelope import Era
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
-from callgate.upstreams.transport import Outgoing
 
 # ---- good answers
 
@@ -92,7 +91,7 @@ async def test_our_answer_to_the_server_is_posted() -> None:
         await wire.answer(202)
 
     async with stage(accepts) as on:
-        assert on.transport.send(Outgoing(b'{"jsonrpc":"2.0","id":"s1","result":{}}', None, None))
+        assert on.transport.send(b'{"jsonrpc":"2.0","id":"s1","result":{}}', None, None)
         await on.server.until(lambda: len(on.posts()) == 1)
         assert on.posts()[0].json() == {"jsonrpc": "2.0", "id": "s1", "result": {}}
 
@@ -190,10 +189,10 @@ async def test_a_refused_connection_fails_the_request_and_the_transport_lives() 
         dead = StreamableHttpTransport(
             HttpSettings("dead", "http://127.0.0.1:1/mcp"), Era.LEGACY, on.client, on.receiver
         )
-        assert dead.send(Outgoing(b"{}", 3, "tools/call"))
+        assert dead.send(b"{}", 3, "tools/call")
         error = await on.receiver.failure(3)
         assert (error.code.code, "refused" in error.message) == ("upstream.unavailable", True)
-        assert working.send(Outgoing(b'{"id":4,"method":"x"}', 4, "x"))
+        assert working.send(b'{"id":4,"method":"x"}', 4, "x")
         assert (await on.receiver.next())[2] == 4
         await dead.close()
 

@@ -17,7 +17,6 @@ from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import PoolLimits
 from callgate.upstreams.http.streamable_http import MAX_WAITING, StreamableHttpTransport
-from callgate.upstreams.transport import Outgoing
 from callgate.wire.http_rules import decode_header_value
 
 # ---- what is sent
@@ -84,7 +83,7 @@ async def test_an_operators_headers_never_replace_those_of_the_protocol() -> Non
         headers = (("Accept", "text/html"), ("Content-Length", "9"), ("MCP-Protocol-Version", "x"))
         settings = HttpSettings("wiki", server.url, headers)
         transport = StreamableHttpTransport(settings, Era.LEGACY, client, receiver)
-        transport.send(Outgoing(b'{"id":1,"method":"x"}', 1, "x"))
+        transport.send(b'{"id":1,"method":"x"}', 1, "x")
         assert (await receiver.next())[0] == "received"
         sent = server.requests[0].headers
         assert sent["accept"] == "application/json, text/event-stream"

@@ -15,7 +15,6 @@ from callgate.model.envelope import Era
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
-from callgate.upstreams.transport import Outgoing
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,7 +42,7 @@ class Talk:
         if rpc_id is not None:
             message["id"] = rpc_id
         name = params.get("name") if method == "tools/call" else None
-        assert self.transport.send(Outgoing(json.dumps(message).encode(), rpc_id, method, name))
+        assert self.transport.send(json.dumps(message).encode(), rpc_id, method, name)
 
     async def result(self, rpc_id: int) -> Any:
         told = await self.receiver.next()
@@ -119,7 +118,7 @@ async def test_the_sdks_server_forgets_a_session_that_was_ended(urls: dict[str, 
         again = StreamableHttpTransport(HttpSettings("sdk", on.url), Era.LEGACY, on.client, on.receiver)
         assert again.session_given(session_id)
         again.negotiated("2025-11-25")
-        again.send(Outgoing(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', 1, "tools/list"))
+        again.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', 1, "tools/list")
         told, error = await on.receiver.next()
         assert (told, error.code.code) == ("lost", "upstream.session_lost")
         await again.close()

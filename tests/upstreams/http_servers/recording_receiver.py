@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from callgate.model.errors import UpstreamError
-from callgate.wire.json_rpc import Message
 
 Told = tuple[Any, ...]
 
@@ -15,7 +14,10 @@ class RecordingReceiver:
         self.told: asyncio.Queue[Told] = asyncio.Queue()
         self.frames: list[bytes] = []
 
-    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
+    def answered(self, rpc_id: int, result: bytes) -> bool:
+        return False  # `received` hears it
+
+    def received(self, frame: bytes, about: int | None) -> None:
         self.frames.append(frame)
         self.told.put_nowait(("received", json.loads(frame), about))
 

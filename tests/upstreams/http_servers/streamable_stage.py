@@ -20,7 +20,6 @@ from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import PoolLimits
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
-from callgate.upstreams.transport import Outgoing
 
 SECRETS = (("Authorization", "Bearer hidden-token"), ("X-Team", "blue"))
 
@@ -34,11 +33,11 @@ class Stage:
 
     def ask(self, rpc_id: int = 1, method: str = "tools/call", **more: Any) -> bool:
         frame = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "method": method}).encode()
-        return self.transport.send(Outgoing(frame, rpc_id, method, **more))
+        return self.transport.send(frame, rpc_id, method, **more)
 
     def tell(self, method: str = "notifications/progress") -> bool:
         frame = json.dumps({"jsonrpc": "2.0", "method": method}).encode()
-        return self.transport.send(Outgoing(frame, None, method))
+        return self.transport.send(frame, None, method)
 
     async def shake_hands(self) -> None:
         """Leaves a session behind; the script answers `initialize` by `result_with_session`."""

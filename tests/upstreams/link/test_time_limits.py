@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from callgate.app.build import Outward, plan_of
+from callgate.app.mcp_servers import Outward, plan_of
 from callgate.config.specs.config import McpServerSpec, ServerSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError

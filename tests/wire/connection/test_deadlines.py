@@ -38,7 +38,8 @@ def test_a_removed_entry_leaves_nothing_behind() -> None:
     deadlines.remove(5)  # once more is fine
     assert len(deadlines) == 0
     assert deadlines.next_at() is None
-    assert (deadlines._lanes, deadlines._lane_of) == ({}, {})
+    assert deadlines._lane_of == {}
+    assert not any(deadlines._lanes.values())
 
 
 def test_a_key_can_be_added_again_with_another_moment_once_it_was_removed() -> None:
@@ -69,7 +70,8 @@ def test_a_thousand_different_durations_share_few_lanes_and_are_late_by_a_tenth_
         assert deadlines.next_at() == at  # each is shorter than all before it
     assert len(deadlines._lanes) < 32 + 30
     assert sorted(deadlines.due(200.0)) == list(range(1000))
-    assert deadlines._lanes == {}
+    deadlines.add(1, 1.0, now=200.0)
+    assert len(deadlines._lanes) == 1, "empty lanes stay only where there are few"
 
 
 def test_the_first_of_many_is_found_as_quickly_after_thousands_were_removed_before_it() -> None:
@@ -110,4 +112,4 @@ def test_it_agrees_with_a_plain_list_of_moments(steps: list[tuple[str, int, floa
             assert now + seconds <= plain[key] <= now + max(0.001, seconds * 1.1) + 1e-9
         assert deadlines.next_at() == min(plain.values(), default=None)
         assert len(deadlines) == len(plain)
-        assert all(deadlines._lanes.values()), "an empty lane was left"
+        assert len(deadlines._lanes) <= max(8, len(plain) + 1), "empty lanes were left"

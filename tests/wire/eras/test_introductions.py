@@ -2,7 +2,7 @@
 
 import json
 
-from callgate.wire.eras.introductions import discover_of, initialize_of
+from callgate.wire.eras.capabilities import discover_of, initialize_of
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.wire.eras.request_state import StateClaims, StateSeal
+from callgate.wire.sealed_claims import StateClaims, StateSeal
 
 SEAL = StateSeal(b"k" * 32)
 CLAIMS = StateClaims("gate", "handle", "ann", 1_800_000_000.5, "d" * 32)

@@ -293,6 +293,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The replicas of this gateway that live; none when it is alone */
+        get: operations["listReplicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/about": {
         parameters: {
             query?: never;
@@ -885,6 +902,7 @@ export interface components {
             tools: components["schemas"]["ToolShape"][];
             tokens: number;
             seen_to_write: string[];
+            replicas: components["schemas"]["ServerReplicas"] | null;
         };
         /** FailureShape */
         FailureShape: {
@@ -902,6 +920,56 @@ export interface components {
             refused: number;
             p50_ms: number | null;
             p95_ms: number | null;
+        };
+        /**
+         * ServerReplicas
+         * @description On how many replicas a server is how.
+         */
+        ServerReplicas: {
+            total: number;
+            up: number;
+            starting: number;
+            down: number;
+            not_up: components["schemas"]["ServerOnReplica"][];
+        };
+        /** ServerOnReplica */
+        ServerOnReplica: {
+            replica: string;
+            /** @enum {unknown} */
+            state: "down" | "starting" | "up";
+            since: string | null;
+            detail: string;
+            code: string | null;
+        };
+        /** ReplicaList */
+        ReplicaList: {
+            replicas: components["schemas"]["ReplicaShape"][];
+            total: number;
+            next_cursor: string | null;
+            problems: string[];
+        };
+        /** ReplicaShape */
+        ReplicaShape: {
+            name: string;
+            is_this: boolean;
+            /** @enum {unknown} */
+            state: "leaving" | "serving";
+            address: string | null;
+            version: string;
+            started_at: string;
+            silent_s: number;
+            clock_offset_s: number | null;
+            differs: ("configuration" | "tokens" | "version")[];
+            flush_lag_s: number | null;
+            journal_bytes: number | null;
+            servers_up: number;
+            down: components["schemas"]["DownServer"][];
+        };
+        /** DownServer */
+        DownServer: {
+            name: string;
+            detail: string;
+            code: string | null;
         };
         /** AboutShape */
         AboutShape: {
@@ -2479,6 +2547,71 @@ export interface operations {
             };
             /** @description `caller.unknown_server`: No server of that name is configured */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listReplicas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replicas of this gateway that live; none when it is alone */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaList"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,6 @@
 """The gateway's API as our own commands ask it: over HTTP from the one that runs, else in this process.
 
-Either way it is the same API with the same answers. Counterpart: `cli.record_commands`.
+Either way it is the same API with the same answers. Counterpart: `cli.commands.record_commands`.
 """
 
 import asyncio

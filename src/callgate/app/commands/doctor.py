@@ -1,6 +1,6 @@
 """`callgate doctor`: ask every source and every server how it is, once, and say what to do about it.
 
-Opens nothing but them: no listener, no record. Counterpart: `cli.doctor_command` shows it.
+Opens nothing but them: no listener, no record. Counterpart: `cli.commands.doctor_command` shows it.
 """
 
 import asyncio
@@ -10,7 +10,8 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import callgate
-from callgate.app.build import Outward, open_mcp_server, redact_all, tool_choices
+from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.redactors import redact_all
 from callgate.app.sources import open_sources
 from callgate.config.specs.config import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
@@ -44,10 +45,10 @@ class DoctorFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One source or server."""
+    """One source or server, or the directory of replicas."""
 
     name: str
-    kind: str  # "sql" | "mcp"
+    kind: str  # "sql" | "mcp" | "replicas"
     address: str  # without a password
     reachable: bool
     title: str = ""  # what people call it, where that is not its name
@@ -66,6 +67,8 @@ async def examine(config: Config) -> list[Diagnosis]:
     async with _servers(config) as servers:
         readings = _readings(config, [server.name for server in servers])
         asked += [_examine_server(upstream, readings[upstream.name]) for upstream in servers]
+        if config.replicas.is_on:
+            asked.append(_examine_replicas(config))
         return list(await asyncio.gather(*asked))
 
 
@@ -157,6 +160,38 @@ async def _list_tools(upstream: Upstream, hop: Hop, reading: ListReading) -> lis
                 part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, item.result)])
                 return [DoctorFinding("note", note) for note in listing_notes([part], "tools")]
     return []
+
+
+async def _examine_replicas(config: Config) -> Diagnosis:
+    # Nothing of it is imported by who has no replicas.
+    from callgate.app.replicas import look_at_replicas
+    from callgate.replicas.directory import DirectoryAwayError
+
+    key, address = config.server.state_key, str(config.replicas.database)
+    assert key is not None, "the configuration was checked"
+    blank = Diagnosis("directory", "replicas", address, reachable=False)
+    try:
+        seen = await asyncio.wait_for(look_at_replicas(config, key.get_secret_value().encode()), _PATIENCE_S)
+    except DirectoryAwayError as problem:
+        advice = "Check [replicas] database. Replicas start and serve without it, but cannot find each other."
+        return replace(blank, findings=(DoctorFinding("problem", f"{problem}.", advice),))
+    except TimeoutError:
+        return replace(blank, findings=(_too_slow(),))
+    lives = "1 replica lives" if seen.living == 1 else f"{seen.living} replicas live"
+    findings = [DoctorFinding("note", f"{lives}.")]
+    findings += [DoctorFinding("warning", f"{problem}.") for problem in seen.problems]
+    if not seen.is_as_configured:
+        findings.append(
+            DoctorFinding(
+                "warning",
+                "No replica that lives has this configuration.",
+                "Give all replicas the same file, and start them again one after the other.",
+            )
+        )
+    if seen.offset_s is not None and abs(seen.offset_s) > 1.0:
+        text = f"The clock of this machine is {abs(seen.offset_s):.1f} s off the database's."
+        findings.append(DoctorFinding("warning", text, "Set the clocks of all machines by NTP."))
+    return replace(blank, reachable=True, findings=tuple(findings))
 
 
 def _too_slow() -> DoctorFinding:

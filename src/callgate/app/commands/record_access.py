@@ -27,7 +27,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
             return
     # Late: a command that finds a running gateway needs none of it, and starts in half the time.
     from callgate.api.http_api import ApiParts, HttpApi
-    from callgate.app.build import make_record
+    from callgate.app.record import make_record
 
     record = make_record(loaded.config, keeps_store=True) if loaded.config.record.enabled else None
     nobody = _Nobody()

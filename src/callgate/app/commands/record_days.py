@@ -1,6 +1,7 @@
-"""Stores of a record by their addresses, for the commands that move it: `duckdb:FOLDER` or `postgres://…`."""
+"""Stores of a record by their addresses, for the commands that move or migrate it: `duckdb:FOLDER` or
+`postgres://…`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.util import find_spec
@@ -15,14 +16,17 @@ from callgate.config.paths import record_folder
 from callgate.config.specs.archive_address import read_archive
 from callgate.config.specs.config import Config
 from callgate.config.specs.record_store import DUCKDB, StoreAddressSpec, read_store
-from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_RECORD_OFF
+from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_BAD_PARAMS, SETUP_RECORD_OFF
 from callgate.model.errors import CallerError, SetupError
 from callgate.recorder.days.copy_days import CopiedSection, Tell, copy_days
 from callgate.recorder.days.duckdb_days import DuckdbDays
 from callgate.recorder.days.record_days import RecordDays
+from callgate.recorder.flush.retention import Retention
 
 if TYPE_CHECKING:
     from callgate.recorder.archive.archive import Archive, ArchivedDay
+    from callgate.recorder.stores.postgres.connection import StoreAddress
+    from callgate.recorder.stores.postgres.upkeep import MigrationReport
 
 _HINT = "Write duckdb:FOLDER, or postgres://user@host/database with the password in PGPASSWORD"
 
@@ -129,3 +133,30 @@ def archive_of(config: Config, go_to: str | None) -> "Archive":
     from callgate.recorder.archive.object_folder import ObjectFolder
 
     return Archive(ObjectFolder(address), record_folder(config) / "passing")
+
+
+async def migrate_record(config: Config, days_ahead: int, grant_to: Sequence[str]) -> "MigrationReport":
+    """Raises SetupError."""
+    record, store = config.record, config.store
+    if not store.is_postgres:
+        raise CallerError(
+            CALLER_BAD_ARGUMENTS,
+            "The record is kept in DuckDB files, which need no migration",
+            hint="Name a database in [record] store, or in CALLGATE_RECORD_STORE",
+        )
+    from callgate.recorder.stores.postgres.connection import StoreAddress
+    from callgate.recorder.stores.postgres.upkeep import migrate
+
+    address = StoreAddress(store.dsn, store.shown)
+    is_archived = None if record.archive is None else (await _archived_days(config, address)).__contains__
+    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
+    return await migrate(address, retention, days_ahead, grant_to)
+
+
+async def _archived_days(config: Config, address: "StoreAddress") -> set[date]:
+    """Closed days whose manifests were read back: only these may be dropped."""
+    from callgate.recorder.days.postgres_days import PostgresDays
+
+    archive = archive_of(config, None)
+    async with PostgresDays(address) as days:
+        return {day for day in await days.closed_days() if await archive.find(days, day) is not None}

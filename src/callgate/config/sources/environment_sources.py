@@ -68,7 +68,7 @@ def _add_url(found: EnvironmentSources, name: str, variables: "_Variables") -> N
         if dsn.path is None:
             read_server_params(dsn)
     except DsnError as error:
-        found.problems.append(ConfigProblem(name, error.message, error.hint))
+        found.problems.append(error.at(name))
         return
     source_id = dsn.engine.value
     if source_id in found.named_by:

@@ -78,12 +78,13 @@ def search_paths() -> tuple[Path, ...]:
     return (Path.cwd() / FILE_NAME, user_config_path("callgate") / FILE_NAME)
 
 
-def find_config_file(flag: Path | None, environ: Mapping[str, str]) -> ConfigFile:
+def find_config_file(flag: Path | None, environ: Mapping[str, str], *, searches: bool = True) -> ConfigFile:
+    """Without `searches` only a file that was named."""
     if flag is not None:
         return _read_named(flag, "--config")
     if variable := environ.get("CALLGATE_CONFIG"):
         return _read_named(Path(variable), "CALLGATE_CONFIG")
-    for path in search_paths():
+    for path in search_paths() if searches else ():
         if _is_file(path):
             return _read(path)
     return ConfigFile()

@@ -10,3 +10,4 @@ class Flags:
     host: str | None = None
     port: int | None = None  # 0: any free one
     state_dir: Path | None = None
+    addresses: tuple[str, ...] = ()  # databases and files to serve

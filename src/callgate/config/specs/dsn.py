@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 from pydantic_core import PydanticCustomError
 
+from callgate.config.problem import ConfigProblem
 from callgate.config.refusal import refusal
 from callgate.config.secret import MASK, mask_named, mask_url
 from callgate.model.near_miss import did_you_mean
@@ -55,7 +56,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+._-]{0,40}")
 _JDBC = re.compile(r"jdbc:(?P<file>(?:sqlite|duckdb):(?!//))?", re.IGNORECASE)
 _PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # Of servers: certificates and their like (`server_params`).
-_FILE_PARAM = re.compile(r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile", re.IGNORECASE)
+_FILE_PARAM = re.compile(
+    r"ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile"
+    r"|server[-_]public[-_]key(?:[-_]path)?|serverrsapublickeyfile",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"\$\{[^}]*\}")
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]")
 _ESCAPE_HINT = 'Write "@" as %40, "/" as %2F, "?" as %3F, "#" as %23 inside a user name or password.'
@@ -129,6 +134,9 @@ class DsnError(ValueError):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def at(self, place: str) -> ConfigProblem:
+        return ConfigProblem(place, self.message, self.hint)
 
 
 def refused_dsn(error: DsnError) -> PydanticCustomError:

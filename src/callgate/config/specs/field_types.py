@@ -43,7 +43,7 @@ def check_param_name(name: str) -> str:
     return name
 
 
-def _no_bool(value: Any) -> Any:
+def check_no_bool(value: Any) -> Any:
     # pydantic takes true for 1; `max_rows = true` is a mistake worth a word.
     if isinstance(value, bool):
         raise refusal("a number is expected, not true or false")
@@ -81,9 +81,9 @@ ToolName = Annotated[
     str, AfterValidator(check_tool_name), Field(json_schema_extra={"pattern": TOOL_NAME_PATTERN})
 ]
 ParamName = Annotated[str, AfterValidator(check_param_name)]
-Count = Annotated[int, Field(ge=1), BeforeValidator(_no_bool)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(check_no_bool)]
 # A day is beyond any call; it keeps inf and nan out as well.
-Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(_no_bool)]
+Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(check_no_bool)]
 FilePath = Annotated[
     Path,
     BeforeValidator(_read_path),

@@ -1,6 +1,6 @@
 """`[record] store` and `[replicas] database`: DuckDB files of our own, or a database by its address.
 
-Unlike a source's, PostgreSQL's address may name several servers: `postgres://me:pw@a,b:5433/record`.
+PostgreSQL's address may name several servers: `postgres://me:pw@a,b:5433/record`.
 ClickHouse's is that of its HTTP interface, and may name a second user for the SQL of users. No sentence made
 here repeats a part of an address: a password can sit anywhere in a malformed one.
 """
@@ -63,18 +63,18 @@ class ClickhouseAddressSpec:
 
     @property
     def shown(self) -> str:
-        return f"{_host(self.server)}:{self.port}/{self.server.database}"
+        return f"{_host(self.server.host)}:{self.port}/{self.server.database}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoreAddressSpec:
-    servers: tuple[Dsn, ...] = ()  # PostgreSQL's, alike but for host and port
+    postgres: Dsn | None = None  # may name several servers
     is_of_replicas: bool = False  # the word alone was written: see `Config.store`
     clickhouse: ClickhouseAddressSpec | None = None  # none of the three: DuckDB files
 
     @property
     def is_postgres(self) -> bool:
-        return bool(self.servers) or self.is_of_replicas
+        return self.postgres is not None or self.is_of_replicas
 
     @property
     def is_database(self) -> bool:
@@ -83,27 +83,33 @@ class StoreAddressSpec:
     @property
     def dsn(self) -> str:
         """With its password."""
-        first = self.servers[0]
-        secret = f":{quote(first.password.get_secret_value(), safe='')}" if first.password is not None else ""
-        user = f"{quote(first.user, safe='')}{secret}@" if first.user is not None else ""
-        params = "&".join(f"{name}={quote(value, safe='')}" for name, value in first.params.items())
-        database = quote(first.database or "", safe="")
+        found = self._found()
+        secret = f":{quote(found.password.get_secret_value(), safe='')}" if found.password is not None else ""
+        user = f"{quote(found.user, safe='')}{secret}@" if found.user is not None else ""
+        params = "&".join(f"{name}={quote(value, safe='')}" for name, value in found.params.items())
+        database = quote(found.database or "", safe="")
         return f"postgresql://{user}{self._hosts}/{database}{'?' if params else ''}{params}"
 
     @property
     def shown(self) -> str:
         """Servers and database."""
-        return f"{self._hosts}/{self.servers[0].database or ''}"
+        return f"{self._hosts}/{self._found().database or ''}"
 
     @property
     def _hosts(self) -> str:
-        return ",".join(f"{_host(dsn)}:{dsn.port or _DEFAULT_PORT}" for dsn in self.servers)
+        found = self._found()
+        hosts = ((found.host, found.port), *found.others)
+        return ",".join(f"{_host(host)}:{port or _DEFAULT_PORT}" for host, port in hosts)
+
+    def _found(self) -> Dsn:
+        assert self.postgres is not None
+        return self.postgres
 
     def __str__(self) -> str:
         if self.clickhouse is not None:
             scheme = "clickhouses" if self.clickhouse.is_secure else "clickhouse"
             return f"{scheme}://{MASK}@{self.clickhouse.shown}"
-        if self.servers:
+        if self.postgres is not None:
             return mask_url(self.dsn)
         return POSTGRES if self.is_of_replicas else DUCKDB
 
@@ -116,9 +122,8 @@ def mask_store(written: str) -> str:
     return mask_url(written) if "://" in written else written
 
 
-def _host(dsn: Dsn) -> str:
-    host = dsn.host or "localhost"
-    return f"[{host}]" if ":" in host else host
+def _host(host: str | None) -> str:
+    return f"[{host}]" if host is not None and ":" in host else host or "localhost"
 
 
 def read_store(value: Any) -> StoreAddressSpec:
@@ -153,35 +158,26 @@ def _read_address(text: str) -> StoreAddressSpec:
         scheme, _, rest = text.strip().partition("://")
         if scheme.lower() in _CLICKHOUSE:
             return StoreAddressSpec(clickhouse=_clickhouse(_CLICKHOUSE[scheme.lower()], rest))
-        return StoreAddressSpec(_servers(text))
+        return StoreAddressSpec(_postgres(text))
     except DsnError as error:
         refused = refused_dsn(error)
     raise refused
 
 
-def _servers(text: str) -> tuple[Dsn, ...]:
-    scheme, _, rest = text.strip().partition("://")
-    address, question, query = rest.partition("?")
-    authority, slash, database = address.partition("/")
-    credentials, at, hosts = authority.rpartition("@")
-    servers = tuple(
-        parse_dsn(f"{scheme}://{credentials}{at}{host}{slash}{database}{question}{query}")
-        for host in hosts.split(",")
-    )
-    first = servers[0]
-    if first.engine is not EngineName.POSTGRES:
-        raise DsnError(f"the record cannot be kept in {first.engine}, and replicas cannot meet there", _HINT)
-    if not first.database:
+def _postgres(text: str) -> Dsn:
+    found = parse_dsn(text)
+    if found.engine is not EngineName.POSTGRES:
+        raise DsnError(f"the record cannot be kept in {found.engine}, and replicas cannot meet there", _HINT)
+    if not found.database:
         raise DsnError("the name of the database is missing", _HINT)
-    _check_params(first, _PARAMS)
-    return servers
+    _check_params(found, _PARAMS)
+    return found
 
 
 def _clickhouse(is_secure: bool, rest: str) -> ClickhouseAddressSpec:
-    hosts = rest.partition("?")[0].rpartition("@")[2].partition("/")[0]
-    if "," in hosts:
-        raise DsnError("a ClickHouse is named by one host", "Name the one server that keeps the record.")
     server = parse_dsn(f"postgres://{rest}")
+    if server.others:
+        raise DsnError("a ClickHouse is named by one host", "Name the one server that keeps the record.")
     if not server.host:
         raise DsnError("the host is missing", _HINT)
     if not server.database:

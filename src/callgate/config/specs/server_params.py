@@ -7,6 +7,7 @@ Owns the words, ours and those of PostgreSQL's and MySQL's own tools and drivers
     socket    the path of a Unix socket                         PostgreSQL: also host=/folder
     connect_timeout, application_name
     target_session_attrs, channel_binding, options, service, passfile       PostgreSQL, as libpq means them
+    server_public_key, get_server_public_key                    MySQL: its RSA key, for lines without TLS
 
 Without a word about it TLS is verified, host name included; on loopback it is used when offered (whoever
 could listen there owns the machine), and a Unix socket needs none. Of several words the strictest counts.
@@ -58,12 +59,18 @@ _SYNONYMS = {
     "connecttimeout": "connect_timeout",
     "logintimeout": "connect_timeout",
     "targetservertype": "target_session_attrs",
+    "server-public-key-path": "server_public_key",
+    "server_public_key_path": "server_public_key",
+    "serverrsapublickeyfile": "server_public_key",
+    "get-server-public-key": "get_server_public_key",
+    "allowpublickeyretrieval": "get_server_public_key",
 }
 _KNOWN = (
     *("ssl", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password"),
     *("socket", "connect_timeout", "application_name"),
 )
 _KNOWN_OF_POSTGRES = ("target_session_attrs", "channel_binding", "options", "service", "passfile")
+_KNOWN_OF_MYSQL = ("server_public_key", "get_server_public_key")
 # libpq's words, and those of PostgreSQL's driver for Java.
 _SESSION_ATTRS = {
     **{word: word for word in ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")},
@@ -72,6 +79,7 @@ _SESSION_ATTRS = {
     **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
     "preferprimary": "any",
 }
+_YES_OR_NO = {**dict.fromkeys(_TRUE, "true"), **dict.fromkeys(_FALSE, "false")}
 _SYSTEM_AUTHORITIES = "system"
 # A minute is beyond any login that still works.
 _MAX_CONNECT_TIMEOUT_S = 60
@@ -92,6 +100,8 @@ class ServerParams:
     session_attrs: str = "any"
     channel_binding: str = "prefer"
     options: str | None = None
+    server_key_file: Path | None = None
+    fetches_server_key: bool = False
     ignored: tuple[tuple[str, str], ...] = ()  # names, and why
 
 
@@ -115,6 +125,8 @@ def read_server_params(dsn: Dsn) -> ServerParams:
             params, "channel_binding", {word: word for word in ("disable", "prefer", "require")}, "prefer"
         ),
         options=params.get("options") or None,
+        server_key_file=_path(params, "server_public_key"),
+        fetches_server_key=_one_of(params, "get_server_public_key", _YES_OR_NO, "false") == "true",
         ignored=tuple(ignored),
     )
 
@@ -132,7 +144,7 @@ def is_loopback(host: str | None) -> bool:
 def _plain_names(dsn: Dsn) -> tuple[Mapping[str, str], list[tuple[str, str]]]:
     """What is understood, by our names; and what is ignored. Words about TLS keep their names: each
     program means something else by them."""
-    known = (*_KNOWN, *_KNOWN_OF_POSTGRES) if dsn.engine is EngineName.POSTGRES else _KNOWN
+    known = (*_KNOWN, *(_KNOWN_OF_POSTGRES if dsn.engine is EngineName.POSTGRES else _KNOWN_OF_MYSQL))
     params: dict[str, str] = {}
     ignored: list[tuple[str, str]] = []
     for name, value in dsn.params.items():

@@ -1,5 +1,7 @@
 """`[[sources]]`: databases. Parses only; whether an engine can be spoken to is `sql`'s business."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -12,10 +14,13 @@ from pydantic import (
 )
 
 from callgate.config.refusal import refusal
-from callgate.config.specs.dsn import Dsn, DsnError, mask_dsn, parse_dsn, refused_dsn
-from callgate.config.specs.field_types import Count, EntryName, Pattern, Seconds
+from callgate.config.secret import Secret
+from callgate.config.specs.dsn import Dsn, DsnError, EngineName, mask_dsn, parse_dsn, refused_dsn
+from callgate.config.specs.field_types import Count, EntryName, FilePath, Pattern, Seconds
 from callgate.config.specs.server_params import read_server_params
 from callgate.config.specs.spec import Spec
+from callgate.config.specs.ssh import SshSpec
+from callgate.model.data_files import reader_of
 
 
 def _read_dsn(value: Any) -> Dsn:
@@ -60,6 +65,10 @@ class SourceSpec(Spec):
     )
     # 8: enough for parallel agents, far below any server's default limit on connections.
     pool_size: Count = Field(default=8, description="Most connections held open.")
+    max_connections: Count | None = Field(
+        default=None,
+        description="Most connections of all replicas together; each has its share, and at least one.",
+    )
     password_command: tuple[str, ...] = Field(
         default=(),
         description="Program and arguments that print the password: for tokens of a cloud or a vault.",
@@ -68,6 +77,11 @@ class SourceSpec(Spec):
     password_ttl_s: Seconds = Field(
         default=900.0, description="Seconds for which such a password is good; it is renewed before."
     )
+    ssl_ca: FilePath | None = Field(default=None, description="PEM file of the authority that is trusted.")
+    ssl_cert: FilePath | None = Field(default=None, description="PEM file of the client certificate.")
+    ssl_key: FilePath | None = Field(default=None, description="PEM file of the client certificate's key.")
+    ssl_key_password: Secret | None = Field(default=None, description="The password of that key.")
+    ssh: SshSpec | None = Field(default=None, description="The SSH server through which it is reached.")
     redact_keys: tuple[str, ...] = Field(
         default=(),
         description="Columns and keys whose values are not recorded of this source, beside [record]'s.",
@@ -77,12 +91,58 @@ class SourceSpec(Spec):
     )
 
     @model_validator(mode="after")
-    def _check_password(self) -> Self:
+    def _check_connections(self) -> Self:
+        if self.max_connections is not None and self.dsn.path is not None:
+            raise refusal("max_connections is for database servers", "Remove it: a file is opened by each.")
+        return self
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> Self:
+        is_data = self.dsn.engine is EngineName.DUCKDB and reader_of(self.dsn.path or "") is not None
+        if is_data and self.mode == "write":
+            raise refusal(
+                "such a file can only be read", "Leave mode out, or import it into a database file."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_way(self) -> Self:
         if self.password_command and self.dsn.path is not None:
             raise refusal("password_command is for database servers", "Remove it: a file has no password.")
         if self.password_command and self.dsn.password is not None:
             raise refusal("the dsn has a password, and password_command too", "Keep one of the two.")
+        keys = self._ssl_params()
+        if keys and self.dsn.path is not None:
+            raise refusal(f"{next(iter(keys))} is for database servers", "Remove it: a file has no TLS.")
+        if keys:
+            _read_dsn(self.full_dsn)
+        if self.ssh is not None and self.dsn.path is not None:
+            raise refusal("ssh is for database servers", "Remove it: a file is opened on this machine.")
         return self
+
+    def _ssl_files(self) -> dict[str, Path]:
+        files = {"ssl_ca": self.ssl_ca, "ssl_cert": self.ssl_cert, "ssl_key": self.ssl_key}
+        return {name: path for name, path in files.items() if path is not None}
+
+    def _ssl_params(self) -> dict[str, str]:
+        params = {name: str(path) for name, path in self._ssl_files().items()}
+        if self.ssl_key_password is not None:
+            params["ssl_key_password"] = self.ssl_key_password.get_secret_value()
+        return params
+
+    @property
+    def full_dsn(self) -> Dsn:
+        """The address with what the keys beside it add."""
+        keys = self._ssl_params()
+        if twice := sorted(self.dsn.params.keys() & keys.keys()):
+            raise refusal(f"{twice[0]} stands in the dsn too", "Keep one of the two.")
+        return replace(self.dsn, params={**self.dsn.params, **keys})
+
+    def anchored_at(self, folder: Path) -> Self:
+        """Relative paths made absolute."""
+        ssh = self.ssh.anchored_at(folder) if self.ssh is not None else None
+        anchored = {name: folder / path.expanduser() for name, path in self._ssl_files().items()}
+        return self.model_copy(update={"dsn": self.dsn.anchored_at(folder), "ssh": ssh, **anchored})
 
     @field_serializer("dsn")
     def _show_dsn(self, dsn: Dsn, info: SerializationInfo) -> str:

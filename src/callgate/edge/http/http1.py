@@ -300,15 +300,13 @@ class ClientConnection(asyncio.Protocol):
 
     def finish(self) -> None:
         """What was begun without the task was answered, or given up."""
-        if self._begun is None:
+        request, responder = self._request, self._responder
+        if self._begun is None or request is None or responder is None:
             return
         self._handed_over = None
         if self._drain is not None and self._transport is not None:
             self._drain.add_done_callback(lambda _: self.finish())
             return
-        request, responder = self._request, self._responder
-        assert request is not None
-        assert responder is not None
         self._begun = None
         self._end(request, responder)
         if self._waiting or self._refusal is not None or self._is_reading_paused:

@@ -15,7 +15,7 @@ from callgate.ports.peers import SignedHop
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 Headers = tuple[tuple[str, str], ...]
-
+JSON_HEADERS: Headers = (("content-type", "application/json"),)
 
 # With every answer: a browser must not take it for another type, show it to another site, or (unless the
 # answer says something else about caching) keep it.
@@ -101,6 +101,15 @@ class Responder(msgspec.Struct):
         last = b"connection: close\r\n\r\n" if self.closes else b"\r\n"
         self.connection.write(b"".join((_head(status, headers), length, last, sent)))
 
+    def send_json(self, body: bytes) -> None:
+        """As `send` with 200 and that type: what nearly all answers are."""
+        if self.head_only or self.closes:
+            self.send(200, JSON_HEADERS, body)
+            return
+        self.started = True
+        self.on_silence = None
+        self.connection.write(b"%bcontent-length: %d\r\n\r\n%b" % (_JSON_HEAD, len(body), body))
+
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True
         # HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
@@ -160,3 +169,6 @@ def _head(status: int, headers: Headers) -> bytes:
     guards = tuple(guard for guard in _GUARDS if guard[0] not in given)
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers + guards)
     return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))
+
+
+_JSON_HEAD = _head(200, JSON_HEADERS)

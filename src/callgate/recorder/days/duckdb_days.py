@@ -26,16 +26,8 @@ from callgate.recorder.flush.drain import StoreLock
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.folder import folder_id, make_record_folder
 from callgate.recorder.rows import EventRow
-from callgate.recorder.stores.duckdb.day_files import (
-    ATTACH,
-    ATTACH_SEALED,
-    SETTINGS,
-    Day,
-    days_in,
-    make_file,
-    sql_text,
-    today,
-)
+from callgate.recorder.stores.duckdb import day_files
+from callgate.recorder.stores.duckdb.day_files import Day, days_in
 from callgate.recorder.stores.duckdb.schema import (
     bring_up_to_date,
     check_columns,
@@ -102,7 +94,7 @@ class DuckdbDays:
 
     async def closed_days(self) -> list[date]:
         found = days_in(self._folder)
-        last = today() - timedelta(days=1)
+        last = day_files.today() - timedelta(days=1)
         if found and not self._holds_lock:
             last = min(last, found[0].day - timedelta(days=1))
         unsealed = {day.day for day in found if day.log_path.exists() and not self._holds_lock}
@@ -160,7 +152,7 @@ class DuckdbDays:
             raise journal_unwritable(self._record_folder, problem) from problem
         if self._is_target and not self._holds_lock:
             raise record_elsewhere()
-        self._connection = duckdb.connect(":memory:", config=SETTINGS)
+        self._connection = duckdb.connect(":memory:", config=day_files.SETTINGS)
 
     def _close(self) -> None:
         self._close_reading()
@@ -188,10 +180,10 @@ class DuckdbDays:
             return self._connection
         if self._reading is None or self._reading[0] != day:
             self._close_reading()
-            connection = duckdb.connect(":memory:", config=SETTINGS)
+            connection = duckdb.connect(":memory:", config=day_files.SETTINGS)
             self._reading = day, connection
-            how = ATTACH if self._holds_lock and day.log_path.exists() else ATTACH_SEALED
-            connection.execute(how.format(path=sql_text(day.path.resolve()), name="part"))
+            how = day_files.ATTACH if self._holds_lock and day.log_path.exists() else day_files.ATTACH_SEALED
+            connection.execute(how.format(path=day_files.sql_text(day.path.resolve()), name="part"))
             check_columns(connection, "part")
         return self._reading[1]
 
@@ -232,8 +224,10 @@ class DuckdbDays:
         self._put_away()
         self._close_reading()  # it may be this file
         if not newest.path.exists():
-            make_file(newest)
-        connection.execute(ATTACH.format(path=sql_text(newest.path.resolve()), name="part"))
+            day_files.make_file(newest)
+        connection.execute(
+            day_files.ATTACH.format(path=day_files.sql_text(newest.path.resolve()), name="part")
+        )
         bring_up_to_date(connection, "part")
         newest.keep_private()
         self._writing = newest

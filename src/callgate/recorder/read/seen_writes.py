@@ -21,6 +21,16 @@ LONGEST = timedelta(hours=1)
 # Parts of the stores' SQL: methods that say a resource changed, and kinds of statement that write.
 CHANGES = "('notifications/resources/updated', 'notifications/resources/list_changed')"
 WRITES = "(INSERT|UPDATE|DELETE|REPLACE|MERGE|TRUNCATE|CREATE|ALTER|DROP|RENAME|COPY)"
+# Of `calls` and what servers `said`: notices on a call's own stream, and others while a call was under way.
+# As DuckDB and PostgreSQL both have it; {declared}: that the tool is declared read-only.
+STREAM_AND_AROUND = """on_stream AS (
+    SELECT calls.* FROM said JOIN calls USING (server_name, tool_name, session_id, rpc_id)
+    WHERE said_at BETWEEN ts AND ended
+), around AS (
+    SELECT calls.*, notice, said_at <= ended AS is_under_way, {declared} AS declared
+    FROM said JOIN calls USING (server_name)
+    WHERE said.tool_name IS NULL AND said_at BETWEEN ts AND ended + INTERVAL '2 seconds'
+)"""
 
 
 def last_notice_at(until: datetime) -> datetime:

@@ -3,6 +3,7 @@
 DuckDB reads the frames' JSON itself. Nothing here knows an engine.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -10,8 +11,8 @@ import msgspec
 
 from callgate.ports.record_reader import TOOL_CALL
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import Frame
-from callgate.recorder.rows import EventRow, SessionRow
+from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, Frame
+from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
 _Row = TypeVar("_Row")
@@ -52,6 +53,61 @@ class SessionPart:
         self.tokens += tokens
 
 
+Tokens = tuple[int, int, str]
+Keep = Callable[[EventRow, str | None, str | None], None]
+
+
+@dataclass(slots=True)
+class BatchParts:
+    """What a batch says beside its events."""
+
+    sessions: dict[str, SessionPart] = field(default_factory=dict[str, SessionPart])
+    settled: dict[str, None] = field(default_factory=dict[str, None])  # that were open in an earlier batch
+    gaps: list[GapRow] = field(default_factory=list[GapRow])
+
+    def _session(self, session_id: str) -> SessionPart:
+        part = self.sessions.get(session_id)
+        if part is None:
+            part = self.sessions[session_id] = SessionPart()
+        return part
+
+    def add_session(self, row: SessionRow) -> None:
+        self._session(row.session_id).add_row(row)
+
+    def add_event(self, row: EventRow) -> None:
+        if row.session_id is not None:
+            request, response, _ = tokens_of(row)
+            self._session(row.session_id).add_event(row, request + response)
+        if row.was_open:
+            self.settled[row.id] = None
+
+    def ended_within(self, row: EventRow) -> bool:
+        """It opened and ended within this batch."""
+        if row.id not in self.settled:
+            return False
+        del self.settled[row.id]
+        return True
+
+
+def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
+    """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
+    parts = BatchParts()
+    for _, sessions in decoded(batch, SESSIONS, SessionRow):
+        for session in sessions:
+            parts.add_session(session)
+    for frame, rows in decoded(batch, EVENTS, EventRow):
+        for place, row in enumerate(rows):
+            keep_event(row, *texts_of(frame, place))
+            parts.add_event(row)
+    for frame, rows in decoded(batch, OPENED, EventRow):
+        for place, row in enumerate(rows):
+            if not parts.ended_within(row):
+                keep_open(row, *texts_of(frame, place))
+    for _, gaps in decoded(batch, GAPS, GapRow):  # the last: the others may add some
+        parts.gaps += gaps
+    return parts
+
+
 def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> list[tuple[Frame, list[_Row]]]:
     """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
     found: list[tuple[Frame, list[_Row]]] = []
@@ -72,7 +128,7 @@ def texts_of(frame: Frame, place: int) -> tuple[str | None, str | None]:
     return frame.bodies.texts(place) if frame.bodies is not None else (None, None)
 
 
-def tokens_of(row: EventRow) -> tuple[int, int, str]:
+def tokens_of(row: EventRow) -> Tokens:
     """Nobody counted the tokens (see tokens.py): four bytes are one, and the column says so."""
     request, response = row.request_tokens, row.response_tokens
     return (

@@ -62,6 +62,7 @@ class KnownLists:
         # The upstream that had a uri first keeps it, even if others list the same one later.
         self._claims: dict[OfferKind, dict[str, set[str]]] = {kind: {} for kind in OfferKind}
         self._conflicts: dict[OfferKind, dict[str, list[str]]] = {}
+        self._notes: dict[str, list[str]] = {}  # until a list changes: health is asked for each second
         self.version = 0  # grows whenever `get` or `standing_in` may know of other offers than before
 
     def get(self, key: Key) -> Listing | None:
@@ -106,6 +107,7 @@ class KnownLists:
         """Whether it is another one than those who are shown it were shown before."""
         name, kind, view = key
         before = self.standing_in(key)
+        self._notes.pop(name, None)
         self._known.pop(key, None)  # so that the one that was taken longest ago stays first
         self._known[key] = listing
         if view.session_id:
@@ -138,11 +140,13 @@ class KnownLists:
     def forget_session(self, session_id: str) -> None:
         for key in [key for key in self._known if key[2].session_id == session_id]:
             self.version += 1
+            self._notes.pop(key[0], None)
             del self._known[key]
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[2] != session_id}
 
     def forget_declared(self, name: str, view: View | None = None) -> None:
         """What this upstream lists to clients that declare something, or to those of one view."""
+        self._notes.pop(name, None)
         for key in self.shared_keys(name):
             if key[2] == view or (view is None and key[2].declared):
                 self.version += 1
@@ -179,19 +183,24 @@ class KnownLists:
         catalog = build_catalog(kind, parts, self._claims[kind])
         catalogs[made_of] = (catalog, parts)  # the parts stay, and so their ids stay theirs
         self._conflicts[kind] = catalog.conflicts
+        self._notes.clear()
         return catalog
 
     def notes(self, name: str, max_offers: int) -> list[str]:
         """What is left out or renamed of what this upstream lists, and rules that fit none of it."""
+        if (noted := self._notes.get(name)) is not None:
+            return list(noted)
         told: list[str] = []
+        of_name = [(kind, known) for (of, kind, _), known in self._known.items() if of == name]
         for kind in OfferKind:
-            views = [known for (of, what, _), known in self._known.items() if of == name and what is kind]
+            views = [known for what, known in of_name if what is kind]
             told += dict.fromkeys(
                 _left_out(kind, known, max_offers) for known in views if known.has_more or known.part.left_out
             )
             told += listing_notes([known.part for known in views], words_for(kind))
             told += self._conflicts.get(kind, {}).get(name, ())
-        return told
+        self._notes[name] = told
+        return list(told)
 
 
 def is_old(listing: Listing) -> bool:

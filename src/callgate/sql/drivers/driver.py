@@ -4,7 +4,7 @@ No engine is known here. Rows are already faithful JSON values (see `results.cel
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -28,6 +28,15 @@ class StatementResult(msgspec.Struct, frozen=True):
     truncated: bool = False  # exact: there was at least one more row
     is_write: bool = False
     note: str = ""  # what its reader should know of where the rows come from
+
+
+@runtime_checkable
+class LimitedDriver(Protocol):
+    """One that holds connections to a server."""
+
+    def limit_connections(self, most: int) -> None:
+        """From now on. What is in use beyond it is closed once it is free."""
+        ...
 
 
 class Driver(Protocol):

@@ -53,12 +53,12 @@ class SchemaView:
             info.database,
             _outline(info),
             [_column(entry) for entry in shape.columns],
+            outward,
+            inward,
             [
                 IndexDetail(entry.name, entry.unique, entry.columns, entry.index_type, entry.comment)
                 for entry in shape.indexes
             ],
-            outward,
-            inward,
         )
 
     async def _no_database(self, wanted: str) -> CallerError:

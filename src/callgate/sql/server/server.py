@@ -18,7 +18,7 @@ from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.reply import Item, Reply
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
-from callgate.sql.drivers.driver import Driver
+from callgate.sql.drivers.driver import Driver, LimitedDriver
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.guard.judgement import Bound
 from callgate.sql.guard.policy import Policy
@@ -76,6 +76,10 @@ class SqlServer(StatelessUpstream):
     @property
     def policy(self) -> Policy:
         return self._policy
+
+    def limit_connections(self, most: int) -> None:
+        if isinstance(self._driver, LimitedDriver):
+            self._driver.limit_connections(most)
 
     def load_parser(self) -> None:
         self._runner.load_parser()

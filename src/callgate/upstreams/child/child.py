@@ -26,7 +26,7 @@ from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import Hide, as_it_is
 from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 
 # Frames sent in one turn of the loop leave in one write. Measured, 100 small frames a turn through `cat` and
@@ -121,12 +121,11 @@ class ChildTransport(OneStream):
         if self._process.is_closing:
             raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was closed while it started")
 
-    def send(self, outgoing: Outgoing) -> bool:
+    def send(self, frame: bytes, *_: object) -> bool:
         if not self._process.takes_data:
             return False
         if not self._unsent:
             asyncio.get_running_loop().call_soon(self._flush)
-        frame = outgoing.frame
         if b"\n" in frame or b"\r" in frame:
             frame = flat(frame)
         self._unsent += (frame, b"\n")

@@ -93,8 +93,6 @@ class HttpClient:
 class WholeAnswer(HttpExchange):
     """Puts the parts of an answer together for a caller that awaits it."""
 
-    __slots__ = ("_body", "_decoder", "_headers", "_shown", "_status", "done")
-
     def __init__(self, payload: bytes, shown: str) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
         self.done: asyncio.Future[HttpAnswer] = asyncio.get_running_loop().create_future()

@@ -47,15 +47,14 @@ class KnownAnswer:
 
 
 class HttpExchange:
-    __slots__ = ("is_urgent", "payload", "place", "repeatable", "was_repeated")
+    was_repeated = False
+    place: Place | None = None
 
     def __init__(self, payload: bytes, *, repeatable: bool = False, is_urgent: bool = False) -> None:
         self.payload = payload  # head and body, ready to be written
         self.repeatable = repeatable
         # Others may be waiting for this one: it is not held back by the limit of connections.
         self.is_urgent = is_urgent
-        self.was_repeated = False
-        self.place: Place | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         raise NotImplementedError

@@ -165,8 +165,6 @@ class StreamReader(Protocol):
 class StreamGet(HttpExchange):
     """One GET for an event stream."""
 
-    __slots__ = ("_reader", "_refusal")
-
     def __init__(self, reader: StreamReader, payload: bytes) -> None:
         super().__init__(payload, repeatable=True, is_urgent=True)
         self._reader = reader

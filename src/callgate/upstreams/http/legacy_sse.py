@@ -28,7 +28,7 @@ from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.refusal_text import hider_of
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
@@ -74,18 +74,18 @@ class LegacySseTransport(OneStream):
             text = f"{self.shown} named no endpoint within {_ENDPOINT_TIMEOUT_S:g} s"
             raise UpstreamError(UPSTREAM_TIMEOUT, text) from problem
 
-    def send(self, outgoing: Outgoing) -> bool:
+    def send(self, frame: bytes, rpc_id: int | None = None, method: str | None = None, *_: object) -> bool:
         if self._is_over or self._endpoint is None:
             return False
-        if outgoing.rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
+        if rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
             return False
         head = request_line("POST", self._endpoint) + self._own_lines + self._version_line
         head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
-        payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(outgoing.frame), outgoing.frame)
-        post = _Post(self, payload, outgoing)
+        payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
+        post = _Post(self, payload, rpc_id, method)
         self._posts[post] = None
-        if outgoing.rpc_id is not None:
-            self._by_rpc_id[outgoing.rpc_id] = post
+        if rpc_id is not None:
+            self._by_rpc_id[rpc_id] = post
         self._pool.send(post)
         return True
 
@@ -178,17 +178,13 @@ class LegacySseTransport(OneStream):
 class _Post(HttpExchange):
     """One message. Accepted is all it can be: what answers it comes on the stream."""
 
-    __slots__ = ("_body", "_headers", "_rpc_id", "_status", "_transport")
-
-    def __init__(self, transport: LegacySseTransport, payload: bytes, outgoing: Outgoing) -> None:
-        method = outgoing.method
-        super().__init__(
-            payload,
-            repeatable=method is None or method in REPEATABLE_METHODS,
-            is_urgent=outgoing.rpc_id is None,
-        )
+    def __init__(
+        self, transport: LegacySseTransport, payload: bytes, rpc_id: int | None, method: str | None
+    ) -> None:
+        is_repeatable = method is None or method in REPEATABLE_METHODS
+        super().__init__(payload, repeatable=is_repeatable, is_urgent=rpc_id is None)
         self._transport = transport
-        self._rpc_id = outgoing.rpc_id
+        self._rpc_id = rpc_id
         self._status = 0
         self._headers: RawHeaders = []
         self._body = b""

@@ -31,11 +31,10 @@ from callgate.upstreams.http.faults import (
     too_large_fault,
 )
 from callgate.upstreams.http.stream_owner import EventCursor, StreamOwner
-from callgate.upstreams.transport import Outgoing
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.sse import SseEvent
-from callgate.wire.json_rpc import Response, decode
+from callgate.wire.json_rpc import Result, result_in
 
 # A server that has answered should end the stream by itself (both eras); one that does not is cut off.
 _AFTER_RESPONSE_S = 5.0
@@ -53,33 +52,29 @@ REPEATABLE_METHODS = frozenset(
 
 
 class MessagePost(HttpExchange):
-    __slots__ = (
-        "_about", "_body", "_cursor", "_has_session", "_headers", "_is_answered",
-        "_is_initialize", "_is_json", "_is_over", "_owner", "_status", "_timer",
-    )  # fmt: skip
+    # Here and not in the constructor: there is one of these for each call, and most of them stay so.
+    _status = 0
+    _headers: RawHeaders = []  # noqa: RUF012 - replaced, never changed
+    _body: Pieces | None = None  # from its first piece on
+    _cursor: EventCursor | None = None
+    _is_json = False
+    _is_answered = False
+    _is_over = False
+    _timer: asyncio.TimerHandle | None = None
 
-    def __init__(self, owner: StreamOwner, payload: bytes, outgoing: Outgoing, has_session: bool) -> None:
-        method = outgoing.method
-        # As the constructor of HttpExchange: there is one of these for each call, and a call more costs.
+    def __init__(
+        self, owner: StreamOwner, payload: bytes, about: int | None, method: str | None, has_session: bool
+    ) -> None:
+        # As the constructor of HttpExchange, which is a call more.
         self.payload = payload
         # Our answer to the server carries its id: a second copy is recognised.
         self.repeatable = method is None or method in REPEATABLE_METHODS
         # Answers and notifications are never behind requests: a request may be waiting for them.
-        self.is_urgent = outgoing.rpc_id is None
-        self.was_repeated = False
-        self.place = None
+        self.is_urgent = about is None
         self._owner = owner
-        self._about = outgoing.rpc_id
+        self._about = about
         self._is_initialize = method == "initialize"
         self._has_session = has_session
-        self._status = 0
-        self._headers: RawHeaders = []
-        self._body: Pieces | None = None  # from its first piece on
-        self._cursor: EventCursor | None = None
-        self._is_json = False
-        self._is_answered = False
-        self._is_over = False
-        self._timer: asyncio.TimerHandle | None = None
 
     def cancel(self) -> None:
         self._is_over = True
@@ -138,18 +133,19 @@ class MessagePost(HttpExchange):
         else:
             self._fail(answer_fault(self._owner.shown, self._status, self._headers, body, self._owner.hide))
 
-    def read_whole(self, answer: KnownAnswer, body: bytes) -> Response | None:
+    def read_whole(self, answer: KnownAnswer, body: bytes) -> Result | None:
         about = self._about
         if about is None or not answer.is_plain_json or self._is_initialize or self._is_over:
             return None
-        message = decode(body)
-        return message if isinstance(message, Response) and message.rpc_id == b"%d" % about else None
+        read = result_in(body)
+        return read if read is not None and read.id == about else None
 
-    def on_whole(self, body: bytes, read: Response) -> None:
+    def on_whole(self, body: bytes, read: Result) -> None:
         self._is_over = True
-        owner = self._owner
-        owner.post_ended(self, self._about)
-        owner.receiver.received(body, self._about, read)
+        owner, about = self._owner, read.id
+        owner.post_ended(self, about)
+        if not owner.receiver.answered(about, bytes(read.result)):
+            owner.receiver.received(body, about)
 
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:

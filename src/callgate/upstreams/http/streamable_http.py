@@ -23,7 +23,7 @@ from callgate.upstreams.http.get_stream import GetStream
 from callgate.upstreams.http.message_post import MessagePost
 from callgate.upstreams.http.refusal_text import hider_of
 from callgate.upstreams.http.stream_owner import EventCursor, UnderWay
-from callgate.upstreams.transport import Outgoing, Receiver
+from callgate.upstreams.transport import ParamHeaders, Receiver
 from callgate.wire.http_rules import encode_header_value
 from callgate.wire.revisions import MODERN_REVISIONS
 
@@ -76,17 +76,23 @@ class StreamableHttpTransport:
     async def start(self) -> None:
         """Nothing to do: connections open with the first request, and say then why they do not."""
 
-    def send(self, outgoing: Outgoing) -> bool:
-        rpc_id, frame = outgoing.rpc_id, outgoing.frame
+    def send(
+        self,
+        frame: bytes,
+        rpc_id: int | None = None,
+        method: str | None = None,
+        name: str | None = None,
+        param_headers: ParamHeaders = (),
+    ) -> bool:
         if self._is_over or (rpc_id is not None and len(self.pool.line) >= MAX_WAITING):
             return False
         head, has_session = self._post_head, self.session_id is not None
         if self._is_modern:
-            head += _metadata_lines(outgoing)
-        elif outgoing.method == "initialize":
+            head += _metadata_lines(method, name, param_headers)
+        elif method == "initialize":
             head, has_session = self._first_head, False
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
-        post = MessagePost(self, payload, outgoing, has_session)
+        post = MessagePost(self, payload, rpc_id, method, has_session)
         if rpc_id is None:
             self._loose.add(post)
         else:
@@ -196,15 +202,15 @@ class StreamableHttpTransport:
             self._listen = None
 
 
-def _metadata_lines(outgoing: Outgoing) -> bytes:
+def _metadata_lines(method: str | None, name: str | None, param_headers: ParamHeaders) -> bytes:
     """2026-07-28, "Request Metadata": what intermediaries read instead of the body."""
-    if outgoing.method is None:
+    if method is None:
         return b""
-    is_short = outgoing.name is None or len(outgoing.name) <= _MAX_KNOWN_CHARS
-    lines = (_known_name_lines if is_short else _name_lines)(outgoing.method, outgoing.name)
-    if outgoing.param_headers:
+    is_short = name is None or len(name) <= _MAX_KNOWN_CHARS
+    lines = (_known_name_lines if is_short else _name_lines)(method, name)
+    if param_headers:
         try:
-            lines += header_lines(outgoing.param_headers)
+            lines += header_lines(param_headers)
         except SetupError:
             # A name or value that would break out of its line: the server will say what it misses.
             return lines

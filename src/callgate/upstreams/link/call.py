@@ -25,6 +25,8 @@ CallListener = Callable[[Item | CallgateError], None]
 class CallKeeper(Protocol):
     """What carries the call: see `traffic`."""
 
+    drops: bool  # notices that the asker cannot take, where holding back would hit others too
+
     def ask(self, call: "Call") -> AsyncGenerator[Item]: ...
 
     def let_go(self, call: "Call") -> None: ...
@@ -50,8 +52,6 @@ class Call(msgspec.Struct, eq=False):
     declared: bytes | None = None
     is_over: bool = False  # the last item was put
     is_full: bool = False
-    # Whether notices that the asker cannot take are dropped: where holding back would hit others too.
-    drops: bool = False
     listener: CallListener | None = None
     keeper: CallKeeper | None = None
     held_bytes: int = 0
@@ -68,7 +68,7 @@ class Call(msgspec.Struct, eq=False):
                 listener(item)
                 return
         elif isinstance(item, Notice):
-            if self.is_full and self.drops:
+            if self.is_full and self.keeper is not None and self.keeper.drops:
                 return
             self.held_bytes += len(item.params)
             if self.held_bytes > _HIGH_BYTES:

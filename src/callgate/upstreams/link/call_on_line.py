@@ -33,8 +33,8 @@ from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
 from callgate.upstreams.link.own_lines import OwnLines
 from callgate.wire.connection.request_table import NO_TIMEOUT
+from callgate.wire.eras.capabilities import discover_of, initialize_of
 from callgate.wire.eras.input_required import CALL_ANEW, ROUND_TRIP_METHODS, first_params, read_retry
-from callgate.wire.eras.introductions import discover_of, initialize_of
 from callgate.wire.eras.params import with_envelope, without_envelope, without_task
 from callgate.wire.eras.subscription import subscription_of, with_subscription
 from callgate.wire.params import peek, text_of
@@ -177,7 +177,10 @@ class ToolOnLine:
     It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
-    __slots__ = ("_asker", "_introduction", "_levels", "_limit_key", "_name", "_own", "_shared", "_timeout_s")
+    __slots__ = (
+        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared",
+        "_timeout_s",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -194,8 +197,9 @@ class ToolOnLine:
         self._levels = levels
         self._asker = asker
         self._own = own
+        self._is_legacy = introduction.era is Era.LEGACY
         # Only the modern era repeats the name in a header.
-        self._name = native_name if introduction.era is Era.MODERN else None
+        self._name = None if self._is_legacy else native_name
         self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
     def begin(self, hop: Hop, listener: CallListener) -> Call | None:
@@ -209,7 +213,7 @@ class ToolOnLine:
         if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
         call = Call(self._name, (), hop)
-        if introduction.era is Era.LEGACY:
+        if self._is_legacy:
             call.may_be_asked = True
             if self._levels.by_session:
                 call.log_floor = self._levels.floor_of(self._asker)

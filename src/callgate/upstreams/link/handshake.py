@@ -22,7 +22,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Answer
-from callgate.upstreams.transport import Opened, Outgoing
+from callgate.upstreams.transport import Opened
 from callgate.wire.eras.capabilities import capabilities_across
 from callgate.wire.eras.params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
@@ -174,7 +174,7 @@ async def shake_hands(
         raise UpstreamError(UPSTREAM_FAILED, text, data={"refused": "initialize"})
     introduction = read_initialize(name, answer.result)
     opened.transport.negotiated(introduction.revision)
-    opened.transport.send(Outgoing(encode_notification(_INITIALIZED, b""), None, _INITIALIZED))
+    opened.transport.send(encode_notification(_INITIALIZED, b""), None, _INITIALIZED)
     opened.transport.listen()
     return introduction
 

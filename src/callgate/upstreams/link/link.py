@@ -60,7 +60,7 @@ class Link:
         self._traffic = traffic
         # What is only passed on, for every call, is the traffic's own.
         self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
-        self.received = traffic.received
+        self.received, self.answered = traffic.received, traffic.answered
         self._transport: Transport | None = None
         self._tail_before: list[str] = []
         self._recheck: Callable[[], Awaitable[Era]] | None = None

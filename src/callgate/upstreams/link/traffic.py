@@ -32,7 +32,7 @@ from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
 from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
-from callgate.upstreams.transport import Opened, Outgoing
+from callgate.upstreams.transport import Opened
 from callgate.wire.connection.connection import Connection, ConnectionState
 from callgate.wire.connection.events import (
     Answered,
@@ -53,7 +53,7 @@ from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.eras.subscription import subscription_of
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import Message, Response, decode, encode_error_object, encode_notification
+from callgate.wire.json_rpc import encode_error_object, encode_notification, result_in
 
 _log = logging.getLogger(__name__)
 
@@ -94,9 +94,9 @@ class Traffic:
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
-        self._calls: dict[int, Call] = {}
         self._questions = ServerQuestions(client)
         self._is_shared = client is None
+        self.drops = False
         self._thinking_s = answer_timeout_s + _MARGIN_S
         self._timer: asyncio.Handle | None = None
         self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
@@ -112,6 +112,8 @@ class Traffic:
     def use(self, opened: Opened) -> None:
         """What carries the frames from now on."""
         self._over = opened
+        # A pipe that several clients share is not held for one of them: the others would wait for a stranger.
+        self.drops = self._is_shared and opened.is_pipe
 
     # ---- asking
 
@@ -134,25 +136,22 @@ class Traffic:
         """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
         now = self._loop.time()
         sent = self.connection.ask(method, params, call, timeout_s, now, call.limit_key)
-        over = self._over
-        call.rpc_id, call.method, call.params, call.keeper = sent.rpc_id, method, params, self
+        rpc_id, over = sent.rpc_id, self._over
+        call.rpc_id, call.method, call.params, call.keeper = rpc_id, method, params, self
         call.is_full = False
         if (hop := call.hop) is not None:
-            hop.rpc_id = sent.rpc_id
+            hop.rpc_id = rpc_id
             hop.server_version, hop.server_protocol = self.server
-        call.drops = self._is_shared and over is not None and over.is_pipe
-        self._calls[sent.rpc_id] = call
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
             self._arm()
-        if isinstance(sent, Send) and over is not None:
-            outgoing = Outgoing(sent.frame, sent.rpc_id, method, call.name, call.param_headers)
-            if not over.transport.send(outgoing):
-                self._busy(sent)
+        if over is None or not isinstance(sent, Send):
+            return
+        if not over.transport.send(sent.frame, rpc_id, method, call.name, call.param_headers):
+            self._busy(sent)
 
     def let_go(self, call: Call) -> None:
         """Nobody waits for it any more: it is cancelled at the server unless it is over."""
-        self._calls.pop(call.rpc_id, None)
         if call.is_full:  # what was held back for it is not any more
             call.set_full(False)
         if not call.is_over:
@@ -172,14 +171,11 @@ class Traffic:
 
     def tell(self, method: str, params: bytes) -> None:
         if self.is_ready and self._over is not None:
-            self._over.transport.send(Outgoing(encode_notification(method, params), None, method))
+            self._over.transport.send(encode_notification(method, params), None, method)
 
     def hold(self, rpc_id: int, is_full: bool) -> None:
-        """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`).
-
-        A pipe that several clients share is not held for one of them: the others would wait for a stranger.
-        """
-        if self._over is not None and not (self._is_shared and self._over.is_pipe):
+        """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`)."""
+        if self._over is not None and not self.drops:
             hold = self._over.transport.pause_stream if is_full else self._over.transport.resume_stream
             hold(rpc_id)
 
@@ -202,7 +198,6 @@ class Traffic:
         for event in ended:
             call: Call = event.pending.call
             if call.method in REPEATABLE_METHODS and not event.pending.handshake:
-                self._calls.pop(call.rpc_id, None)
                 self.begin(call.method, call.params, call, event.pending.timeout_s)
             else:
                 self._deliver([event])
@@ -215,24 +210,27 @@ class Traffic:
 
     # ---- what comes in
 
-    def received(self, frame: bytes, about: int | None, message: Message | None = None) -> None:
-        now = self._loop.time()
+    def received(self, frame: bytes, about: int | None) -> None:
         try:
-            read = message or (decode(frame) if len(frame) <= MAX_FRAME_BYTES else None)
-            if not isinstance(read, Response):
-                self._deliver(self.connection.receive(frame, about, now, read))
-                return
-            event = self.connection.answered(read, now)
-            if not isinstance(event, Answered):
-                self._deliver([event])
-            elif event.error is None and read.result is not None and read.result[:1] == b"{":
-                pending = event.pending
-                self._calls.pop(pending.rpc_id, None)
-                pending.call.put(Reply(result=read.result))
-            else:
-                self._answered(event)
+            read = result_in(frame) if len(frame) <= MAX_FRAME_BYTES else None
+            if read is None or not self.answered(read.id, bytes(read.result)):
+                self._deliver(self.connection.receive(frame, about, self._loop.time()))
         except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
             _log.exception("%s: a frame could not be handled", self._name)
+
+    def answered(self, rpc_id: int, result: bytes) -> bool:
+        """A result, for this request of ours. False: nobody waits for it, or it is not an object."""
+        pending = self.connection.answered(rpc_id) if result[:1] == b"{" else None
+        if pending is None:
+            return False
+        call: Call = pending.call
+        listener = call.listener
+        if listener is None or call.is_full:
+            call.put(Reply(result=result))
+        else:  # as `put`
+            call.listener, call.is_over = None, True
+            listener(Reply(result=result))
+        return True
 
     def failed(self, about: int, error: UpstreamError) -> None:
         ended = self.connection.fail(about, error, self._loop.time())
@@ -240,8 +238,7 @@ class Traffic:
             self._deliver([ended])
 
     def paused(self, about: int, retry_ms: int | None) -> None:
-        call = self._calls.get(about)
-        if call is not None:
+        if (call := self._call(about)) is not None:
             call.put(Paused(retry_ms))
 
     def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
@@ -256,7 +253,6 @@ class Traffic:
                 case AskedBack():
                     self._asked_back(event)
                 case Ended(pending, error, frame):
-                    self._calls.pop(pending.rpc_id, None)
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
                 case Send():
@@ -275,7 +271,6 @@ class Traffic:
 
     def _answered(self, answered: Answered) -> None:
         pending, result = answered.pending, answered.result
-        self._calls.pop(pending.rpc_id, None)
         if answered.error is not None:
             pending.call.put(Reply(fault=read_fault(answered.error)))
         elif result is None or result[:1] != b"{":
@@ -290,7 +285,7 @@ class Traffic:
         notice = Notice(method, params)
         call = pending.call if pending is not None else None
         if (subscription := subscription_of(params)) is not None:
-            call = self._calls.get(own_id(subscription)) or call
+            call = self._call(own_id(subscription)) or call
             if call is None:  # of a subscription that is over: the one after it told of it too
                 self._on_unsolicited(Undelivered(method, params))
                 return
@@ -310,7 +305,16 @@ class Traffic:
 
     def _under_way(self) -> list[Call]:
         """Calls that a message without an address could belong to, the latest last."""
-        return [call for call in self._calls.values() if call.method != "subscriptions/listen"]
+        return [
+            pending.call
+            for pending in self.connection.open_requests()
+            if pending.method != "subscriptions/listen" and not pending.handshake
+        ]
+
+    def _call(self, rpc_id: int) -> Call | None:
+        """The one that is open under our id, unless it is our own handshake."""
+        pending = self.connection.find(rpc_id)
+        return None if pending is None or pending.handshake else pending.call
 
     def _asked_back(self, asked: AskedBack) -> None:
         if asked.method == "ping":
@@ -384,8 +388,6 @@ class Traffic:
 
     def _resume(self, call: Call | None) -> None:
         if call is not None:
-            if self._calls.pop(call.rpc_id, None) is not None:
-                self._calls[call.rpc_id] = call  # it is the latest that runs
             self.connection.resume(call.rpc_id, self._loop.time())
             self._arm()
 
@@ -398,16 +400,16 @@ class Traffic:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
         frame = b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (asked.rpc_id, member, body or b"{}")
-        self._over.transport.send(Outgoing(frame, None, None))
+        self._over.transport.send(frame)
 
     # ---- sending
 
     def _send(self, send: Send, call: Call | None = None) -> None:
-        call = call or self._calls.get(send.rpc_id)
+        call = call or self._call(send.rpc_id)
         if call is None or self._over is None:
             return
-        outgoing = Outgoing(send.frame, call.rpc_id, call.method, call.name, call.param_headers)
-        if not self._over.transport.send(outgoing):
+        transport = self._over.transport
+        if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
 
     def _busy(self, send: Send) -> None:
@@ -426,7 +428,7 @@ class Traffic:
         if self._over is None:
             return
         if frame is not None and not self._over.cancels_by_closing:
-            self._over.transport.send(Outgoing(frame, None, "notifications/cancelled"))
+            self._over.transport.send(frame, None, "notifications/cancelled")
         self._over.transport.abandon(rpc_id)
 
     def _arm(self) -> None:

@@ -22,7 +22,7 @@ Rules
 10. `close` may be said twice. Nothing is sent again after a reconnect.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -51,7 +51,7 @@ from callgate.wire.connection.request_table import (
     RequestTable,
 )
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import Message, Unreadable, decode, encode_notification, encode_request
+from callgate.wire.json_rpc import decode, encode_notification, encode_request
 
 _MAX_SENDS = 3
 _FIRST_DELAY_S = 1.0
@@ -94,7 +94,8 @@ class Connection:
         self._default_timeout_s = default_timeout_s
         self._table = RequestTable(default_timeout_s)
         self.incoming = Incoming(self._table)
-        self.answered = self.incoming.answer  # a response of the upstream
+        # A result of the upstream, by the id of its request: what it is for, if it is awaited. See `receive`.
+        self.answered = self._table.answer
         self._backoff = Backoff(random)
         self.state = _STARTING
         self._retry_at: float | None = None
@@ -176,7 +177,10 @@ class Connection:
         client_token = None
         if b'"progressToken"' in params or b"\\u" in params:
             params, client_token = put_ours(params, rpc_id)
-        frame = encode_request(b"%d" % rpc_id, method, params)
+        if method == "tools/call" and params:  # as `encode_request`
+            frame = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (rpc_id, params)
+        else:
+            frame = encode_request(b"%d" % rpc_id, method, params)
         pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token, limit_key)
         if state is _READY:
             pending.sends = 1
@@ -221,6 +225,13 @@ class Connection:
         pending = self._table.find(rpc_id)
         return None if pending is None else self._end(pending, error, now)
 
+    def find(self, rpc_id: int) -> Pending | None:
+        return self._table.find(rpc_id)
+
+    def open_requests(self) -> Iterator[Pending]:
+        """Those without an outcome: the one that was asked, or resumed, last is the last."""
+        return iter(self._table)
+
     def pause(self, rpc_id: int, now: float) -> None:
         """The client's input is awaited. The caller decides how long at most: no timer runs here."""
         pending = self._table.find(rpc_id)
@@ -234,18 +245,15 @@ class Connection:
 
     # --- what comes in, and what time brings
 
-    def receive(
-        self, frame: bytes, about: int | None, now: float, message: Message | Unreadable | None = None
-    ) -> list[Event]:
+    def receive(self, frame: bytes, about: int | None, now: float) -> list[Event]:
         """One frame of the upstream. `about`: our request on whose own stream it came (HTTP only).
-        `message`: what it holds, if it was read already.
 
         Never raises. A transport stops reading at MAX_FRAME_BYTES and says `lost`; should a longer frame come
         here all the same, the connection is in `backoff` after it.
         """
         if len(frame) > MAX_FRAME_BYTES:
             return [*self.lost(too_large(), now)]
-        events = self.incoming.read(frame, message or decode(frame), about, now)
+        events = self.incoming.read(frame, decode(frame), about, now)
         if self.state is not _READY and self.state in _DOWN:
             return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
         return events

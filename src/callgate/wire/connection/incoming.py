@@ -5,16 +5,8 @@ Must not know the state of the connection, nor send anything: events go out, and
 """
 
 from callgate.model.errors import CallerError
-from callgate.wire.connection.events import (
-    Answered,
-    AskedBack,
-    Event,
-    Garbage,
-    Late,
-    Notified,
-    Orphan,
-    Progressed,
-)
+from callgate.wire.connection import events
+from callgate.wire.connection.events import Event
 from callgate.wire.connection.progress_token import restore_theirs, token_of
 from callgate.wire.connection.request_table import Pending, RequestTable
 from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode_batch
@@ -52,12 +44,12 @@ class Incoming:
             return self.answer(message, now)
         if isinstance(message, Unreadable):
             self.garbage += 1
-            return Garbage(message.error)
+            return events.Garbage(message.error)
         if isinstance(message, Notification):
             if message.method == "notifications/progress":
                 return self._progress(message.params, now)
-            return Notified(message.method, message.params, self._about(about))
-        return AskedBack(
+            return events.Notified(message.method, message.params, self._about(about))
+        return events.AskedBack(
             message.rpc_id, message.method, message.params, self._about(about), self._table.epoch
         )
 
@@ -67,7 +59,7 @@ class Incoming:
         pending = self._table.answer(rpc_id)
         if pending is None:
             return self._unmatched(raw, rpc_id, now)
-        return Answered(pending, response.result, response.error)
+        return events.Answered(pending, response.result, response.error)
 
     def _progress(self, params: bytes, now: float) -> Event:
         token = token_of(params)
@@ -76,15 +68,15 @@ class Incoming:
         if pending is None or pending.client_token is None:
             return self._unmatched(token, rpc_id, now, params)
         self._table.extend(pending, now)
-        return Progressed(pending, restore_theirs(params, pending.client_token))
+        return events.Progressed(pending, restore_theirs(params, pending.client_token))
 
     def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
         tombstone = self._table.tombstone(rpc_id, now)
         if tombstone is None:
             self.orphans += 1
-            return Orphan(raw_id, progress)
+            return events.Orphan(raw_id, progress)
         self.late += 1
-        return Late(rpc_id, tombstone.method, now - tombstone.ended, progress)
+        return events.Late(rpc_id, tombstone.method, now - tombstone.ended, progress)
 
     def _about(self, rpc_id: int | None) -> Pending | None:
         return None if rpc_id is None else self._table.awaited(rpc_id)

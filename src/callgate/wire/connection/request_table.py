@@ -79,7 +79,7 @@ class RequestTable:
         return len(self._pending)
 
     def __iter__(self) -> Iterator[Pending]:
-        """In the order of asking."""
+        """In the order of asking; one that was sent and resumed is the last."""
         return iter(list(self._pending.values()))
 
     @property
@@ -170,6 +170,8 @@ class RequestTable:
     def resume(self, pending: Pending, now: float) -> None:
         if pending.pauses == 0:
             return
+        if pending.unsent is None:
+            self._pending[pending.rpc_id] = self._pending.pop(pending.rpc_id)
         pending.pauses -= 1
         if pending.pauses == 0:
             pending.paused_s += max(0.0, now - pending.paused_at)

@@ -53,12 +53,12 @@ def to_modern(result: bytes, method: str) -> bytes:
         return result
     shape = _shape_decoder.decode(result)
     missing: list[bytes] = []
-    if not bytes(shape.resultType):
+    if not shape.resultType:
         missing.append(b'"resultType":"complete"')
     if method in CACHEABLE_METHODS and bytes(shape.resultType) in (b"", b'"complete"'):
-        if not bytes(shape.ttlMs):
+        if not shape.ttlMs:
             missing.append(b'"ttlMs":0')
-        if not bytes(shape.cacheScope):
+        if not shape.cacheScope:
             missing.append(b'"cacheScope":"private"')
     if not missing:
         return result

@@ -1,14 +1,19 @@
-"""SQL over the events: filters, pages and one event with its legs. Pure: text and parameters."""
+"""SQL over the events and the sessions: filters, pages and one event with its legs. Pure.
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+A session is the sum of what each batch knows of it. Conditions that hold for a session hold for the sum.
+"""
 
-from callgate.ports.record_reader import EVENT_CURSOR, EventFilter, Order
-from callgate.recorder.read.pages import COLUMNS, EPOCH, SHOWN_CHARS, Where, day_before, read_cursor
-from callgate.recorder.stores.clickhouse.schema import BODIES, EVENTS, LEGS, RECORD
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
+from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.pages import EPOCH, SHOWN_CHARS, Where, read_cursor, sessions_where
+from callgate.recorder.read.sums import GROUPED, MOST_GROUPS, SETS
+from callgate.recorder.stores.clickhouse.schema import BODIES, EVENTS, LEGS, RECORD, SESSIONS
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
 
-WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
 # What is no call of a source has no tables, which an array cannot say of itself.
 _SPELLED = {"tables": "if(source_id IS NULL, NULL, tables::Variant(Array(String))) AS tables"}
 _SHOWN = {name: f"leftUTF8({name}, {SHOWN_CHARS}) AS {name}" for name in BODIES}
@@ -49,54 +54,28 @@ SELECT id, ts, source_id, tool_name, sql, duration_ms, client, ok, error, error_
 WHERE {EVENTS} AND source_id IS NOT NULL AND outcome IS NOT NULL AND ($1 IS NULL OR source_id = $1)
 ORDER BY ts DESC, id DESC LIMIT 100 BY source_id
 """  # noqa: S608
+_CONTAINS = [
+    f"ifNull(positionCaseInsensitiveUTF8({name}, {{0}}), 0) > 0"
+    for name in ("tool_name", "sql", "error", *BODIES)
+]
+_OF_PRINCIPAL = f"SELECT row_key FROM {RECORD} WHERE row_kind = 'session' AND principal = {{}}"  # noqa: S608
+_SQL = EventSql(
+    is_one_of="has({{}}, ifNull({column}, ''))",
+    of_principal=f"session_id IN ({_OF_PRINCIPAL})",
+    has_text=f"({' OR '.join(_CONTAINS)})",
+    is_behind="(ts, id) {side} ({{}}, toUUID({{}}))",
+    text_as=str,
+)
+where = _SQL.where
 
 
 def counted(condition: str) -> str:
     return f"SELECT count() AS total FROM {RECORD} WHERE {EVENTS} AND {condition}"  # noqa: S608
 
 
-def where(which: EventFilter, text_reach_s: float | None = None) -> Where:
-    """`text_reach_s`: how far back a text is looked for, unless `since` says more."""
-    found = Where("true", [])
-    for facet, values in which.only.items():
-        found = _one_of(found, COLUMNS[facet], values)
-    for facet, values in which.without.items():
-        if values:  # what has no value at all has none of these, unless the empty one is among them
-            found = found.also(f"NOT has({{}}, ifNull({COLUMNS[facet]}, ''))", list(values))
-    since = which.since
-    if which.text and since is None and text_reach_s is not None:
-        since = (which.until or datetime.now(UTC).replace(tzinfo=None)) - timedelta(seconds=text_reach_s)
-    if since is not None:
-        found = found.also("ts >= {}", since).also("stored_on >= {}", day_before(since))
-    if which.until is not None:
-        found = found.also("ts < {}", which.until)
-    if which.principal is not None:
-        sessions = f"SELECT row_key FROM {RECORD} WHERE row_kind = 'session' AND principal = {{}}"  # noqa: S608
-        found = found.also(f"session_id IN ({sessions})", which.principal)
-    if which.text:
-        looked_at = " OR ".join(
-            f"ifNull(positionCaseInsensitiveUTF8({name}, {{0}}), 0) > 0"
-            for name in ("tool_name", "sql", "error", *BODIES)
-        )
-        found = found.also(f"({looked_at})", which.text)
-    return found
-
-
-def _one_of(found: Where, column: str, values: Sequence[str]) -> Where:
-    if not values:
-        return found
-    if len(values) == 1 and values[0]:  # which an index can answer
-        return found.also(f"{column} = {{}}", values[0])
-    return found.also(f"has({{}}, ifNull({column}, ''))", list(values))
-
-
 def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
     """The page behind the row that the cursor names, in that order. Raises CallerError for a bad cursor."""
-    if cursor is not None:
-        micros, event_id = read_cursor(cursor, EVENT_CURSOR)
-        side = "<" if order == "newest" else ">"
-        moment = EPOCH + timedelta(microseconds=micros)
-        found = found.also(f"(ts, id) {side} ({{}}, toUUID({{}}))", moment, event_id)
+    found = _SQL.behind(found, cursor, order)
     return Where(
         f"SELECT {_PAGE} FROM {RECORD} WHERE {EVENTS} AND {found.sql}"  # noqa: S608
         f" ORDER BY ts {WAYS[order]}, id {WAYS[order]} LIMIT {int(limit)}",
@@ -120,3 +99,71 @@ def exported(found: Where) -> Where:
         f"SELECT {_WHOLE} FROM {RECORD} WHERE {EVENTS} AND {found.sql} ORDER BY ts, id",  # noqa: S608
         found.params,
     )
+
+
+ONE_SESSION = SESSIONS.replace("GROUP BY", "AND row_key = $1 GROUP BY")
+SESSION_IDS = f"""
+SELECT row_key AS session_id FROM {RECORD}
+WHERE row_kind = 'session' AND (startsWith(row_key, $1) OR endsWith(row_key, $1))
+GROUP BY row_key ORDER BY min(created_at) DESC, row_key DESC LIMIT $2
+"""  # noqa: S608
+_SESSION_CONTAINS = "ifNull(positionCaseInsensitiveUTF8({}, {{0}}), 0) > 0"
+
+
+def session_count(which: SessionFilter) -> Where:
+    found = sessions_where(which, _SESSION_CONTAINS)
+    return Where(f"SELECT count() AS total FROM ({SESSIONS}) WHERE {found.sql}", found.params)  # noqa: S608
+
+
+def session_page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
+    """One more than `limit`, to know whether there are more."""
+    found = sessions_where(which, _SESSION_CONTAINS)
+    if cursor is not None:
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
+        moment = EPOCH + timedelta(microseconds=micros)
+        found = found.also("(created_at, session_id) < ({}, {})", moment, session_id)
+    return Where(
+        f"SELECT * FROM ({SESSIONS}) WHERE {found.sql}"  # noqa: S608
+        f" ORDER BY created_at DESC, session_id DESC LIMIT {int(limit) + 1} OFFSET {int(offset)}",
+        found.params,
+    )
+
+
+# Sums of a stretch: of up to a million calls the percentiles are exact; of more they are those of a t-digest.
+EXACT_ROWS = 1_000_000
+# $1 and $2: the stretch that is asked for.
+STRETCH = f"""
+SELECT minOrNull(ts) AS first, maxOrNull(ts) AS last, countIf(ts >= $1 AND ts < $2) AS calls
+FROM {RECORD} WHERE {EVENTS}
+"""  # noqa: S608
+_SUMS = (
+    "count() AS calls, countIf(NOT ok), countIf(outcome = 'refused'),"
+    " sum(ifNull(request_tokens, 0) + ifNull(response_tokens, 0)), uniqExact(session_id),"
+    " {quantiles}(0.5, 0.95, 0.99)(duration_ms)"
+)
+_STATS_COLUMNS = ", ".join(GROUPED)
+
+
+def stats_query(which: EventFilter, width_s: int, calls: int) -> Where:
+    """`calls`: how many there are at most."""
+    found = where(which)
+    sums = _SUMS.format(quantiles="quantilesExactInclusive" if calls <= EXACT_ROWS else "quantilesTDigest")
+    sets = ", ".join(f"({', '.join(columns)})" for columns in SETS.values())
+    bucket = f"toInt64(floor(toUnixTimestamp64Micro(ts) / {int(width_s) * 1_000_000})) AS bucket"
+    return Where(
+        f"SELECT * EXCEPT (place) FROM (SELECT *, row_number() OVER (PARTITION BY set ORDER BY calls DESC)"  # noqa: S608
+        f" AS place FROM (SELECT grouping({_STATS_COLUMNS}) AS set, {_STATS_COLUMNS}, {sums}"
+        f" FROM (SELECT *, {bucket} FROM {RECORD} WHERE {EVENTS} AND {found.sql}"
+        f" AND sender = 'client' AND outcome IS NOT NULL) GROUP BY GROUPING SETS ({sets})))"
+        f" WHERE set = {_OF_BUCKETS} OR place <= {MOST_GROUPS}",
+        found.params,
+    )
+
+
+# A bit for each column that is not grouped by, the first column's the highest.
+_OF_BUCKETS = 2 ** (len(GROUPED) - 1) - 1
+
+
+def stats_answers(rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """As `sums.stats_of` wants them: of no durations there are no percentiles."""
+    return [[*row[:-1], row[-1] if row[-1] and row[-1][0] is not None else None] for row in rows]

@@ -1,22 +1,16 @@
-"""A principal's own rows as a DuckDB file by themselves; implements `ports.RecordExcerpts`.
+"""Which rows of the record in ClickHouse are a principal's own."""
 
-The SQL of agents does not change with the operator's store, and no agent ever reaches the shared one.
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
 
-from callgate.model.errors import CallerError
-from callgate.ports.record_excerpts import Excerpt
 from callgate.recorder.read import excerpt_limits
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection
 from callgate.recorder.stores.clickhouse.reader import ClickhouseReader, dump
 from callgate.recorder.stores.clickhouse.schema import EVENTS, LEGS, RECORD, SESSIONS
-from callgate.recorder.stores.duckdb.row_files import excerpt_of, wanted_by_all
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
 from callgate.recorder.stores.duckdb.wanted_rows import BODIES, Wanted
+from callgate.recorder.stores.excerpts import DumpedExcerpts, has_calls, own_events
 
 _SESSIONS = f"SELECT row_key FROM {RECORD} WHERE row_kind = 'session' AND principal = $1"  # noqa: S608
 _OWN = f"(session_id IN ({_SESSIONS}) OR (session_id IS NULL AND principal = $1))"
@@ -31,38 +25,24 @@ SELECT id FROM (
 WHERE total <= {{most_bytes}}"""  # noqa: S608
 
 
-class ClickhouseExcerpts:
-    def __init__(self, reader: ClickhouseReader, folder: Path) -> None:
-        """`folder`: where excerpts lie until whoever took one removes it."""
-        self._reader = reader
-        self._folder = folder
-
-    async def take(self, principal: str, statements: Sequence[str]) -> Excerpt:
-        wanted = wanted_by_all(statements)
-        return await excerpt_of(self._folder, wanted, lambda folder: self._dump(folder, principal, wanted))
-
-    async def _dump(self, folder: Path, principal: str, wanted: Wanted) -> int:
-        """How many events there was no room for."""
-
+def clickhouse_excerpts(reader: ClickhouseReader, folder: Path) -> DumpedExcerpts:
+    async def dump_own(folder: Path, principal: str, wanted: Wanted) -> int:
         def read(connection: ClickhouseConnection) -> int:
             for table, select in _selects(wanted).items():
                 dump(connection, folder / f"{table}.jsonl", Where(select, [principal]))
-            if not wanted.tables - {"sessions"}:
+            if not has_calls(wanted):
                 return 0
             with (folder / "rpc_events.jsonl").open("rb") as file:
                 dumped = sum(1 for _ in file)
             return connection.fetch(_COUNT, [principal])[0]["total"] - dumped
 
-        try:
-            return await self._reader.read(read, ReadKind.SCAN, excerpt_limits.TIMEOUT_S)
-        except CallerError as problem:
-            raise excerpt_limits.out_of_time() from problem
+        return await reader.read(read, ReadKind.SCAN, excerpt_limits.TIMEOUT_S)
+
+    return DumpedExcerpts(folder, dump_own)
 
 
 def _selects(wanted: Wanted) -> dict[str, str]:
-    most = excerpt_limits.MAX_EVENTS if wanted.tables - {"sessions"} else 0
-    size, most_bytes = (_SIZE, excerpt_limits.MAX_BODY_BYTES) if wanted.bodies else ("0", 0)
-    own = _OWN_EVENTS.format(size=size, most=most, most_bytes=most_bytes)
+    own = own_events(_OWN_EVENTS, _SIZE, wanted)
     legs = "" if "rpc_event_upstreams" in wanted.tables else " AND false"
     sessions = "" if "sessions" in wanted.tables else " AND false"
     return {

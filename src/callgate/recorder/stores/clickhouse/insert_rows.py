@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS
 from callgate.recorder.read.pages import EPOCH
-from callgate.recorder.rows import EventRow, GapRow, HopRow, SessionRow
-from callgate.recorder.stores.batch_rows import SessionPart, decoded, texts_of, tokens_of
+from callgate.recorder.rows import EventRow, GapRow, HopRow
+from callgate.recorder.stores.batch_rows import SessionPart, read_batch, tokens_of
 from callgate.recorder.stores.clickhouse.schema import BODIES, COLUMNS, LEG_BODIES, LEG_NAMES, RECORD
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS
 
@@ -56,62 +55,31 @@ def insert_of(name: str, writer: str, rows: Iterable[Values], stored_on: date) -
 
 def rows_of(batch: Batch, writer: str, folder: str) -> list[Values]:
     """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
-    made = _Made(writer, folder)
-    for _, sessions in decoded(batch, SESSIONS, SessionRow):
-        for session in sessions:
-            made.part_of(session.session_id).add_row(session)
-    for frame, rows in decoded(batch, EVENTS, EventRow):
-        for place, row in enumerate(rows):
-            made.add_event(row, *texts_of(frame, place))
-    for frame, rows in decoded(batch, OPENED, EventRow):
-        for place, row in enumerate(rows):
-            made.add_open(row, *texts_of(frame, place))
-    gaps = [row for _, rows in decoded(batch, GAPS, GapRow) for row in rows]  # the last: others may add some
-    return [
-        *made.events,
-        *made.opened,
-        *({"row_kind": "closed", "id": event_id} for event_id in made.was_open),
-        *(session_values(name, part, writer, folder) for name, part in sorted(made.parts.items())),
-        *(_gap_values(row) for row in gaps),
-        *(_segment_values(segment, end, writer) for segment, end in batch.reached.items()),
-    ]
+    events: list[Values] = []
+    opened: list[Values] = []
 
-
-@dataclass(slots=True)
-class _Made:
-    writer: str
-    folder: str
-    events: list[Values] = field(default_factory=list[Values])
-    opened: list[Values] = field(default_factory=list[Values])
-    parts: dict[str, SessionPart] = field(default_factory=dict[str, SessionPart])
-    was_open: dict[str, None] = field(default_factory=dict[str, None])
-
-    def part_of(self, session_id: str) -> SessionPart:
-        part = self.parts.get(session_id)
-        if part is None:
-            part = self.parts[session_id] = SessionPart()
-        return part
-
-    def add_event(self, row: EventRow, request: str | None, response: str | None) -> None:
+    def keep_event(row: EventRow, request: str | None, response: str | None) -> None:
         values = _event_values("event", row, request, response)
-        counted = tokens_of(row)
-        values["request_tokens"], values["response_tokens"], values["tokens_by"] = counted
+        values["request_tokens"], values["response_tokens"], values["tokens_by"] = tokens_of(row)
         if row.hops:
             values["legs"] = [_leg_values(hop) for hop in row.hops]
             for name, of in zip(LEG_BODIES, BODIES, strict=True):
                 values[name] = [getattr(hop, of) for hop in row.hops]
-        self.events.append(values)
-        if row.session_id is not None:
-            self.part_of(row.session_id).add_event(row, counted[0] + counted[1])
-        if row.was_open:
-            self.was_open[row.id] = None
+        events.append(values)
 
-    def add_open(self, row: EventRow, request: str | None, response: str | None) -> None:
-        if row.id in self.was_open:  # it opened and ended within this batch
-            del self.was_open[row.id]
-            return
+    def keep_open(row: EventRow, request: str | None, response: str | None) -> None:
         values = _event_values("open", row, request, response)
-        self.opened.append({**values, "writer": row.writer or self.writer, "folder": self.folder})
+        opened.append({**values, "writer": row.writer or writer, "folder": folder})
+
+    parts = read_batch(batch, keep_event, keep_open)
+    return [
+        *events,
+        *opened,
+        *({"row_kind": "closed", "id": event_id} for event_id in parts.settled),
+        *(session_values(name, part, writer, folder) for name, part in sorted(parts.sessions.items())),
+        *(_gap_values(row) for row in parts.gaps),
+        *(_segment_values(segment, end, writer) for segment, end in batch.reached.items()),
+    ]
 
 
 def _event_values(kind: str, row: EventRow, request: str | None, response: str | None) -> Values:

@@ -11,25 +11,29 @@ from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.ports.record_queries import Query, Table
 from callgate.ports.record_store import StatementGuard
+from callgate.recorder.read.answer_table import (
+    MAX_ANSWER_CHARS,
+    SMALLER_HINT,
+    AnswerTable,
+    cut_text,
+    exact_int,
+    query_too_long,
+)
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection, ClickhouseError, StoreUser
 from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
 
-_MAX_ANSWER_CHARS = 8 * 1024 * 1024
-_MAX_CELL_CHARS = 1024 * 1024
-_EXACT_INT = 2**53
 _LIMITS: dict[str, object] = {
     "readonly": 1,
     "max_memory_usage": 1024**3,
     "max_memory_usage_for_user": 4 * 1024**3,
-    "max_result_bytes": 4 * _MAX_ANSWER_CHARS,
+    "max_result_bytes": 4 * MAX_ANSWER_CHARS,
     "result_overflow_mode": "break",
     "timeout_overflow_mode": "throw",
     "prefer_column_name_to_alias": 0,
     "date_time_output_format": "iso",
     "output_format_json_quote_decimals": 1,
 }
-_HINT = "Filter by ts, aggregate, or ask for fewer columns"
 _NO_FRACTION = re.compile(r"(\d{2}:\d{2}:\d{2})\.0+Z")
 
 
@@ -51,9 +55,12 @@ class ClickhouseQueries:
         def read(connection: ClickhouseConnection) -> Table:
             limits = {**_LIMITS, "max_execution_time": query.timeout_s, "limit": query.max_rows + 1}
             try:
-                return _answer(*connection.plain_table(text, **limits), query)
+                columns, found = connection.plain_table(text, **limits)
             except ClickhouseError as problem:
                 raise _told(problem, query) from None
+            answer = AnswerTable(columns, query, _cell)
+            answer.add(found)
+            return answer.table()
 
         return await self._reader.read(read, ReadKind.SCAN, query.timeout_s, self._login)
 
@@ -62,22 +69,12 @@ def _told(problem: ClickhouseError, query: Query) -> Exception:
     if problem.is_of_the_way:
         return problem
     if problem.is_out_of_time:
-        return CallerError(CALLER_BAD_PARAMS, f"The query took longer than {query.timeout_s:g} s", hint=_HINT)
+        return query_too_long(query)
     if problem.is_out_of_memory:
-        return CallerError(CALLER_BAD_PARAMS, "The query needs more memory than it may have", hint=_HINT)
+        return CallerError(
+            CALLER_BAD_PARAMS, "The query needs more memory than it may have", hint=SMALLER_HINT
+        )
     return CallerError(CALLER_BAD_PARAMS, str(problem))
-
-
-def _answer(columns: list[str], found: list[list[Any]], query: Query) -> Table:
-    rows: list[list[Any]] = []
-    chars = 0
-    for row in found:
-        if len(rows) == query.max_rows or chars > _MAX_ANSWER_CHARS:
-            return Table(columns, rows, truncated=True)
-        cells = [_cell(value) for value in row]
-        chars += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells)
-        rows.append(cells)
-    return Table(columns, rows, truncated=False)
 
 
 def _cell(value: Any) -> Any:
@@ -85,10 +82,9 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) < _EXACT_INT else str(value)
+        return exact_int(value)
     if isinstance(value, str):
-        text = _NO_FRACTION.sub(r"\1Z", value) if len(value) < 40 else value
-        return text if len(text) <= _MAX_CELL_CHARS else f"{text[:_MAX_CELL_CHARS]}…"
+        return cut_text(_NO_FRACTION.sub(r"\1Z", value) if len(value) < 40 else value)
     if isinstance(value, list):
         return [_cell(one) for one in cast("list[Any]", value)]
     return value

@@ -1,51 +1,26 @@
-"""Reads the record in ClickHouse; implements `ports.RecordReader`.
-
-A read has our own journal flushed first, so that a call that settled here is visible to every read at once.
-What other processes recorded is seen when they flush it, each two seconds.
-"""
+"""Reads the record in ClickHouse; implements `ports.RecordReader` (see `database_reader`)."""
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from callgate.ports.record_reader import (
-    Backlog,
-    EventFilter,
-    ExportFormat,
-    Extent,
-    Order,
-    RecordPage,
-    Row,
-    SeenWrite,
-    SessionFilter,
-    SourceRequest,
-    Stats,
-)
+from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
+from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
-from callgate.recorder.read.pages import (
-    Where,
-    cursor_after,
-    id_and_day,
-    said_during,
-    session_cursor_after,
-    with_hops,
-)
+from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
-from callgate.recorder.read.seen_writes import by_tool
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.clickhouse import events as read_events
-from callgate.recorder.stores.clickhouse import sessions as read_sessions
-from callgate.recorder.stores.clickhouse import stats as read_stats
 from callgate.recorder.stores.clickhouse import upkeep
 from callgate.recorder.stores.clickhouse import writes as read_writes
 from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection, StoreUser, spelled
 from callgate.recorder.stores.clickhouse.reads import ClickhouseReads, Read
 from callgate.recorder.stores.clickhouse.record_store import TRAITS, ClickhouseStore
 from callgate.recorder.stores.clickhouse.schema import EVENTS, RECORD
-from callgate.recorder.stores.duckdb.row_files import exported, passing_folder
+from callgate.recorder.stores.database_reader import DatabaseReader
 
 _Found = TypeVar("_Found")
 _EXTENT = f"""
@@ -54,51 +29,39 @@ SELECT (SELECT count() FROM {RECORD} WHERE {EVENTS}) AS events,
     count() AS gaps, ifNull(sum(gap_count), 0) AS gap_events
 FROM {RECORD} WHERE row_kind = 'gap'
 """  # noqa: S608
-_TEXT_SEARCH_S = 10.0
 
 
-class ClickhouseReader:
+class ClickhouseReader(DatabaseReader):
+    _source_requests = read_events.SOURCE_REQUESTS
+    _session_ids = read_events.SESSION_IDS
+
     def __init__(self, recorder: Recorder, store: ClickhouseStore, folder: Path) -> None:
-        """`folder`: where files may lie that are gone when they were read."""
-        self._recorder = recorder
-        self._folder = folder
+        super().__init__(recorder, folder)
         self._reads = ClickhouseReads(store.address)
-
-    async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
-        def read(connection: ClickhouseConnection) -> list[SourceRequest]:
-            _, rows = connection.table(spelled(read_events.SOURCE_REQUESTS, [source_id]))
-            return [SourceRequest(*row) for row in rows]
-
-        return await self.read(read)
 
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> RecordPage:
-        wanted = read_sessions.page(which, cursor, limit, offset)
-        counted = read_sessions.count(which)
+        wanted = read_events.session_page(which, cursor, limit, offset)
+        counted = read_events.session_count(which)
 
         def read(connection: ClickhouseConnection) -> RecordPage:
             rows = connection.fetch(wanted.sql, wanted.params)
             has_more, rows = len(rows) > limit, rows[:limit]
             return RecordPage(
-                rows, _total(connection, counted), session_cursor_after(rows[-1]) if has_more else None
+                rows, _total(connection, counted), pages.session_cursor_after(rows[-1]) if has_more else None
             )
 
         return await self.read(read)
 
     async def session(self, session_id: str) -> Row | None:
         def read(connection: ClickhouseConnection) -> Row | None:
-            rows = connection.fetch(read_sessions.ONE_SESSION, [session_id])
+            rows = connection.fetch(read_events.ONE_SESSION, [session_id])
             return rows[0] if rows else None
 
         return await self.read(read)
 
-    async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
-        return await self._column(Where(read_sessions.IDS, [piece, limit]))
-
-    async def events(
-        self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
-    ) -> RecordPage:
+    def _events(self, which: EventFilter, limit: int, cursor: str | None, order: Order) -> Read[RecordPage]:
         found = read_events.where(which, TRAITS.text_reach_s)
         wanted = read_events.page(found, limit + 1, cursor, order)
 
@@ -109,14 +72,12 @@ class ClickhouseReader:
             if cursor is not None or has_more:
                 total = _total(connection, Where(read_events.counted(found.sql), found.params))
             read_writes.mark_writes(connection, rows)
-            return RecordPage(rows, total, cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
 
-        if which.text is None:
-            return await self.read(read)
-        return await self.read(read, ReadKind.SCAN, _TEXT_SEARCH_S)
+        return read
 
     async def event(self, event_id: str) -> Row | None:
-        known = id_and_day(event_id)
+        known = pages.id_and_day(event_id)
 
         def read(connection: ClickhouseConnection) -> Row | None:
             found = connection.fetch(read_events.ONE_EVENT, known) if known is not None else []
@@ -124,8 +85,8 @@ class ClickhouseReader:
                 return None
             row = found[0]
             read_writes.mark_writes(connection, [row])
-            row["said"] = connection.fetch(read_events.SAID, said_during(row))
-            return with_hops(row, connection.fetch(read_events.HOPS, known or ()))
+            row["said"] = connection.fetch(read_events.SAID, pages.said_during(row))
+            return pages.with_hops(row, connection.fetch(read_events.HOPS, known or ()))
 
         return await self.read(read)
 
@@ -150,30 +111,22 @@ class ClickhouseReader:
 
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
         def read(connection: ClickhouseConnection) -> Stats:
-            (recorded,) = connection.fetch(read_stats.STRETCH, [which.since, which.until])
+            (recorded,) = connection.fetch(read_events.STRETCH, [which.since, which.until])
             now = datetime.now(UTC).replace(tzinfo=None)
             stretch = shown_stretch(which, recorded["first"], recorded["last"], now)
             width = width_s or bucket_width_s(*stretch)
-            wanted = read_stats.stats_query(which, width, recorded["calls"])
+            wanted = read_events.stats_query(which, width, recorded["calls"])
             _, rows = connection.table(spelled(wanted.sql, wanted.params))
-            return stats_of(read_stats.answers(rows), stretch, width)
+            return stats_of(read_events.stats_answers(rows), stretch, width)
 
         return await self.read(read, ReadKind.SCAN)
 
-    async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
-        until = datetime.now(UTC).replace(tzinfo=None)
-        return await self.read(
-            lambda connection: by_tool(read_writes.writes_between(connection, since, until))
-        )
+    async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
+        return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
-    async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
+    async def _dump(self, path: Path, which: EventFilter) -> None:
         wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))
-        async with passing_folder(self._folder) as folder:
-            await self.read(
-                lambda connection: dump(connection, folder / "rows.jsonl", wanted), ReadKind.EXPORT
-            )
-            async for chunk in exported(folder, kind):
-                yield chunk
+        await self.read(lambda connection: dump(connection, path, wanted), ReadKind.EXPORT)
 
     async def extent(self) -> Extent:
         def read(connection: ClickhouseConnection) -> tuple[Row, int, date | None]:
@@ -184,12 +137,6 @@ class ClickhouseReader:
         counts, size_bytes, oldest_day = await self.read(read)
         events, sessions = counts["events"], counts["sessions"]
         return Extent(events, sessions, size_bytes, oldest_day, counts["gaps"], counts["gap_events"])
-
-    def problem(self) -> str | None:
-        return self._recorder.problem()
-
-    def backlog(self) -> Backlog:
-        return self._recorder.backlog()
 
     async def read(
         self,
@@ -205,11 +152,8 @@ class ClickhouseReader:
     def close(self) -> None:
         self._reads.close()
 
-    async def _column(self, wanted: Where) -> list[str]:
-        def read(connection: ClickhouseConnection) -> list[str]:
-            return [row[0] for row in connection.table(spelled(wanted.sql, wanted.params))[1]]
-
-        return await self.read(read)
+    async def _table(self, wanted: Where) -> list[list[Any]]:
+        return await self.read(lambda connection: connection.table(spelled(wanted.sql, wanted.params))[1])
 
 
 def dump(connection: ClickhouseConnection, path: Path, wanted: Where) -> None:

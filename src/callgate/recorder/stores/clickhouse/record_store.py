@@ -14,14 +14,12 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 
 from callgate.model.errors import SetupError
 from callgate.ports.record_store import AlreadyStoredError, StoreTraits
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.retention import Retention
-from callgate.recorder.folder import folder_id
 from callgate.recorder.stores.clickhouse import upkeep
 from callgate.recorder.stores.clickhouse.connection import (
     FAILURES,
@@ -34,6 +32,7 @@ from callgate.recorder.stores.clickhouse.insert_rows import INSERT, Insert, batc
 from callgate.recorder.stores.clickhouse.intents import Intents
 from callgate.recorder.stores.clickhouse.schema import RECORD, bring_up_to_date
 from callgate.recorder.stores.clickhouse.sweep import lost_rows
+from callgate.recorder.stores.database_store import DatabaseStore
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ _PLACES = f"SELECT place FROM {RECORD} WHERE stored_on = $1 AND batch = $2"  # n
 _SWEEP = "sweep"  # the writer of what nobody else can say any more
 
 
-class ClickhouseStore:
+class ClickhouseStore(DatabaseStore):
     traits = TRAITS
     is_watched = False  # each gateway tells its own calls, which its feed has before the store has
     failures = FAILURES
@@ -78,26 +77,14 @@ class ClickhouseStore:
     def __init__(
         self, record_folder: Path, address: ClickhouseAddress, retention: Retention | None = None
     ) -> None:
+        super().__init__(record_folder, retention)
         self.address = address
-        self._folder = record_folder
-        self._retention = retention or Retention()
         self._intents = Intents(record_folder)
         self._connection: ClickhouseConnection | None = None
         self._today: date | None = None
         self._looked_mono = self._tended_mono = float("-inf")
         self._upkeep: threading.Thread | None = None
         self._bodies_kept_from: date | None = None
-
-    @cached_property
-    def _folder_id(self) -> str:
-        return folder_id(self._folder)
-
-    @property
-    def is_open(self) -> bool:
-        return self._connection is not None
-
-    def load(self) -> None:
-        """All that is needed was imported with this module."""
 
     def open(self) -> None:
         if self._connection is not None:

@@ -4,32 +4,25 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from callgate.ports.record_reader import Row
+from callgate.recorder.read import seen_writes as seen
 from callgate.recorder.read.pages import EPOCH, day_before
-from callgate.recorder.read.seen_writes import (
-    LONGEST,
-    MOST_NOTICES,
-    last_notice_at,
-    mark_seen,
-    stretch_of_calls,
-)
+from callgate.recorder.read.seen_writes import CHANGES, LONGEST, MOST_NOTICES, WRITES, last_notice_at
 from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection
 from callgate.recorder.stores.clickhouse.schema import EVENTS, RECORD
 
-_CHANGES = "('notifications/resources/updated', 'notifications/resources/list_changed')"
 _DECLARED = """ifNull(match(annotations, '"readOnlyHint"\\\\s*:\\\\s*true'), false)"""
-_WRITES = "(INSERT|UPDATE|DELETE|REPLACE|MERGE|TRUNCATE|CREATE|ALTER|DROP|RENAME|COPY)"
 _TOLD = "id, ts, server_name, tool_name"
 
 # $1 and $2: when the calls began, $3: the first day they can be stored on; here and below.
 _BY_STATEMENT = f"""
 SELECT {_TOLD}, 'statement' AS evidence FROM {RECORD}
 WHERE {EVENTS} AND ts BETWEEN $1 AND $2 AND stored_on >= $3 AND verdict = 'allow' AND outcome = 'answered'
-    AND match(statement_type, '\\\\b{_WRITES}\\\\b') AND {_DECLARED}
+    AND match(statement_type, '\\\\b{WRITES}\\\\b') AND {_DECLARED}
 """  # noqa: S608
 _NOTICES = f"""
 SELECT minOrNull(ts) AS first, maxOrNull(ts) AS last FROM (
     SELECT ts FROM {RECORD} WHERE {EVENTS} AND ts BETWEEN $1 AND $2 AND stored_on >= $3 AND sender = 'server'
-        AND method IN {_CHANGES}
+        AND method IN {CHANGES}
     ORDER BY ts DESC LIMIT {MOST_NOTICES})
 """  # noqa: S608
 # $4 and $5: the first and the last notice, $6: when the first call began that may have caused one. Those of a
@@ -43,7 +36,7 @@ WITH calls AS (
         AND method = 'tools/call'
 ), said AS (
     SELECT id AS notice, ts AS said_at, session_id, rpc_id, server_name, tool_name AS said_of FROM {RECORD}
-    WHERE {EVENTS} AND ts BETWEEN $4 AND $5 AND stored_on >= $3 AND sender = 'server' AND method IN {_CHANGES}
+    WHERE {EVENTS} AND ts BETWEEN $4 AND $5 AND stored_on >= $3 AND sender = 'server' AND method IN {CHANGES}
 ), on_stream AS (
     SELECT calls.id AS id, calls.ts AS ts, calls.server_name AS server_name, calls.tool_name AS tool_name
     FROM said JOIN calls ON said.server_name = calls.server_name AND said.said_of = calls.tool_name
@@ -78,5 +71,5 @@ def writes_between(connection: ClickhouseConnection, since: datetime, until: dat
 
 def mark_writes(connection: ClickhouseConnection, rows: Sequence[Row]) -> None:
     """Adds `seen_to_write` to calls: the evidence, or None."""
-    if (stretch := stretch_of_calls(rows)) is not None:
-        mark_seen(rows, writes_between(connection, *stretch))
+    if (stretch := seen.stretch_of_calls(rows)) is not None:
+        seen.mark_seen(rows, writes_between(connection, *stretch))

@@ -1,11 +1,16 @@
-"""SQL over `rpc_events`: filters, pages and one event with its legs. Pure: text and parameters."""
+"""SQL over `rpc_events` and `sessions`: filters, pages and one event with its legs. Pure.
 
-from collections.abc import Mapping, Sequence
+Sessions are ordered by when they began, which does not change: a page that follows another neither repeats
+nor skips one, whoever calls meanwhile.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from callgate.ports.record_reader import EVENT_CURSOR, EventFilter, Order
-from callgate.recorder.read.pages import COLUMNS, SHOWN_CHARS, Where, read_cursor
+from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
+from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.pages import SHOWN_CHARS, Where, page_of_sessions, read_cursor, sessions_where
 
 PAGE_COLUMNS = (
     "id::VARCHAR AS id, seq, ts, session_id, kind, sender, method, rpc_id, server_name, server_version,"
@@ -28,7 +33,6 @@ SURVEY = """
 SELECT list_last({pick}(ts, {limit}) FILTER ({on_page})), count(*) FROM rpc_events WHERE {where}
 """
 PICKS: Mapping[Order, str] = {"newest": "max", "oldest": "min"}
-WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
 ONE_EVENT = "SELECT * REPLACE (id::VARCHAR AS id) FROM rpc_events WHERE id = TRY_CAST($1 AS UUID)"
 IDS = """
 SELECT id::VARCHAR FROM rpc_events
@@ -56,45 +60,15 @@ SELECT {_LANE} FROM rpc_events WHERE session_id = $1 ORDER BY ts DESC, rpc_event
 EVENTS_AFTER = f"""
 SELECT {PAGE_COLUMNS} FROM rpc_events WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3
 """  # noqa: S608
-
-
-def where(which: EventFilter) -> Where:
-    found = Where("true", [])
-    for facet, values in which.only.items():
-        found = _one_of(found, COLUMNS[facet], values)
-    for facet, values in which.without.items():
-        found = _none_of(found, COLUMNS[facet], values)
-    if which.since is not None:
-        found = found.also("ts >= {}", which.since)
-    if which.until is not None:
-        found = found.also("ts < {}", which.until)
-    if which.principal is not None:
-        found = found.also(
-            "session_id IN (SELECT session_id FROM sessions WHERE principal = {})", which.principal
-        )
-    if which.text:
-        spelled = which.text.lower()
-        texts = ("tool_name", "sql", "error", "request_json", "response_json")
-        found = found.also(
-            "(" + " OR ".join(f"contains(lower({text}), {{}})" for text in texts) + ")",
-            *[spelled] * len(texts),
-        )
-    return found
-
-
-def _one_of(found: Where, column: str, values: Sequence[str]) -> Where:
-    if not values:
-        return found
-    if len(values) == 1 and values[0]:  # which lets DuckDB skip whole row groups
-        return found.also(f"{column} = {{}}", values[0])
-    return found.also(f"list_contains({{}}, coalesce({column}, ''))", list(values))
-
-
-def _none_of(found: Where, column: str, values: Sequence[str]) -> Where:
-    """What has no value at all has none of these, unless the empty one is among them."""
-    if not values:
-        return found
-    return found.also(f"NOT list_contains({{}}, coalesce({column}, ''))", list(values))
+_TEXTS = ("tool_name", "sql", "error", "request_json", "response_json")
+_SQL = EventSql(
+    is_one_of="list_contains({{}}, coalesce({column}, ''))",
+    of_principal="session_id IN (SELECT session_id FROM sessions WHERE principal = {})",
+    has_text="(" + " OR ".join(f"contains(lower({text}), {{0}})" for text in _TEXTS) + ")",
+    is_behind="(ts, id) {side} ({{}}::TIMESTAMP, {{}}::UUID)",
+    has_days=False,
+)
+where = _SQL.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +98,25 @@ class EventPageQuery:
 def page_query(which: EventFilter, limit: int, cursor: str | None, order: Order) -> EventPageQuery:
     """Raises CallerError for a bad cursor."""
     found = where(which)
-    return EventPageQuery(found, _behind(Where("true", found.params), cursor, order), limit, order)
+    return EventPageQuery(found, _SQL.behind(Where("true", found.params), cursor, order), limit, order)
 
 
-def _behind(found: Where, cursor: str | None, order: Order) -> Where:
-    if cursor is None:
-        return found
-    micros, event_id = read_cursor(cursor, EVENT_CURSOR)
-    side = "<" if order == "newest" else ">"
-    return found.also(f"(ts, id) {side} (make_timestamp({{}}::BIGINT), {{}}::UUID)", micros, event_id)
+ONE_SESSION = "SELECT * FROM sessions WHERE session_id = $1"
+SESSION_IDS = """
+SELECT session_id FROM sessions WHERE starts_with(session_id, $1) OR suffix(session_id, $1)
+ORDER BY created_at DESC, session_id DESC LIMIT $2
+"""
+
+
+def session_count(which: SessionFilter) -> Where:
+    found = sessions_where(which)
+    return Where(f"SELECT count(*) FROM sessions WHERE {found.sql}", found.params)  # noqa: S608
+
+
+def session_page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
+    """One more than `limit`, to know whether there are more."""
+    found = sessions_where(which)
+    if cursor is not None:
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
+        found = found.also("(created_at, session_id) < (make_timestamp({}::BIGINT), {})", micros, session_id)
+    return page_of_sessions("sessions", found, limit, offset)

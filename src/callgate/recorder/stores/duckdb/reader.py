@@ -33,7 +33,6 @@ from callgate.recorder.read.seen_writes import by_tool
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.duckdb import events as read_events
-from callgate.recorder.stores.duckdb import sessions as read_sessions
 from callgate.recorder.stores.duckdb import stats as read_stats
 from callgate.recorder.stores.duckdb import writes as read_writes
 from callgate.recorder.stores.duckdb.answered_rows import rows_of
@@ -89,8 +88,8 @@ class Reader:
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> RecordPage:
-        wanted = read_sessions.page(which, cursor, limit, offset)
-        counted = read_sessions.count(which)
+        wanted = read_events.session_page(which, cursor, limit, offset)
+        counted = read_events.session_count(which)
 
         def read(connection: duckdb.DuckDBPyConnection) -> RecordPage:
             rows = rows_of(connection.execute(wanted.sql, wanted.params))
@@ -101,12 +100,10 @@ class Reader:
         return await self._read(read)
 
     async def session(self, session_id: str) -> Row | None:
-        return await self._read(
-            lambda cursor: _first(cursor.execute(read_sessions.ONE_SESSION, [session_id]))
-        )
+        return await self._read(lambda cursor: _first(cursor.execute(read_events.ONE_SESSION, [session_id])))
 
     async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
-        return await self._read(lambda cursor: _column(cursor, read_sessions.IDS, [piece, limit]))
+        return await self._read(lambda cursor: _column(cursor, read_events.SESSION_IDS, [piece, limit]))
 
     async def events(
         self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"

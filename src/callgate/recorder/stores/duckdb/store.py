@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.stores.duckdb.copy_file import copy_open_file, copy_small_file
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
     ATTACH_SEALED,
     SETTINGS,
     Day,
+    copy_open_file,
+    copy_small_file,
     days_in,
     make_file,
     passing_file,

@@ -35,14 +35,7 @@ WITH calls AS (
 ), said AS (
     SELECT id AS notice, ts AS said_at, session_id, rpc_id, server_name, tool_name FROM rpc_events
     WHERE ts BETWEEN $3 AND $4 AND sender = 'server' AND method IN {CHANGES}
-), on_stream AS (
-    SELECT calls.* FROM said JOIN calls USING (server_name, tool_name, session_id, rpc_id)
-    WHERE said_at BETWEEN ts AND ended
-), around AS (
-    SELECT calls.*, notice, said_at <= ended AS is_under_way, {_DECLARED} AS declared
-    FROM said JOIN calls USING (server_name)
-    WHERE said.tool_name IS NULL AND said_at BETWEEN ts AND ended + INTERVAL 2 SECOND
-), out_of_turn AS (
+), {seen.STREAM_AND_AROUND.format(declared=_DECLARED)}, out_of_turn AS (
     SELECT * FROM around WHERE is_under_way OR NOT declared
     QUALIFY count(*) OVER (PARTITION BY notice) = 1
 ), seen AS (

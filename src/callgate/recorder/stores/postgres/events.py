@@ -1,12 +1,23 @@
-"""SQL over the events: filters, pages and one event with its legs. Pure: text and parameters."""
+"""SQL over the events and the sessions: filters, pages and one event with its legs. Pure.
+
+A session is the sum of what each writer knows of it. Conditions that hold for a session hold for the sum.
+"""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from callgate.ports.record_reader import EVENT_CURSOR, EventFilter, Order
-from callgate.recorder.read.pages import COLUMNS, EPOCH, SHOWN_CHARS, Where, day_before, read_cursor
+from callgate.ports.record_reader import SESSION_CURSOR, Order, SessionFilter
+from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.pages import (
+    EPOCH,
+    SHOWN_CHARS,
+    Where,
+    page_of_sessions,
+    read_cursor,
+    sessions_where,
+)
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
-from callgate.recorder.stores.postgres.schema import EVENT_NAMES, STORE
+from callgate.recorder.stores.postgres.schema import EVENT_NAMES, SESSIONS, STORE
 
 _BODIES = ("request_json", "response_json")
 _NAMES = ", ".join(f'"{name}"' for name in EVENT_NAMES)
@@ -28,7 +39,6 @@ def _told(names: Sequence[str], bodies: Mapping[str, str]) -> str:
 
 PAGE_NAMES = [name for name in EVENT_COLUMNS if name != "response_json"]
 _PAGE = _told(PAGE_NAMES, _SHOWN)
-WAYS: Mapping[Order, str] = {"newest": "DESC", "oldest": "ASC"}
 ONE_EVENT = f"""
 SELECT {_told(list(EVENT_COLUMNS), _WHOLE)} FROM {EVENTS} {_OF_BODY}
 WHERE e.id = $1::uuid AND e.stored_on >= $2
@@ -78,61 +88,33 @@ SELECT id::text, ts, source_id, tool_name, sql, duration_ms, client, ok, error, 
 """  # noqa: S608
 
 
+def _contains(*columns: str) -> str:
+    return " OR ".join(f"strpos(lower({column}), {{0}}) > 0" for column in columns)
+
+
+_SQL = EventSql(
+    alias="e.",
+    is_one_of="coalesce(e.{column}, '') = ANY({{}}::text[])",
+    of_principal=f"e.session_id IN (SELECT session_id FROM {STORE}.session_parts WHERE principal = {{}})",  # noqa: S608
+    has_text=(
+        f"({_contains('e.tool_name', 'e.sql', 'e.error', 'e.open_request_json', 'e.open_response_json')}"
+        " OR EXISTS ("
+        f"SELECT FROM {STORE}.rpc_bodies AS t WHERE t.id = e.id AND t.leg = 0 AND t.stored_on = e.stored_on"
+        f" AND ({_contains('t.request_json', 't.response_json')})))"
+    ),
+    is_behind="(e.ts, e.id) {side} ({{}}::timestamp, {{}}::uuid)",
+)
+where = _SQL.where
+
+
 def counted(condition: str, most: int) -> str:
     """How many there are, as far as `most`; one more: there are more."""
     return f"SELECT count(*) FROM (SELECT FROM {EVENTS} WHERE {condition} LIMIT {most + 1}) AS found"  # noqa: S608
 
 
-def where(which: EventFilter, text_reach_s: float | None = None) -> Where:
-    """`text_reach_s`: how far back a text is looked for, unless `since` says more."""
-    found = Where("true", [])
-    for facet, values in which.only.items():
-        found = _one_of(found, COLUMNS[facet], values)
-    for facet, values in which.without.items():
-        if values:  # what has no value at all has none of these, unless the empty one is among them
-            found = found.also(f"NOT (coalesce(e.{COLUMNS[facet]}, '') = ANY({{}}::text[]))", list(values))
-    since = which.since
-    if which.text and since is None and text_reach_s is not None:
-        since = (which.until or datetime.now(UTC).replace(tzinfo=None)) - timedelta(seconds=text_reach_s)
-    if since is not None:
-        found = found.also("e.ts >= {}", since).also("e.stored_on >= {}", day_before(since))
-    if which.until is not None:
-        found = found.also("e.ts < {}", which.until)
-    if which.principal is not None:
-        found = found.also(
-            f"e.session_id IN (SELECT session_id FROM {STORE}.session_parts WHERE principal = {{}})",  # noqa: S608
-            which.principal,
-        )
-    return found.also(_TEXT, which.text.lower()) if which.text else found
-
-
-def _contains(*columns: str) -> str:
-    return " OR ".join(f"strpos(lower({column}), {{0}}) > 0" for column in columns)
-
-
-_TEXT = (
-    f"({_contains('e.tool_name', 'e.sql', 'e.error', 'e.open_request_json', 'e.open_response_json')}"
-    " OR EXISTS ("
-    f"SELECT FROM {STORE}.rpc_bodies AS t WHERE t.id = e.id AND t.leg = 0 AND t.stored_on = e.stored_on"
-    f" AND ({_contains('t.request_json', 't.response_json')})))"
-)
-
-
-def _one_of(found: Where, column: str, values: Sequence[str]) -> Where:
-    if not values:
-        return found
-    if len(values) == 1 and values[0]:  # which an index can answer
-        return found.also(f"e.{column} = {{}}", values[0])
-    return found.also(f"coalesce(e.{column}, '') = ANY({{}}::text[])", list(values))
-
-
 def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
     """The page behind the row that the cursor names, in that order. Raises CallerError for a bad cursor."""
-    if cursor is not None:
-        micros, event_id = read_cursor(cursor, EVENT_CURSOR)
-        side = "<" if order == "newest" else ">"
-        moment = EPOCH + timedelta(microseconds=micros)
-        found = found.also(f"(e.ts, e.id) {side} ({{}}::timestamp, {{}}::uuid)", moment, event_id)
+    found = _SQL.behind(found, cursor, order)
     ordered = f"ORDER BY e.ts {WAYS[order]}, e.id {WAYS[order]}"
     return Where(
         f"SELECT {_PAGE} FROM (SELECT * FROM {EVENTS} WHERE {found.sql} {ordered} LIMIT {int(limit)}) AS e"  # noqa: S608
@@ -158,3 +140,31 @@ def exported(found: Where) -> Where:
         " ORDER BY e.ts, e.id",
         found.params,
     )
+
+
+_SESSIONS = f"({SESSIONS}) AS s"
+ONE_SESSION = SESSIONS.replace("GROUP BY", "WHERE session_id = $1 GROUP BY")
+SESSION_IDS = f"""
+SELECT session_id FROM {STORE}.session_parts
+WHERE starts_with(session_id, $1) OR right(session_id, length($1)) = $1
+GROUP BY session_id ORDER BY min(created_at) DESC, session_id DESC LIMIT $2
+"""  # noqa: S608
+
+
+def session_count(which: SessionFilter, most: int) -> Where:
+    """As far as `most`; one more: there are more."""
+    found = sessions_where(which)
+    return Where(
+        f"SELECT count(*) FROM (SELECT FROM {_SESSIONS} WHERE {found.sql} LIMIT {most + 1}) AS counted",  # noqa: S608
+        found.params,
+    )
+
+
+def session_page(which: SessionFilter, cursor: str | None, limit: int, offset: int) -> Where:
+    """One more than `limit`, to know whether there are more."""
+    found = sessions_where(which)
+    if cursor is not None:
+        micros, session_id = read_cursor(cursor, SESSION_CURSOR)
+        moment = EPOCH + timedelta(microseconds=micros)
+        found = found.also("(created_at, session_id) < ({}::timestamp, {}::text)", moment, session_id)
+    return page_of_sessions(_SESSIONS, found, limit, offset)

@@ -1,20 +1,14 @@
-"""A principal's own rows as a DuckDB file by themselves; implements `ports.RecordExcerpts`.
+"""Which rows of the record in PostgreSQL are a principal's own."""
 
-The SQL of agents does not change with the operator's store, and no agent ever reaches the shared one.
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
 
-from callgate.model.errors import CallerError
-from callgate.ports.record_excerpts import Excerpt
 from callgate.postgres_connection import Connection
 from callgate.recorder.read import excerpt_limits
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
-from callgate.recorder.stores.duckdb.row_files import excerpt_of, wanted_by_all
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
 from callgate.recorder.stores.duckdb.wanted_rows import BODIES, Wanted
+from callgate.recorder.stores.excerpts import DumpedExcerpts, has_calls, own_events
 from callgate.recorder.stores.postgres.files import dump
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.schema import STORE, VIEWS
@@ -32,38 +26,23 @@ _OWN_EVENTS = f"""(
     WHERE total <= {{most_bytes}})"""  # noqa: S608
 
 
-class PostgresExcerpts:
-    def __init__(self, reader: PostgresReader, folder: Path) -> None:
-        """`folder`: where excerpts lie until their reader removes them."""
-        self._reader = reader
-        self._folder = folder
-
-    async def take(self, principal: str, statements: Sequence[str]) -> Excerpt:
-        wanted = wanted_by_all(statements)
-        return await excerpt_of(self._folder, wanted, lambda folder: self._dump(folder, principal, wanted))
-
-    async def _dump(self, folder: Path, principal: str, wanted: Wanted) -> int:
-        """How many events there was no room for."""
-
+def postgres_excerpts(reader: PostgresReader, folder: Path) -> DumpedExcerpts:
+    async def dump_own(folder: Path, principal: str, wanted: Wanted) -> int:
         async def read(connection: Connection) -> int:
             left_out = 0
-            selects = _selects(wanted)
-            for table, select in selects.items():
+            for table, select in _selects(wanted).items():
                 dumped = await dump(connection, folder / f"{table}.jsonl", Where(select, [principal]))
-                if table == "rpc_events" and wanted.tables - {"sessions"}:
+                if table == "rpc_events" and has_calls(wanted):
                     left_out = await connection.fetchval(_COUNT, principal) - dumped
             return left_out
 
-        try:
-            return await self._reader.read(read, ReadKind.SCAN, excerpt_limits.TIMEOUT_S)
-        except CallerError as problem:
-            raise excerpt_limits.out_of_time() from problem
+        return await reader.read(read, ReadKind.SCAN, excerpt_limits.TIMEOUT_S)
+
+    return DumpedExcerpts(folder, dump_own)
 
 
 def _selects(wanted: Wanted) -> dict[str, str]:
-    most = excerpt_limits.MAX_EVENTS if wanted.tables - {"sessions"} else 0
-    size, most_bytes = (_SIZE, excerpt_limits.MAX_BODY_BYTES) if wanted.bodies else ("0", 0)
-    own = _OWN_EVENTS.format(size=size, most=most, most_bytes=most_bytes)
+    own = own_events(_OWN_EVENTS, _SIZE, wanted)
     sessions = "$1" if "sessions" in wanted.tables else "$1 AND false"
     legs = "" if "rpc_event_upstreams" in wanted.tables else " AND false"
     return {

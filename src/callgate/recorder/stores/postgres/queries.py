@@ -15,18 +15,15 @@ from callgate.model.errors import CallerError, SetupError
 from callgate.ports.record_queries import Query, Table
 from callgate.ports.record_store import StatementGuard
 from callgate.postgres_connection import Connection, pg
+from callgate.recorder.read.answer_table import EXACT_INT, AnswerTable, cut_text, exact_int, query_too_long
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.schema import READER_ROLE, VIEWS
 
-_MAX_ANSWER_CHARS = 8 * 1024 * 1024
-_MAX_CELL_CHARS = 1024 * 1024
 _AT_ONCE = 200
 _ROLE = (
     f"SET LOCAL ROLE {READER_ROLE}; SET LOCAL search_path = {VIEWS}, pg_catalog; SET LOCAL work_mem = '32MB'"
 )
-_EXACT_INT = 2**53
-_HINT = "Filter by ts, aggregate, or ask for fewer columns"
 
 
 class PostgresQueries:
@@ -45,9 +42,7 @@ class PostgresQueries:
             try:
                 return await _answer(connection, text, query)
             except pg.QueryCanceledError:
-                raise CallerError(
-                    CALLER_BAD_PARAMS, f"The query took longer than {query.timeout_s:g} s", hint=_HINT
-                ) from None
+                raise query_too_long(query) from None
             except (pg.PostgresConnectionError, pg.OperatorInterventionError):
                 raise
             except pg.PostgresError as problem:
@@ -74,16 +69,10 @@ async def _answer(connection: Connection, text: str, query: Query) -> Table:
     statement = await connection.prepare(text)
     columns = [attribute.name for attribute in statement.get_attributes()]
     cursor = await statement.cursor()
-    rows: list[list[Any]] = []
-    chars = 0
-    while found := await cursor.fetch(min(_AT_ONCE, query.max_rows + 1 - len(rows))):
-        for row in found:
-            if len(rows) == query.max_rows or chars > _MAX_ANSWER_CHARS:
-                return Table(columns, rows, truncated=True)
-            cells = [_cell(value) for value in row]
-            chars += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells)
-            rows.append(cells)
-    return Table(columns, rows, truncated=False)
+    answer = AnswerTable(columns, query, _cell)
+    while answer.room and (found := await cursor.fetch(min(_AT_ONCE, answer.room))):
+        answer.add(found)
+    return answer.table()
 
 
 def _cell(value: Any) -> Any:
@@ -91,11 +80,11 @@ def _cell(value: Any) -> Any:
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
-        return value if abs(value) < _EXACT_INT else str(value)
+        return exact_int(value)
     if isinstance(value, str):
-        return value if len(value) <= _MAX_CELL_CHARS else f"{value[:_MAX_CELL_CHARS]}…"
+        return cut_text(value)
     if isinstance(value, Decimal):
-        is_whole = value == value.to_integral_value() and abs(value) < _EXACT_INT
+        is_whole = value == value.to_integral_value() and abs(value) < EXACT_INT
         return int(value) if is_whole else str(value)
     if isinstance(value, datetime):
         return value.isoformat() + ("Z" if value.tzinfo is None else "")

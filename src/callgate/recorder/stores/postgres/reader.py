@@ -1,45 +1,21 @@
-"""Reads the record in PostgreSQL; implements `ports.RecordReader`.
+"""Reads the record in PostgreSQL; implements `ports.RecordReader` (see `database_reader`)."""
 
-A read has our own journal flushed first, so that a call that settled here is visible to every read at once.
-What other processes recorded is seen when they flush it, each second.
-"""
-
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from callgate.ports.record_reader import (
-    Backlog,
-    EventFilter,
-    ExportFormat,
-    Extent,
-    Order,
-    RecordPage,
-    Row,
-    SeenWrite,
-    SessionFilter,
-    SourceRequest,
-    Stats,
-)
+from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
 from callgate.postgres_connection import Connection
+from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
-from callgate.recorder.read.pages import (
-    cursor_after,
-    day_before,
-    id_and_day,
-    said_during,
-    session_cursor_after,
-    with_hops,
-)
+from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
-from callgate.recorder.read.seen_writes import by_tool
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.stores.duckdb.row_files import exported, passing_folder
+from callgate.recorder.stores.database_reader import DatabaseReader
 from callgate.recorder.stores.postgres import events as read_events
 from callgate.recorder.stores.postgres import files, partitions
-from callgate.recorder.stores.postgres import sessions as read_sessions
 from callgate.recorder.stores.postgres import stats as read_stats
 from callgate.recorder.stores.postgres import writes as read_writes
 from callgate.recorder.stores.postgres.numbering import NumberedRows
@@ -57,51 +33,39 @@ SELECT (SELECT coalesce(sum(events), 0) FROM {STORE}.batches) + (SELECT count(*)
     (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n
         ON n.oid = c.relnamespace WHERE n.nspname = '{STORE}' AND c.relkind = 'r')
 """  # noqa: S608
-_TEXT_SEARCH_S = 10.0
 
 
-class PostgresReader:
+class PostgresReader(DatabaseReader):
+    _source_requests = read_events.SOURCE_REQUESTS
+    _session_ids = read_events.SESSION_IDS
+
     def __init__(self, recorder: Recorder, store: PostgresStore, folder: Path) -> None:
-        """`folder`: where files may lie that are gone when they were read."""
-        self._recorder = recorder
-        self._folder = folder
+        super().__init__(recorder, folder)
         self._reads = PostgresReads(store.thread, store.address)
         self.numbered = NumberedRows(self._reads)
-
-    async def source_requests(self, source_id: str | None) -> list[SourceRequest]:
-        async def read(connection: Connection) -> list[SourceRequest]:
-            rows = await connection.fetch(read_events.SOURCE_REQUESTS, source_id)
-            return [SourceRequest(*row) for row in rows]
-
-        return await self.read(read)
 
     async def sessions(
         self, which: SessionFilter, limit: int, offset: int = 0, cursor: str | None = None
     ) -> RecordPage:
-        wanted = read_sessions.page(which, cursor, limit, offset)
-        counted = read_sessions.count(which, _MOST_COUNTED)
+        wanted = read_events.session_page(which, cursor, limit, offset)
+        counted = read_events.session_count(which, _MOST_COUNTED)
 
         async def read(connection: Connection) -> RecordPage:
             rows = _rows(await connection.fetch(wanted.sql, *wanted.params))
             total = await connection.fetchval(counted.sql, *counted.params)
             has_more, rows = len(rows) > limit, rows[:limit]
-            return _page(rows, total, session_cursor_after(rows[-1]) if has_more else None)
+            return _page(rows, total, pages.session_cursor_after(rows[-1]) if has_more else None)
 
         return await self.read(read)
 
     async def session(self, session_id: str) -> Row | None:
         async def read(connection: Connection) -> Row | None:
-            row = await connection.fetchrow(read_sessions.ONE_SESSION, session_id)
+            row = await connection.fetchrow(read_events.ONE_SESSION, session_id)
             return None if row is None else dict(row)
 
         return await self.read(read)
 
-    async def session_ids(self, piece: str, limit: int) -> Sequence[str]:
-        return await self.read(lambda connection: _column(connection, read_sessions.IDS, piece, limit))
-
-    async def events(
-        self, which: EventFilter, limit: int, cursor: str | None = None, order: Order = "newest"
-    ) -> RecordPage:
+    def _events(self, which: EventFilter, limit: int, cursor: str | None, order: Order) -> Read[RecordPage]:
         found = read_events.where(which, TRAITS.text_reach_s)
         wanted = read_events.page(found, limit + 1, cursor, order)
 
@@ -114,14 +78,12 @@ class PostgresReader:
                 counted = read_events.counted(found.sql, _MOST_COUNTED)
                 total = await connection.fetchval(counted, *found.params)
             await read_writes.mark_writes(connection, rows)
-            return _page(rows, total, cursor_after(rows[-1]) if has_more else None)
+            return _page(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
 
-        if which.text is None:
-            return await self.read(read)
-        return await self.read(read, ReadKind.SCAN, _TEXT_SEARCH_S)
+        return read
 
     async def event(self, event_id: str) -> Row | None:
-        known = id_and_day(event_id)
+        known = pages.id_and_day(event_id)
 
         async def read(connection: Connection) -> Row | None:
             found = await connection.fetchrow(read_events.ONE_EVENT, *known) if known is not None else None
@@ -129,14 +91,13 @@ class PostgresReader:
                 return None
             row = dict(found)
             await read_writes.mark_writes(connection, [row])
-            row["said"] = _rows(await connection.fetch(read_events.SAID, *said_during(row)))
-            return with_hops(row, _rows(await connection.fetch(read_events.HOPS, *(known or ()))))
+            row["said"] = _rows(await connection.fetch(read_events.SAID, *pages.said_during(row)))
+            return pages.with_hops(row, _rows(await connection.fetch(read_events.HOPS, *(known or ()))))
 
         return await self.read(read)
 
     async def event_ids(self, piece: str, limit: int, method: str | None = None) -> Sequence[str]:
-        wanted = read_events.ids(piece, limit, method)
-        return await self.read(lambda connection: _column(connection, wanted.sql, *wanted.params))
+        return await self._column(read_events.ids(piece, limit, method))
 
     async def lanes(self, session_id: str, limit: int) -> RecordPage:
         async def read(connection: Connection) -> RecordPage:
@@ -152,7 +113,7 @@ class PostgresReader:
 
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
         assert which.since is not None
-        day = day_before(which.since)
+        day = pages.day_before(which.since)
 
         async def read(connection: Connection) -> Stats:
             first, last = await connection.fetchrow(read_stats.STRETCH)
@@ -171,22 +132,12 @@ class PostgresReader:
 
         return await self.read(read, ReadKind.SCAN)
 
-    async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
-        until = datetime.now(UTC).replace(tzinfo=None)
+    async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
+        return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
-        async def read(connection: Connection) -> list[SeenWrite]:
-            return by_tool(await read_writes.writes_between(connection, since, until))
-
-        return await self.read(read)
-
-    async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
+    async def _dump(self, path: Path, which: EventFilter) -> None:
         wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))
-        async with passing_folder(self._folder) as folder:
-            await self.read(
-                lambda connection: files.dump(connection, folder / "rows.jsonl", wanted), ReadKind.EXPORT
-            )
-            async for chunk in exported(folder, kind):
-                yield chunk
+        await self.read(lambda connection: files.dump(connection, path, wanted), ReadKind.EXPORT)
 
     async def extent(self) -> Extent:
         async def read(connection: Connection) -> tuple[int, int, int, int, int, date | None]:
@@ -195,12 +146,6 @@ class PostgresReader:
 
         events, sessions, gaps, gap_events, size_bytes, oldest_day = await self.read(read)
         return Extent(int(events), sessions, size_bytes, oldest_day, gaps, gap_events)
-
-    def problem(self) -> str | None:
-        return self._recorder.problem()
-
-    def backlog(self) -> Backlog:
-        return self._recorder.backlog()
 
     async def read(
         self, read: Read[_Found], kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
@@ -212,6 +157,9 @@ class PostgresReader:
     async def close(self) -> None:
         await self._reads.close()
 
+    async def _table(self, wanted: Where) -> Sequence[Sequence[Any]]:
+        return await self.read(lambda connection: connection.fetch(wanted.sql, *wanted.params))
+
 
 _MOST_COUNTED = TRAITS.exact_total or 0
 
@@ -222,7 +170,3 @@ def _page(rows: list[Row], total: int, next_cursor: str | None) -> RecordPage:
 
 def _rows(found: Sequence[Any]) -> list[Row]:
     return [dict(row) for row in found]
-
-
-async def _column(connection: Connection, sql: str, *params: Any) -> list[str]:
-    return [row[0] for row in await connection.fetch(sql, *params)]

@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from datetime import date, timedelta
-from functools import cached_property
 from pathlib import Path
 
 from callgate.model.error_codes import SETUP_STORE_SCHEMA
@@ -25,7 +24,7 @@ from callgate.ports.record_store import StoreTraits
 from callgate.postgres_connection import FAILURES, Connection, pg, transaction
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.retention import Retention
-from callgate.recorder.folder import folder_id
+from callgate.recorder.stores.database_store import DatabaseStore
 from callgate.recorder.stores.postgres import leases, partitions, upkeep
 from callgate.recorder.stores.postgres.connection import StoreAddress, connect, trouble_of
 from callgate.recorder.stores.postgres.loop_thread import LoopThread
@@ -62,7 +61,7 @@ UNION ALL ({leases.IS_WATCHED.replace("SELECT 1", "SELECT NULL, 1")})
 """  # noqa: S608
 
 
-class PostgresStore:
+class PostgresStore(DatabaseStore):
     traits = TRAITS
     failures = FAILURES
 
@@ -73,29 +72,17 @@ class PostgresStore:
         retention: Retention | None = None,
         may_migrate: bool = True,
     ) -> None:
+        super().__init__(record_folder, retention)
         self.address = address
         self._may_migrate = may_migrate
         self._holder = uuid.uuid4().hex
         self.thread = LoopThread("record database")
-        self._folder = record_folder
-        self._retention = retention or Retention()
         self._connection: Connection = None
         self._partitions_until: date | None = None
         self._opened_mono = float("inf")
         self._looked_mono = self._tended_mono = self._noted_mono = float("-inf")
         self._upkeep: Future[None] | None = None
         self.is_watched = False
-
-    @cached_property
-    def _folder_id(self) -> str:
-        return folder_id(self._folder)
-
-    @property
-    def is_open(self) -> bool:
-        return self._connection is not None
-
-    def load(self) -> None:
-        """The drivers were imported with this module."""
 
     def open(self) -> None:
         if self._connection is not None:

@@ -6,7 +6,7 @@ segment and offset are unique is what stores a batch exactly once, without a loo
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import Any, cast
@@ -14,16 +14,14 @@ from typing import Any, cast
 from callgate.ports.record_store import AlreadyStoredError, StoreBusyError
 from callgate.postgres_connection import Connection
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS
 from callgate.recorder.read.pages import EPOCH
-from callgate.recorder.rows import EventRow, GapRow, SessionRow
+from callgate.recorder.rows import EventRow, GapRow
 from callgate.recorder.stores.batch_rows import (
     MOMENT_NAMES,
     SUM_NAMES,
     WORD_NAMES,
     SessionPart,
-    decoded,
-    texts_of,
+    read_batch,
     tokens_of,
 )
 from callgate.recorder.stores.postgres.schema import (
@@ -113,73 +111,44 @@ class BatchRows:
 def rows_of(batch: Batch) -> BatchRows:
     """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
     segments = [(segment, batch.began[segment], end) for segment, end in batch.reached.items()]
-    made = _Made(writer=segments[0][0].partition(".")[0])
-    for _, sessions in decoded(batch, SESSIONS, SessionRow):
-        for session in sessions:
-            made.part_of(session.session_id).add_row(session)
-    for frame, rows in decoded(batch, EVENTS, EventRow):
-        for place, row in enumerate(rows):
-            made.add_event(row, *texts_of(frame, place))
-    for frame, rows in decoded(batch, OPENED, EventRow):
-        for place, row in enumerate(rows):
-            made.add_open(row, *texts_of(frame, place))
-    gaps = [  # the last: the others may add some
-        (_moment(row.since), _moment(row.until), row.count, row.reason)
-        for _, rows in decoded(batch, GAPS, GapRow)
-        for row in rows
-    ]
+    writer = segments[0][0].partition(".")[0]
+    events: list[_Values] = []
+    bodies: list[_Values] = []
+    legs: list[_Values] = []
+    opened: list[_Values] = []
+
+    def keep_event(row: EventRow, request: str | None, response: str | None) -> None:
+        events.append((_moment(row.ts), *tokens_of(row), *_plain(row), len(events)))
+        if request is not None or response is not None:
+            bodies.append((row.id, 0, request, response))
+        for leg, hop in enumerate(row.hops, 1):
+            legs.append((row.id, leg, *_hop_values(hop)))
+            if hop.request_json is not None or hop.response_json is not None:
+                bodies.append((row.id, leg, hop.request_json, hop.response_json))
+
+    def keep_open(row: EventRow, request: str | None, response: str | None) -> None:
+        values = (_moment(row.ts), None, None, None, *_plain(row))
+        opened.append((*values, request, response, row.writer or writer))
+
+    parts = read_batch(batch, keep_event, keep_open)
     return BatchRows(
-        made.writer,
+        writer,
         segments,
         {
-            "rpc_events": ([*_EVENT_COLUMNS, "place"], made.events),
-            "rpc_bodies": (["id", "leg", *_BODIES], made.bodies),
-            "rpc_event_upstreams": (["event_id", "leg", *HOP_NAMES], made.legs),
-            "gaps": (GAP_NAMES, gaps),
-            "rpc_open": ([*_EVENT_COLUMNS, *_BODIES, "writer"], made.opened),
+            "rpc_events": ([*_EVENT_COLUMNS, "place"], events),
+            "rpc_bodies": (["id", "leg", *_BODIES], bodies),
+            "rpc_event_upstreams": (["event_id", "leg", *HOP_NAMES], legs),
+            "gaps": (GAP_NAMES, [_gap_values(row) for row in parts.gaps]),
+            "rpc_open": ([*_EVENT_COLUMNS, *_BODIES, "writer"], opened),
         },
-        [_part_values(part, session_id, made.writer) for session_id, part in sorted(made.parts.items())],
-        list(made.was_open),
+        [_part_values(part, session_id, writer) for session_id, part in sorted(parts.sessions.items())],
+        list(parts.settled),
         batch.is_backlog,
     )
 
 
-@dataclass(slots=True)
-class _Made:
-    writer: str
-    events: list[_Values] = field(default_factory=list[_Values])
-    bodies: list[_Values] = field(default_factory=list[_Values])
-    legs: list[_Values] = field(default_factory=list[_Values])
-    opened: list[_Values] = field(default_factory=list[_Values])
-    parts: dict[str, SessionPart] = field(default_factory=dict[str, SessionPart])
-    was_open: dict[str, None] = field(default_factory=dict[str, None])
-
-    def part_of(self, session_id: str) -> SessionPart:
-        part = self.parts.get(session_id)
-        if part is None:
-            part = self.parts[session_id] = SessionPart()
-        return part
-
-    def add_event(self, row: EventRow, request: str | None, response: str | None) -> None:
-        counted = tokens_of(row)
-        self.events.append((_moment(row.ts), *counted, *_plain(row), len(self.events)))
-        if request is not None or response is not None:
-            self.bodies.append((row.id, 0, request, response))
-        for leg, hop in enumerate(row.hops, 1):
-            self.legs.append((row.id, leg, *_hop_values(hop)))
-            if hop.request_json is not None or hop.response_json is not None:
-                self.bodies.append((row.id, leg, hop.request_json, hop.response_json))
-        if row.session_id is not None:
-            self.part_of(row.session_id).add_event(row, counted[0] + counted[1])
-        if row.was_open:
-            self.was_open[row.id] = None
-
-    def add_open(self, row: EventRow, request: str | None, response: str | None) -> None:
-        if row.id in self.was_open:  # it opened and ended within this batch
-            del self.was_open[row.id]
-            return
-        values = (_moment(row.ts), None, None, None, *_plain(row))
-        self.opened.append((*values, request, response, row.writer or self.writer))
+def _gap_values(row: GapRow) -> _Values:
+    return _moment(row.since), _moment(row.until), row.count, row.reason
 
 
 async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> None:

@@ -35,14 +35,7 @@ WITH calls AS (
 ), said AS (
     SELECT id AS notice, ts AS said_at, session_id, rpc_id, server_name, tool_name FROM {EVENTS}
     WHERE ts BETWEEN $4::timestamp AND $5 AND stored_on >= $3 AND sender = 'server' AND method IN {CHANGES}
-), on_stream AS (
-    SELECT calls.* FROM said JOIN calls USING (server_name, tool_name, session_id, rpc_id)
-    WHERE said_at BETWEEN ts AND ended
-), around AS (
-    SELECT calls.*, notice, said_at <= ended AS is_under_way, {_DECLARED} AS declared
-    FROM said JOIN calls USING (server_name)
-    WHERE said.tool_name IS NULL AND said_at BETWEEN ts AND ended + interval '2 seconds'
-), blamed AS (
+), {seen.STREAM_AND_AROUND.format(declared=_DECLARED)}, blamed AS (
     SELECT *, count(*) OVER (PARTITION BY notice) AS candidates FROM around WHERE is_under_way OR NOT declared
 ), seen AS (
     SELECT id, ts, server_name, tool_name FROM on_stream WHERE {_DECLARED}

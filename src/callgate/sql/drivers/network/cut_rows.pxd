@@ -1,6 +1,8 @@
 # The types of `cut_rows.py` when it is compiled.
 cimport cython
 
+cdef Py_ssize_t _NULL
+
 @cython.locals(
     rows=list, row=list, decoders=list, at=Py_ssize_t, place=Py_ssize_t, size=Py_ssize_t, length=Py_ssize_t,
     width=Py_ssize_t, row_end=Py_ssize_t,
@@ -13,4 +15,9 @@ cpdef tuple lenenc_rows(bytes buffer, Py_ssize_t end, Py_ssize_t most, Py_ssize_
 )
 cpdef tuple int32_rows(bytes buffer, Py_ssize_t end, Py_ssize_t most, Py_ssize_t limit, object columns)
 
-cdef object _cell(bytes buffer, Py_ssize_t start, Py_ssize_t end, object decode, object column)
+@cython.locals(end=Py_ssize_t)
+cdef Py_ssize_t _add_cell(
+    list row, bytes buffer, Py_ssize_t place, Py_ssize_t length, Py_ssize_t row_end, object decode, object columns
+) except -1
+
+cdef int _add_row(list rows, list row, Py_ssize_t place, Py_ssize_t row_end) except -1

@@ -16,6 +16,7 @@ from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.network.stream import ConnectionLost
 
 Decode = Callable[[bytes], Cell]
+_NULL = -1  # as a length
 
 
 class CellDecoder(Protocol):
@@ -53,9 +54,8 @@ def lenenc_rows(
             length = buffer[place]
             place += 1
             if length == 0xFB:
-                row.append(None)
-                continue
-            if length > 0xFB:
+                length = _NULL
+            elif length > 0xFB:
                 if length > 0xFD or place + 3 > row_end:
                     raise ConnectionLost  # eight bytes of length have no place in a row below the limit
                 width = length - 0xFA
@@ -63,13 +63,8 @@ def lenenc_rows(
                 if width == 3:
                     length |= buffer[place + 2] << 16
                 place += width
-            if place + length > row_end:
-                raise ConnectionLost
-            row.append(_cell(buffer, place, place + length, decode, columns[len(row)]))
-            place += length
-        if place != row_end:
-            raise ConnectionLost
-        rows.append(tuple(row))
+            place = _add_cell(row, buffer, place, length, row_end, decode, columns)
+        _add_row(rows, row, place, row_end)
         at = row_end
     return rows, at
 
@@ -95,24 +90,41 @@ def int32_rows(
             length = buffer[place]
             length = length << 24 | buffer[place + 1] << 16 | buffer[place + 2] << 8 | buffer[place + 3]
             place += 4
-            if length > 0x7FFFFFFF:  # below zero: NULL
-                row.append(None)
-                continue
-            if place + length > row_end:
-                raise ConnectionLost
-            row.append(_cell(buffer, place, place + length, decode, columns[len(row)]))
-            place += length
-        if place != row_end:
-            raise ConnectionLost
-        rows.append(tuple(row))
+            if length > 0x7FFFFFFF:  # below zero
+                length = _NULL
+            place = _add_cell(row, buffer, place, length, row_end, decode, columns)
+        _add_row(rows, row, place, row_end)
         at = row_end
     return rows, at
 
 
-def _cell(buffer: bytes, start: int, end: int, decode: Decode | None, column: CellDecoder) -> Cell:
+def _add_cell(
+    row: list[Cell],
+    buffer: bytes,
+    place: int,
+    length: int,
+    row_end: int,
+    decode: Decode | None,
+    columns: Sequence[CellDecoder],
+) -> int:
+    """And where the cell ends. `decode`: None for a text."""
+    if length == _NULL:
+        row.append(None)
+        return place
+    end = place + length
+    if end > row_end:
+        raise ConnectionLost
     if decode is not None:
-        return decode(buffer[start:end])
+        row.append(decode(buffer[place:end]))
+        return end
     try:
-        return buffer[start:end].decode("utf-8")
+        row.append(buffer[place:end].decode("utf-8"))  # compiled, no bytes are copied for it
     except UnicodeDecodeError:
-        return column.decode(buffer[start:end])
+        row.append(columns[len(row)].decode(buffer[place:end]))
+    return end
+
+
+def _add_row(rows: list[tuple[Cell, ...]], row: list[Cell], place: int, row_end: int) -> None:
+    if place != row_end:
+        raise ConnectionLost
+    rows.append(tuple(row))

@@ -72,6 +72,9 @@ class NetworkDriver(Generic[Connection]):
         """Look whether the server is there, in the background. Needs a running loop, returns at once."""
         self._look_after()
 
+    def limit_connections(self, most: int) -> None:
+        self._pool.resize(most)
+
     @property
     def version(self) -> str:
         return self._version
@@ -98,7 +101,7 @@ class NetworkDriver(Generic[Connection]):
         except StatementFailed as failed:
             if call.stop_reason is not None:
                 raise self._stopped(call.stop_reason, timeout_s) from None
-            if self._policy.may_write and self._engine.is_failover(failed.fault):
+            if self._policy.may_write and failed.fault.code in self._engine.failover_codes:
                 self._pool.drop_idle()
                 connection.close()
             raise await self._explained(connection, failed, statements) from failed
@@ -155,6 +158,7 @@ class NetworkDriver(Generic[Connection]):
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._engine.close()
 
     async def _take(self) -> Connection:
         try:

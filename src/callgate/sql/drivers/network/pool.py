@@ -92,7 +92,8 @@ class ConnectionPool(Generic[Connection]):
 
     def give_back(self, connection: Connection) -> None:
         is_old = time.monotonic() - self._opened_mono.get(connection, math.inf) > _MAX_AGE_S
-        if self._closed or is_old or not connection.is_usable:
+        is_too_many = self._places > self._size
+        if self._closed or is_old or is_too_many or not connection.is_usable:
             connection.close()
             self.free_place()
             return
@@ -118,9 +119,24 @@ class ConnectionPool(Generic[Connection]):
     def free_place(self) -> None:
         """A connection that was taken is gone."""
         self._places -= 1
-        if not self._closed and (waiter := self._next_waiter()) is not None:
-            self._places += 1
-            waiter.set_result(None)
+        self._hand_out_place()
+
+    def resize(self, size: int) -> None:
+        """From now on. What is in use beyond it is closed when it is given back."""
+        self._size = size
+        while self._places > size and self._idle:
+            connection, _ = self._idle.popleft()
+            connection.close()
+            self._places -= 1
+        while self._hand_out_place():
+            pass
+
+    def _hand_out_place(self) -> bool:
+        if self._closed or self._places >= self._size or (waiter := self._next_waiter()) is None:
+            return False
+        self._places += 1
+        waiter.set_result(None)
+        return True
 
     async def probe(self) -> None:
         """Open a connection ahead of the first caller. Raises as `take` does."""

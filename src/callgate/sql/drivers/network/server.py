@@ -7,7 +7,7 @@ Rules
    own, and `close` follows.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -80,17 +80,22 @@ class NetworkEngine(Protocol[Opened]):
     @property
     def display_name(self) -> str: ...
 
+    @property
+    def failover_codes(self) -> Collection[str]:
+        """Of faults that say: a server that was to be written to is a replica now, or is going away."""
+        ...
+
     async def open(self) -> Opened:
         """A session that holds the policy. Raises `OpenFailed`."""
+        ...
+
+    async def close(self) -> None:
+        """What its connections share; they are closed already."""
         ...
 
     def placeholder(self, index: int) -> str: ...
 
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError: ...
-
-    def is_failover(self, fault: DatabaseFault) -> bool:
-        """A server that was to be written to is a replica now, or is going away."""
-        ...
 
     async def examine(self, ask: Ask) -> Posture:
         """The caller fills in its version."""

@@ -13,6 +13,7 @@ import asyncio
 import socket
 import ssl
 import struct
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import lru_cache
 from time import perf_counter
@@ -32,6 +33,10 @@ _KEEP_ALIVE_IDLE_S = 60
 
 class ConnectionLost(Exception):  # noqa: N818 - the engine words the error
     """The socket is closed, by either side."""
+
+
+class ClientKeyUnusable(Exception):  # noqa: N818 - `unreachable` words the error
+    """Our own certificate and its key do not fit together, or the key's password is wrong."""
 
 
 # What reading raises when the peer does not keep to the protocol: it is not to be spoken to any longer.
@@ -162,6 +167,9 @@ class ByteStream(asyncio.Protocol):
         self._wake()
 
 
+OpenStream = Callable[[ServerAddress], Awaitable[ByteStream]]
+
+
 async def open_stream(address: ServerAddress) -> ByteStream:
     """Connected, not yet encrypted. Raises OSError."""
     loop = asyncio.get_running_loop()
@@ -187,7 +195,7 @@ def _keep_alive(transport: asyncio.Transport) -> None:
 def context_of(tls: Tls) -> ssl.SSLContext:
     """Verified unless the operator says otherwise.
 
-    Raises OSError or ssl.SSLError when a file cannot be used.
+    Raises OSError, ssl.SSLError or `ClientKeyUnusable` when a file cannot be used.
     """
     context = ssl.create_default_context(cafile=str(tls.ca_file) if tls.ca_file is not None else None)
     if tls.ca_file is not None:
@@ -198,5 +206,8 @@ def context_of(tls: Tls) -> ssl.SSLContext:
     if tls.mode in (TlsMode.PREFER, TlsMode.UNVERIFIED):
         context.verify_mode = ssl.CERT_NONE
     if tls.cert_file is not None:
-        context.load_cert_chain(tls.cert_file, tls.key_file, tls.key_password or "")
+        try:
+            context.load_cert_chain(tls.cert_file, tls.key_file, tls.key_password or "")
+        except ssl.SSLError:
+            raise ClientKeyUnusable from None
     return context

@@ -6,15 +6,15 @@ import ssl
 from callgate.model import error_codes as codes
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.network.server import OpenFailed
-from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ClientKeyUnusable, ConnectionLost
 from callgate.sql.settings import ServerAddress
 
-_RETRIED = "The gateway keeps trying: try again in a moment, and tell the operator if the error stays."
+RETRIED = "The gateway keeps trying: try again in a moment, and tell the operator if the error stays."
 
 
 def unreachable(error: BaseException, address: ServerAddress) -> OpenFailed:
-    reason, hint = _reason(error, address)
-    told = SourceError(codes.SOURCE_UNAVAILABLE, f"the database cannot be reached ({reason}).", hint=_RETRIED)
+    reason, hint = reason_of(error, address)
+    told = SourceError(codes.SOURCE_UNAVAILABLE, f"the database cannot be reached ({reason}).", hint=RETRIED)
     return OpenFailed(told, f"{address.shown} cannot be reached: {reason}. {hint}".strip())
 
 
@@ -39,23 +39,28 @@ def password_wanted(otherwise: str) -> tuple[str, str]:
 
 def not_let_in(address: ServerAddress, told: str, what: str, hint: str) -> OpenFailed:
     """The server answered, and would not let us in."""
-    error = SourceError(codes.SOURCE_UNAVAILABLE, told, hint=_RETRIED)
+    error = SourceError(codes.SOURCE_UNAVAILABLE, told, hint=RETRIED)
     return OpenFailed(error, f"{address.shown}: {what}. {hint}".strip())
 
 
 def full(address: ServerAddress) -> OpenFailed:
     error = SourceError(
-        codes.SOURCE_UNAVAILABLE, "the database has too many connections at the moment.", hint=_RETRIED
+        codes.SOURCE_UNAVAILABLE, "the database has too many connections at the moment.", hint=RETRIED
     )
     advice = "Lower pool_size, or raise max_connections at the server."
     return OpenFailed(error, f"{address.shown}: it has too many connections. {advice}", is_full=True)
 
 
-def _reason(error: BaseException, address: ServerAddress) -> tuple[str, str]:
+def reason_of(error: BaseException, address: ServerAddress) -> tuple[str, str]:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not trusted: {error.verify_message}",
             "Name the authority with ssl_ca=/path/ca.pem, or write ssl=unverified to trust any server.",
+        )
+    if isinstance(error, ClientKeyUnusable):
+        return (
+            "the client certificate cannot be used",
+            "Check ssl_cert, ssl_key and, if the key has a password, ssl_key_password.",
         )
     if isinstance(error, ssl.SSLError):
         return f"TLS failed: {error.reason or 'no reason given'}", "Check the ssl options of the DSN."

@@ -206,7 +206,9 @@ def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     if fault.code in ("1040", "1203", "1226"):
         return full(address)
     if fault.code in ("1045", "1698", "1044", "1251", "1524", "3118"):
-        what, hint = "it refused the login", f"Check user and password of the DSN ({_plain(fault.message)})."
+        said = _plain(fault.message)
+        what = "it refused the login, or the account does not exist"
+        hint = f"Check user and password of the DSN, and ssl_cert if the account wants one ({said})."
         told = "the database refused the gateway's own login."
     elif fault.code == "1049":
         what, hint = f"it has no database {address.database!r}", "Check the database in the DSN."

@@ -46,6 +46,7 @@ _OUTSIDE = {
     "SET USER": "may define routines that run as somebody else",
     "FEDERATED ADMIN": "may reach other servers",
 }
+_ADMINISTRATOR = frozenset(("SELECT", "INSERT", "DROP", "SUPER", "SHUTDOWN", "FILE", "CREATE USER"))
 _SETTINGS = (
     "SELECT current_user(), @@version, @@session.sql_mode, @@global.read_only, @@global.local_infile,"
     " @@session.autocommit, @@session.character_set_client, @@global.secure_file_priv"
@@ -74,9 +75,12 @@ async def examine(ask: Ask, policy: Policy) -> Posture:
     grants = [str(row[0]) for row in await ask("SHOW GRANTS", ())]
     definers = int(str((await ask(_DEFINERS, ()))[0][0]))
     is_replica = str(read_only) not in ("0", "OFF", "")
-    findings = [*_grant_findings(grants, policy), *_routine_findings(definers, grants)]
+    findings = _grant_findings(grants, policy)
+    is_administrator = any(_is_everything(grant) for grant in grants)  # says the rest too
+    if not is_administrator:
+        findings += _routine_findings(definers, grants)
     findings += _reach_findings(await ask(_REMOTE, ()), int(str((await ask(_DEFINER_VIEWS, ()))[0][0])))
-    if "FILE" in _rights(grants) and file_folder == "":
+    if not is_administrator and "FILE" in _rights(grants) and file_folder == "":
         findings.append(
             Finding(Severity.WARNING, "secure_file_priv is empty: FILE reaches every folder of the server.")
         )
@@ -161,8 +165,11 @@ def _reach_findings(remote: list[tuple[Cell, ...]], definer_views: int) -> list[
 
 
 def _is_everything(grant: str) -> bool:
+    """MySQL 8 and later list every right of an administrator's instead of ALL PRIVILEGES."""
     match = _GRANT.match(grant)
-    return match is not None and match["where"] == "*.*" and "ALL PRIVILEGES" in match["what"]
+    if match is None or match["where"] != "*.*":
+        return False
+    return "ALL PRIVILEGES" in match["what"] or _rights([grant]) >= _ADMINISTRATOR
 
 
 def _rights(grants: list[str]) -> frozenset[str]:

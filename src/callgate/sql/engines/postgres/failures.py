@@ -193,7 +193,8 @@ def explain_login(fault: DatabaseFault, address: ServerAddress) -> OpenFailed:
     if state == "53300":
         return full(address)
     if state in ("28P01", "28000"):
-        what, hint = "it refused the login", f"Check user, password and pg_hba.conf ({fault.message})."
+        what = "it refused the login, or the account does not exist"
+        hint = f"Check user, password, pg_hba.conf, and ssl_cert if that wants one ({fault.message})."
         told = "the database refused the gateway's own login."
     elif state == _UNKNOWN_DATABASE:
         what, hint = f"it has no database {address.database!r}", "Check the database in the DSN."

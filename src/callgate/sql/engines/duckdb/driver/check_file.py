@@ -1,20 +1,36 @@
-"""Whether there is a DuckDB database at a path, and what to do when it cannot be opened."""
+"""Whether there is a DuckDB database at a path, or data that DuckDB reads as a table; what to do when not."""
 
 import re
 from pathlib import Path
 
+from callgate.model.data_files import reader_of
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.workers.database_file import read_header, unavailable
 
 MEMORY_PATH = ":memory:"
 _MAGIC = b"DUCK"
 _MAGIC_AT = 8  # behind a checksum
+_PARQUET_MAGIC = b"PAR1"
+# DuckDB takes a path with these for many files.
+_GLOB = re.compile(r"[*?\[\]{}]")
 _HOLDER = re.compile(r"\(PID (\d+)\)")
 
 
 def check_file(path: Path) -> None:
     """Raises `SourceError` with the operator's next step when there is no such database file."""
     if str(path) == MEMORY_PATH:
+        return
+    reader = reader_of(str(path))
+    if reader is not None:
+        if _GLOB.search(str(path)):
+            raise unavailable(
+                f"the path {path} has one of * ? [ ] {{ }} in it.", "Rename the file or its folder."
+            )
+        header = read_header(path, len(_PARQUET_MAGIC))
+        if reader == "read_parquet" and header != _PARQUET_MAGIC:
+            raise unavailable(
+                f"the file {path} is not a Parquet file.", "It may be cut off, or of another kind."
+            )
         return
     header = read_header(path, _MAGIC_AT + len(_MAGIC))
     if header[_MAGIC_AT:] != _MAGIC:

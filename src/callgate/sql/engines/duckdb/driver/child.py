@@ -16,9 +16,11 @@ import select
 import sys
 import threading
 from contextlib import suppress
+from pathlib import PurePath
 
 import duckdb
 
+from callgate.model.data_files import reader_of
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
 from callgate.sql.engines.duckdb.driver.statement_run import TypeRefused, run_statement
 from callgate.sql.engines.duckdb.frames import (
@@ -228,14 +230,37 @@ class _AttachedFiles:
 # With `lock_configuration` nothing that a caller says can loosen what is set here.
 def _open_database(path: str, *, read_only: bool, folder: str = "") -> duckdb.DuckDBPyConnection:
     """`folder`: whose files may be attached; no other."""
+    if (reader := reader_of(path)) is not None:
+        return _open_data_file(path, reader)
     # DuckDB has no read-only database in memory: it would be empty for ever.
     database = duckdb.connect(path, read_only=read_only and path != MEMORY_PATH, config=dict(_SETTINGS))
     if folder:  # in this order: DuckDB takes it from an open database only, and before access is switched off
         spelled = folder.replace("'", "''")
         database.execute(f"SET allowed_directories = ['{spelled}/']")
+    _shut(database)
+    return database
+
+
+def _open_data_file(path: str, reader: str) -> duckdb.DuckDBPyConnection:
+    """A database in memory whose only view reads the file, by the name of the file without its suffix."""
+    database = duckdb.connect(MEMORY_PATH, config=dict(_SETTINGS))
+    spelled = path.replace("'", "''")
+    name = PurePath(path).stem.replace('"', '""')
+    try:
+        database.execute(f"SET allowed_paths = ['{spelled}']")
+        view = f"CREATE VIEW main.\"{name}\" AS SELECT * FROM {reader}('{spelled}')"  # noqa: S608 - both quoted
+        database.execute(view)
+        _shut(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _shut(database: duckdb.DuckDBPyConnection) -> None:
+    """From here on no file, network or extension is reached, but for what was allowed by name before."""
     database.execute("SET enable_external_access = false")
     database.execute("SET lock_configuration = true")
-    return database
 
 
 def identity_of(path: str) -> tuple[int, int] | None:

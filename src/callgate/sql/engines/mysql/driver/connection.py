@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
+from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_rows, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
@@ -24,6 +24,7 @@ from callgate.sql.engines.mysql.driver.session import (
     BEGIN_READ_ONLY,
     READ_MODES_SQL,
     STAY_READ_ONLY,
+    WHICH_SERVER_SQL,
     Pins,
     pins_of,
 )
@@ -42,6 +43,8 @@ _WRONG_ARGUMENTS = DatabaseFault(
 # The text of error 1792. Here we noticed it ourselves, before the next statement was sent.
 _LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended the read-only transaction")
 _WRONG_PARAMETERS_OF_STORED = "1584"
+# Proxies that go round reach each of so many servers.
+_KILL_TRIES = 8
 _NOT_UTF8 = DatabaseFault("1300", "HY000", "Invalid utf8mb4 character string")
 
 
@@ -51,12 +54,12 @@ class MySqlConnection:
         wire: MySqlWire,
         address: ServerAddress,
         policy: Policy,
-        passwords: Passwords,
+        way: Way,
         own_functions: OwnFunctions,
     ) -> None:
         self._wire = wire
         self._address = address
-        self._passwords = passwords
+        self._way = way
         self._policy = policy
         self._own_functions = own_functions
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
@@ -65,6 +68,8 @@ class MySqlConnection:
         self._is_clean = True
         self._version = version_of(wire.greeting.server_version)
         self._connection_id = wire.greeting.connection_id
+        self._server: Cell = None
+        self.takes_writes = True
 
     @property
     def version(self) -> str:
@@ -83,6 +88,7 @@ class MySqlConnection:
         self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
+        self._server, self.takes_writes = await self._which_server()
         pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
@@ -230,18 +236,32 @@ class MySqlConnection:
         with suppress(ServerError):
             await skip_rows(self._wire, Rows(), limited=False)
 
+    async def _which_server(self) -> tuple[Cell, bool]:
+        """And whether it takes writes."""
+        try:
+            ((name, read_only),) = await self._rows(WHICH_SERVER_SQL)
+        except ServerError:  # another program that speaks MySQL's protocol
+            return None, True
+        return name, str(read_only) in ("0", "OFF")
+
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:
         self._wire.send(packets.query(sql))
         return (await self._result(Statement(sql, "SELECT"))).keeper.rows
 
     async def _kill(self, how: str) -> None:
+        """A proxy may pass us to another server than before, where that number is somebody else's session."""
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            control = await connect(await self._passwords.filled_in(self._address))
-            control.send(packets.query(f"{how} {self._connection_id}"))
-            try:
-                await control.expect_ok()
-            finally:
-                control.stream.close()
+            for _ in range(_KILL_TRIES):
+                wire = await connect(await self._way.prepared(self._address), self._way.open)
+                control = MySqlConnection(wire, self._address, self._policy, self._way, self._own_functions)
+                try:
+                    server, _ = await control._which_server()
+                    if server == self._server:
+                        wire.send(packets.query(f"{how} {self._connection_id}"))
+                        await wire.expect_ok()
+                        return
+                finally:
+                    control.close()
 
 
 def version_of(server_version: str) -> str:

@@ -1,17 +1,18 @@
 """MySqlEngine: MySQL and MariaDB for `drivers.network.driver`. Opens sessions that hold the policy."""
 
 import ssl
+from dataclasses import replace
 
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
-from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.pinning import pin_or_close
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
-from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ClientKeyUnusable, ConnectionLost
 from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
-from callgate.sql.drivers.posture import Posture
+from callgate.sql.drivers.network.way import Way
+from callgate.sql.drivers.posture import Finding, Posture, Severity
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
-from callgate.sql.engines.mysql.driver.login import NeedsPrivacy, UnknownPlugin
+from callgate.sql.engines.mysql.driver.login import BadKey, MissingPackage, NeedsPrivacy, UnknownPlugin
 from callgate.sql.engines.mysql.driver.session import PinFailed
 from callgate.sql.engines.mysql.driver.wire import NoTls, NotMySql, ServerError, connect
 from callgate.sql.engines.mysql.failures import explain_failure, explain_login
@@ -21,50 +22,74 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-# --read-only, --super-read-only, a server that shuts down, a replica in a group.
-_FAILOVER = ("1290", "1836", "1053", "3100")
-
 _REFUSED_LOGIN = ("1045", "1698")
 
 
 class MySqlEngine:
     display_name = "MySQL"
+    # --read-only, --super-read-only, a server that shuts down, a replica in a group.
+    failover_codes = ("1290", "1836", "1053", "3100")
 
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
-        self._passwords = Passwords(address)
+        self._way = Way(address)
         vocabulary = policy.dialect.vocabulary
         self._own_functions = OwnFunctions(
             policy.allow_functions, vocabulary.functions | vocabulary.write_functions
         )
 
     async def open(self) -> MySqlConnection:
-        """With the first server that answers."""
+        """With the first server that answers; to write, with the first that takes writes, if one does."""
         failed: OpenFailed | None = None
+        replica: MySqlConnection | None = None
         for address in self._address.each():
             try:
-                return await self._open_at(address)
+                connection = await self._open_at(address)
             except OpenFailed as failure:
                 failed = failed or failure
+                continue
+            if connection.takes_writes or not self._policy.may_write:
+                if replica is not None:
+                    replica.close()
+                return connection
+            if replica is None:
+                replica = connection
+            else:
+                connection.close()
+        if replica is not None:
+            return replica
         assert failed is not None
         raise failed
 
     async def _open_at(self, address: ServerAddress) -> MySqlConnection:
-        address = await self._passwords.filled_in(address)
+        address = await self._way.prepared(address)
         try:
-            wire = await connect(address)
-            connection = MySqlConnection(wire, address, self._policy, self._passwords, self._own_functions)
+            wire = await connect(address, self._way.open)
+            connection = MySqlConnection(wire, address, self._policy, self._way, self._own_functions)
             await pin_or_close(connection, address.connect_timeout_s)
         except ServerError as error:
             if error.fault.code in _REFUSED_LOGIN:  # a full server says nothing of the password
-                self._passwords.forget()
+                self._way.forget_password()
             raise explain_login(error.fault, address) from None
-        except (UnknownPlugin, NeedsPrivacy, NoTls, NotMySql, PinFailed) as error:
+        except (
+            *(UnknownPlugin, MissingPackage, NeedsPrivacy, BadKey),
+            *(NoTls, NotMySql, PinFailed),
+        ) as error:
             raise self._unwilling(error, address) from None
-        except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
+        except (
+            OSError,
+            TimeoutError,
+            ssl.SSLError,
+            ClientKeyUnusable,
+            ConnectionLost,
+            *OUT_OF_STEP,
+        ) as error:
             raise unreachable(error, address) from None
         return connection
+
+    async def close(self) -> None:
+        await self._way.close()
 
     def placeholder(self, index: int) -> str:
         return "?"
@@ -72,18 +97,37 @@ class MySqlEngine:
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
 
-    def is_failover(self, fault: DatabaseFault) -> bool:
-        return fault.code in _FAILOVER
-
     async def examine(self, ask: Ask) -> Posture:
-        return await examine(ask, self._policy)
+        posture = await examine(ask, self._policy)
+        address = self._address
+        if not address.fetches_server_key or address.server_key_file or address.is_private(is_encrypted=True):
+            return posture
+        trusting = Finding(
+            Severity.WARNING,
+            "get_server_public_key gives the password to whoever answers in the server's place.",
+            "Name the server's own key by server_public_key=/path/key.pem, or verify its certificate.",
+        )
+        return replace(posture, findings=(*posture.findings, trusting))
 
     def _unwilling(self, error: Exception, address: ServerAddress) -> OpenFailed:
         if isinstance(error, UnknownPlugin):
-            what = f"the server wants the login method {error}, which is not supported."
-            hint = "Give the account mysql_native_password or caching_sha2_password."
+            what = (
+                f"the server wants the login method {error}, which is not supported, "
+                "or the account does not exist."
+            )
+            hint = "Check the user; give the account mysql_native_password or caching_sha2_password."
+        elif isinstance(error, MissingPackage):
+            what = f"the server wants the login method {error}, which needs a package that is not installed."
+            hint = "pip install 'callgate[mysql]'"
+        elif isinstance(error, BadKey):
+            what = "the server's public key is not an RSA key that can take the password."
+            hint = "Check server_public_key: SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key' has it."
         elif isinstance(error, NeedsPrivacy):
-            what, hint = password_wanted("an account with mysql_native_password")
+            what, hint = password_wanted(
+                "ssl=off&server_public_key=/path/key.pem, the server's own RSA key; "
+                "or an account with mysql_native_password"
+            )
+            what += " Or the account does not exist: MySQL asks the same of unknown ones."
         elif isinstance(error, NoTls):
             what = "the server offers no TLS."
             hint = "Set up TLS on the server; only where nobody can listen in, add ?ssl=off to the DSN."

@@ -31,6 +31,8 @@ STAY_READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 AURORA_SQL = "SHOW VARIABLES LIKE 'aurora_version'"
 # Behind a proxy the greeting's number is the proxy's own: KILL needs the one that the server knows.
 READ_MODES_SQL = "SELECT @@session.sql_mode, CONNECTION_ID()"
+# Which of several servers behind one address this is, and whether it takes writes.
+WHICH_SERVER_SQL = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id), @@global.read_only"
 
 
 class PinFailed(Exception):  # noqa: N818 - the opener words the error

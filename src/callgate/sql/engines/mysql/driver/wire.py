@@ -8,7 +8,7 @@ import struct
 from collections import deque
 
 from callgate.sql.drivers.network.server import DatabaseFault
-from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, open_stream
+from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.mysql.driver import login, packets
 from callgate.sql.engines.mysql.driver.packets import Greeting, Login
 from callgate.sql.settings import ServerAddress, TlsMode
@@ -149,17 +149,50 @@ class MySqlWire:
             if data[0] == _ERR:
                 raise ServerError(packets.read_fault(data))
             if data[0] == _EOF and len(data) > 1:
-                name, _, seed = data[1:].partition(b"\0")
+                name, _, rest = data[1:].partition(b"\0")
                 plugin = name.decode("ascii", "replace")
-                self._reply(login.respond(plugin, password, seed.rstrip(b"\0")[:20], is_private=is_private))
-            elif data[0] == _MORE and plugin == login.CACHING_SHA2 and len(data) == 2:
-                if data[1] == login.FULL_WANTED:
-                    self._reply(login.in_clear(password, is_private=is_private))
-                elif data[1] != login.FAST_OK:
-                    raise login.UnknownPlugin(plugin)
+                seed = login.seed_of(plugin, rest)
+                if plugin == login.SHA256:
+                    await self._tell_password(address, plugin, seed)
+                else:
+                    self._reply(login.respond(plugin, password, seed, is_private=is_private))
             else:
-                raise login.UnknownPlugin(plugin)
+                await self._go_on(address, plugin, seed, data[1:] if data[0] == _MORE else data)
 
+    async def _go_on(self, address: ServerAddress, plugin: str, seed: bytes, data: bytes) -> None:
+        """What a method says after its first step."""
+        if plugin == login.PARSEC:
+            password = address.password or ""
+            self._reply(await asyncio.to_thread(login.parsec_proof, password, seed, data))
+        elif plugin in login.KEY_WANTED and self._has_asked_for_key:
+            self._has_asked_for_key = False
+            self._reply(login.with_rsa(plugin, address.password or "", seed, data))
+        elif plugin == login.CACHING_SHA2 and data == bytes([login.FULL_WANTED]):
+            await self._tell_password(address, plugin, seed)
+        elif plugin != login.CACHING_SHA2 or data != bytes([login.FAST_OK]):
+            raise login.UnknownPlugin(plugin)
+
+    async def _tell_password(self, address: ServerAddress, plugin: str, seed: bytes) -> None:
+        """In the clear on a private line, and encrypted with the server's key on one without TLS: servers
+        know no other way. `sha256_password` does not take a Unix socket for private, we do."""
+        password = address.password or ""
+        is_socket = address.socket is not None
+        trusts_any = address.fetches_server_key or is_socket
+        if not password and plugin == login.SHA256:
+            self._reply(b"\0")
+        elif self._is_encrypted or (is_socket and plugin == login.CACHING_SHA2):
+            is_private = trusts_any or address.is_private(is_encrypted=self._is_encrypted)
+            self._reply(login.in_clear(password, is_private=is_private))
+        elif address.server_key_file is not None:
+            pem = await asyncio.to_thread(address.server_key_file.read_bytes)
+            self._reply(login.with_rsa(plugin, password, seed, pem))
+        elif trusts_any:
+            self._has_asked_for_key = True
+            self._reply(login.KEY_WANTED[plugin])
+        else:
+            raise login.NeedsPrivacy
+
+    _has_asked_for_key = False
     _is_encrypted = False
 
     async def secure(self, address: ServerAddress, capabilities: int) -> None:
@@ -188,10 +221,10 @@ class MySqlWire:
         await self.log_in(address, who)
 
 
-async def connect(address: ServerAddress) -> MySqlWire:
+async def connect(address: ServerAddress, opened: OpenStream = open_stream) -> MySqlWire:
     """Logged in. Raises OSError, `ConnectionLost`, and the exceptions of this module and `login`."""
     async with asyncio.timeout(address.connect_timeout_s):
-        stream = await open_stream(address)
+        stream = await opened(address)
         try:
             return await _handshake(stream, address)
         except BaseException:

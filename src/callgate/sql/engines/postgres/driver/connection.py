@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from callgate.sql.drivers.driver import Cell, Column, StatementResult
 from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
+from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.postgres.driver import messages
 from callgate.sql.engines.postgres.driver.result import Rows, read_result, skip_to_ready
 from callgate.sql.engines.postgres.driver.session import (
@@ -62,14 +63,16 @@ class Learned:
     type_names: dict[int, str]
     own_functions: OwnFunctions
     is_pooler: bool = False  # it refused our settings at a login
+    cannot_notice_leaving: bool = False  # an old server
 
 
 class PostgresConnection:
     def __init__(
-        self, wire: PostgresWire, address: ServerAddress, policy: Policy, learned: "Learned"
+        self, wire: PostgresWire, address: ServerAddress, policy: Policy, learned: "Learned", way: Way
     ) -> None:
         self._wire = wire
         self._address = address
+        self._way = way
         self._policy = policy
         self._type_names = learned.type_names
         self._own_functions = learned.own_functions
@@ -234,7 +237,7 @@ class PostgresConnection:
 
     async def cancel(self) -> None:
         with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            await request_cancel(self._address, self._wire.process_id, self._wire.secret)
+            await request_cancel(self._address, self._wire.process_id, self._wire.secret, self._way.open)
 
     def close(self) -> None:
         self._wire.stream.close()

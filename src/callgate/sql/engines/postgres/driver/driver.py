@@ -4,15 +4,20 @@ import ssl
 
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
-from callgate.sql.drivers.network.password_command import Passwords
 from callgate.sql.drivers.network.pinning import pin_or_close
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
-from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
+from callgate.sql.drivers.network.stream import OUT_OF_STEP, ClientKeyUnusable, ConnectionLost
 from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
+from callgate.sql.drivers.network.way import Way
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.engines.postgres.driver.connection import Learned, PostgresConnection
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
-from callgate.sql.engines.postgres.driver.session import PinFailed, plain_parameters, startup_parameters
+from callgate.sql.engines.postgres.driver.session import (
+    NOTICES_LEAVING,
+    PinFailed,
+    plain_parameters,
+    startup_parameters,
+)
 from callgate.sql.engines.postgres.driver.wire import (
     NeedsPrivacy,
     NotBound,
@@ -29,19 +34,18 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-# A session that became read-only, and servers that stop or are a standby.
-_FAILOVER = ("25006", "57P01", "57P02", "57P03")
-
 _REFUSED_LOGIN = ("28P01", "28000")
 
 
 class PostgresEngine:
     display_name = "PostgreSQL"
+    # A session that became read-only, and servers that stop or are a standby.
+    failover_codes = ("25006", "57P01", "57P02", "57P03")
 
     def __init__(self, address: ServerAddress, policy: Policy) -> None:
         self._address = address
         self._policy = policy
-        self._passwords = Passwords(address)
+        self._way = Way(address)
         self._learned = Learned({}, OwnFunctions(policy.allow_functions, policy.dialect.vocabulary.functions))
 
     async def open(self) -> PostgresConnection:
@@ -63,42 +67,56 @@ class PostgresEngine:
         raise failed
 
     async def _open_at(self, address: ServerAddress) -> PostgresConnection:
-        address = await self._passwords.filled_in(address)
+        address = await self._way.prepared(address)
         try:
             wire = await self._log_in(address)
-            connection = PostgresConnection(wire, address, self._policy, self._learned)
+            connection = PostgresConnection(wire, address, self._policy, self._learned, self._way)
             await pin_or_close(connection, address.connect_timeout_s)
         except ServerError as error:
             if error.fault.code in _REFUSED_LOGIN:  # a full server says nothing of the password
-                self._passwords.forget()
+                self._way.forget_password()
             raise explain_login(error.fault, address) from None
         except (
             *(UnknownMethod, NeedsPrivacy, NoTls, NotBound),
             *(ScramFailed, UnicodeEncodeError, PinFailed),
         ) as error:
             raise self._unwilling(error, address) from None
-        except (OSError, TimeoutError, ssl.SSLError, ConnectionLost, *OUT_OF_STEP) as error:
+        except (
+            OSError,
+            TimeoutError,
+            ssl.SSLError,
+            ClientKeyUnusable,
+            ConnectionLost,
+            *OUT_OF_STEP,
+        ) as error:
             raise unreachable(error, address) from None
         return connection
 
     async def _log_in(self, address: ServerAddress) -> PostgresWire:
-        if not self._learned.is_pooler:
+        learned = self._learned
+        while not learned.is_pooler:
+            parameters = startup_parameters(
+                address, self._policy, notices_leaving=not learned.cannot_notice_leaving
+            )
             try:
-                return await connect(address, startup_parameters(address, self._policy))
+                return await connect(address, parameters, self._way.open)
             except ServerError as error:
-                if not is_pooler_fault(error.fault):
+                if is_pooler_fault(error.fault):
+                    learned.is_pooler = True
+                elif NOTICES_LEAVING in error.fault.message and not learned.cannot_notice_leaving:
+                    learned.cannot_notice_leaving = True
+                else:
                     raise
-                self._learned.is_pooler = True
-        return await connect(address, plain_parameters(address))
+        return await connect(address, plain_parameters(address), self._way.open)
+
+    async def close(self) -> None:
+        await self._way.close()
 
     def placeholder(self, index: int) -> str:
         return f"${index}"
 
     async def explain(self, fault: DatabaseFault, statement: Statement, ask: Ask) -> CallgateError:
         return await explain_failure(fault, statement, self._policy, ask)
-
-    def is_failover(self, fault: DatabaseFault) -> bool:
-        return fault.code in _FAILOVER
 
     async def examine(self, ask: Ask) -> Posture:
         return await examine(ask, self._policy)

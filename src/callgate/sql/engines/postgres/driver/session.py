@@ -17,6 +17,7 @@ from callgate.sql.settings import ServerAddress
 # The server's own limit is the second wall: our watchdog comes first, this one holds when we are gone.
 _NATIVE_MARGIN_MS = 1_000
 
+NOTICES_LEAVING = "client_connection_check_interval"
 BEGIN = "BEGIN"
 BEGIN_READ_ONLY = "BEGIN READ ONLY"
 COMMIT = "COMMIT"
@@ -40,8 +41,13 @@ def plain_parameters(address: ServerAddress) -> dict[str, str]:
     return parameters
 
 
-def startup_parameters(address: ServerAddress, policy: Policy) -> dict[str, str]:
-    return plain_parameters(address) | pins_of(policy)
+def startup_parameters(
+    address: ServerAddress, policy: Policy, *, notices_leaving: bool = True
+) -> dict[str, str]:
+    """`notices_leaving`: the server ends what it runs for a client that is gone, be it that we were killed or
+    that a cancel reached another server behind the same address. PostgreSQL has it from version 14 on."""
+    noticing = {NOTICES_LEAVING: "1000"} if notices_leaving else {}  # in milliseconds
+    return plain_parameters(address) | pins_of(policy) | noticing
 
 
 def pin_transaction_sql(policy: Policy) -> str:

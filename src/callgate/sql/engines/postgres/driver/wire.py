@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from callgate.sql.drivers.network.server import DatabaseFault
-from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, open_stream
+from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.postgres.driver import messages, scram
 from callgate.sql.settings import ServerAddress, TlsMode
 
@@ -155,10 +155,12 @@ class PostgresWire:
         return body[4:]
 
 
-async def connect(address: ServerAddress, parameters: Mapping[str, str]) -> PostgresWire:
+async def connect(
+    address: ServerAddress, parameters: Mapping[str, str], opened: OpenStream = open_stream
+) -> PostgresWire:
     """Logged in. Raises OSError, `ConnectionLost` and the exceptions of this module and `scram`."""
     async with asyncio.timeout(address.connect_timeout_s):
-        stream, is_private = await _open(address)
+        stream, is_private = await _open(address, opened)
         try:
             wire = PostgresWire(stream, is_private=is_private)
             await wire.log_in(address, parameters)
@@ -168,10 +170,12 @@ async def connect(address: ServerAddress, parameters: Mapping[str, str]) -> Post
         return wire
 
 
-async def request_cancel(address: ServerAddress, process_id: int, secret: bytes) -> None:
+async def request_cancel(
+    address: ServerAddress, process_id: int, secret: bytes, opened: OpenStream = open_stream
+) -> None:
     """Returns when the server has passed it on: it closes the connection then."""
     async with asyncio.timeout(address.connect_timeout_s):
-        stream, _ = await _open(address)
+        stream, _ = await _open(address, opened)
         try:
             stream.write(messages.cancel(process_id, secret))
             with suppress(ConnectionLost):
@@ -180,8 +184,8 @@ async def request_cancel(address: ServerAddress, process_id: int, secret: bytes)
             stream.close()
 
 
-async def _open(address: ServerAddress) -> tuple[ByteStream, bool]:
-    stream = await open_stream(address)
+async def _open(address: ServerAddress, opened: OpenStream) -> tuple[ByteStream, bool]:
+    stream = await opened(address)
     try:
         mode = TlsMode.OFF if address.socket is not None else address.tls.mode
         is_encrypted = mode is not TlsMode.OFF and await _secure(stream, address)

@@ -1,0 +1,83 @@
+"""The configured MCP servers as upstreams, and what all of them share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from callgate.config.secret import secrets_among
+from callgate.config.specs.config import Config, McpServerSpec, ServerSpec
+from callgate.ports.upstream import Upstream
+from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.slots import ChildSlots
+from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.hide_secrets import hider
+from callgate.upstreams.http.address import HttpSettings
+from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
+from callgate.upstreams.link.own_lines import OwnPatience, Shares
+from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Outward:
+    """What all upstreams share: the guard and the number of their processes, the pool of connections."""
+
+    warden: Warden
+    client: HttpClient
+    redact: Callable[[str], str]  # what is told of their refusals
+    slots: ChildSlots = field(default_factory=ChildSlots)
+    shares: Shares | None = None
+
+    async def close(self) -> None:
+        await self.client.close()
+        self.warden.close()
+
+
+def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
+    plan = plan_of(name, spec, server, outward)
+    upstream = McpUpstream(plan)
+    if plan.own_opener is not None:
+        outward.slots.ask_first(upstream.expendable)
+    return upstream
+
+
+def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
+    own_opener = None
+    if spec.command is not None:
+        env = {key: value.get_secret_value() for key, value in spec.env.items()}
+        hide = hider(secrets_among(env, spec.args), outward.redact)
+        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
+        outward.slots.reserve()
+        opener = child_opener(command, outward.warden)
+        own_opener = OwnChildOpener(command, outward.warden, outward.slots)
+    else:
+        assert spec.url is not None
+        headers = tuple((key, value.get_secret_value()) for key, value in spec.headers.items())
+        settings = HttpSettings(name, spec.url, headers, outward.redact)
+        make = sse_opener if spec.kind == "sse" else http_opener
+        opener = make(settings, outward.client)
+    return McpUpstreamPlan(
+        name,
+        opener,
+        timeout_s=spec.timeout_s or DEFAULT_TIMEOUT_S,
+        isolation=spec.isolation,
+        answer_timeout_s=server.answer_timeout_s,
+        own_opener=own_opener,
+        call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
+        title=spec.title,
+        start_timeout_s=spec.start_limit_s,
+        own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
+        shares=outward.shares,
+        keeps_state=spec.affinity == "session",
+    )
+
+
+def tool_choices(config: Config) -> dict[str, ToolChoice]:
+    """Of the servers whose entry has rules for their tools."""
+    return {
+        name: ToolChoice(spec.tools.only, spec.tools.leave_out, spec.tools.timeout_s)
+        for name, spec in config.mcp_servers.items()
+        if spec.tools.only or spec.tools.leave_out or spec.tools.timeout_s
+    }

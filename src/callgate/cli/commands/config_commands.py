@@ -1,0 +1,95 @@
+"""`callgate config …`: what the configuration is, where it lies, and whether it is right."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from callgate.cli.options import ConfigOption, JsonOption
+from callgate.cli.terminal import print_json, print_line, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from callgate.config.load import ConfigProblem, Loaded
+
+config_app = typer.Typer(help="Check, show and locate the configuration.", no_args_is_help=True)
+
+
+def _load(config: ConfigOption) -> "Loaded":
+    from callgate.config.load import load_config
+    from callgate.config.sources.flags import Flags
+
+    return load_config(Flags(config=config))
+
+
+@config_app.command()
+def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Report all problems at once; exit 3 when there is one."""
+    from callgate.app.setup_problems import load_and_check
+    from callgate.config.problem import ConfigProblems
+    from callgate.config.sources.flags import Flags
+
+    try:
+        loaded = load_and_check(Flags(config=config))
+    except ConfigProblems as found:
+        if not as_json:
+            _print_notes(found.notes)
+        raise
+    warnings = [str(warning) for warning in loaded.warnings]
+    if as_json:
+        file = loaded.origin and str(loaded.origin)
+        notes = [str(note) for note in loaded.notes]
+        print_json({"ok": True, "file": file, "warnings": warnings, "notes": notes})
+        return
+    for warning in warnings:
+        print_line(f"warning: {warning}")
+    _print_notes(loaded.notes)
+    print_line(f"{loaded.origin or 'No file, all defaults'}: ok")
+
+
+def _print_notes(notes: "Sequence[ConfigProblem]") -> None:
+    for note in notes:
+        print_line(f"note: {note}")
+
+
+@config_app.command()
+def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Print the effective configuration, every secret masked."""
+    from callgate.config.show import masked
+
+    loaded = _load(config)
+    effective = masked(loaded.config)
+    if as_json:
+        print_json(effective)
+        return
+    import tomli_w
+
+    for note in loaded.notes:
+        print_line(f"# {note}")
+    print_text(tomli_w.dumps(effective))
+
+
+@config_app.command()
+def schema() -> None:
+    """Print the JSON Schema of callgate.toml."""
+    from callgate.config.show import config_json_schema
+
+    print_json(config_json_schema())
+
+
+@config_app.command()
+def path(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Print where the configuration, the state folder and the record are."""
+    from callgate.config.paths import record_folder, state_folder
+
+    loaded = _load(config)
+    places = {
+        "config": str(loaded.origin) if loaded.origin else None,
+        "state": str(state_folder(loaded.config)),
+        "record": str(record_folder(loaded.config)),
+    }
+    if as_json:
+        print_json(places)
+        return
+    for name, place in places.items():
+        print_line(f"{name:8}{place or '(none: all defaults)'}")
