@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -36,7 +37,7 @@ class Stage:
         self.intake.put(opened(self.session))
         self.write_all()
 
-    def put(self, sql: str, **changed: object) -> None:
+    def put(self, sql: str, **changed: Any) -> None:
         self.intake.put(settled(self.session, sql=sql, **changed))
 
     def write_all(self) -> None:
@@ -96,7 +97,7 @@ def test_a_secret_is_left_to_the_thread_and_never_in_the_journal(stage: Stage) -
 @pytest.mark.parametrize(
     "changed", [{"reply": b'"%b"' % (b"x" * 300_000)}, {"server_version": "password=hunter2-hunter2"}]
 )
-def test_what_takes_long_is_left_to_the_thread(stage: Stage, changed: dict[str, object]) -> None:
+def test_what_takes_long_is_left_to_the_thread(stage: Stage, changed: dict[str, Any]) -> None:
     stage.put("long", **changed)
     assert not stage.writer.write_short()
     assert stage.statements() == []

@@ -120,8 +120,7 @@ def _apart(rows: Sequence[EventRow]) -> tuple[bytes, list[bytes]]:
     finally:
         for row, request, response in zip(rows, requests, responses, strict=True):
             row.request_json, row.response_json = request, response
-    bodies = requests + responses
-    return rows_json, bodies if all(bodies) else [body or b"" for body in bodies]
+    return rows_json, [body or b"" for body in requests + responses]
 
 
 def _redact(row: EventRow, redactor: Redactor) -> None:
