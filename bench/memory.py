@@ -1,4 +1,4 @@
-"""Memory of `callgate serve`: idle on the demo and with an upstream, and per idle session of 1,000."""
+"""Memory of `callgate serve`: idle on the demo and with an upstream, with its record open, per session."""
 
 import http.client
 import json
@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from _load import measure
 from _processes import Cores, end_on_sigterm, memory_kb, running, tree, wait_until_idle
 from _targets import Gateway, build_tools, callgate, echo
 
+OPEN_S = 8.0
 SESSIONS = 1_000
 WARM_UP_SESSIONS = 100  # what is loaded or allocated once is not a session's
 IDLE_LIMIT_MB = 90
@@ -75,6 +77,14 @@ def print_idle(what: str, gateway: Gateway) -> None:
     print(f"{what:54} {figures}   (limit {IDLE_LIMIT_MB} MB{beside})")
 
 
+def print_open(gateway: Gateway, cores: Cores) -> None:
+    """After some seconds of calls, all of them stored."""
+    sample = measure(gateway.over_http(), 64, OPEN_S, cores)
+    resident, proportional = settled_kb(gateway)
+    figures = f"{resident / 1024:6.1f} MB VmRSS  {proportional / 1024:6.1f} MB PSS"
+    print(f"{'the record open, one HTTP upstream':54} {figures}   ({sample.rps * OPEN_S:,.0f} calls)")
+
+
 def print_growth(what: str, gateway: Gateway, path: str) -> None:
     open_sessions(gateway, path, WARM_UP_SESSIONS)
     before = settled_kb(gateway)
@@ -95,6 +105,7 @@ def main() -> None:
             print_idle("idle, demo", gateway)
         with callgate(cores, upstream, state / "idle", with_child=False) as gateway:
             print_idle("idle, one HTTP upstream", gateway)
+            print_open(gateway, cores)
         for path in ("/mcp", "/servers/echo/mcp"):
             for recording in (True, False):
                 place = state / f"{path.count('/')}{recording}"

@@ -1,4 +1,4 @@
-"""What recording costs: the relay with it off, "interval" and "reply"; and how fast rows are stored."""
+"""What recording costs: the relay with it off, "interval" and "reply"; rows stored a second; the steps."""
 
 import argparse
 import asyncio
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,9 +22,16 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
+from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Grouper
+from callgate.recorder.intake import Intake
+from callgate.recorder.journal.journal import JournalWriter
+from callgate.recorder.losses import Losses
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact_rows import RowRedactor
+from callgate.recorder.rows import Group
+from callgate.recorder.sequence import Sequence
 from callgate.recorder.stores.duckdb.reader import Reader
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 
@@ -158,9 +165,63 @@ async def ingest(options: argparse.Namespace, body_bytes: int) -> None:
     )
 
 
+# ---- the steps of a group
+
+
+def fastest_us(step: Callable[[], object], calls: int) -> float:
+    """Of a call, in the fastest of many groups: what else the machine does is not counted."""
+    fastest_s = float("inf")
+    for _ in range(max(200, 5_000 // calls)):
+        begun = time.perf_counter()
+        step()
+        fastest_s = min(fastest_s, time.perf_counter() - begun)
+    return fastest_s / calls * 1e6
+
+
+def steps(body_bytes: int) -> None:
+    """What the event loop does with a group of calls, by its size, with warm caches."""
+    chance = random.Random(1)
+    session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
+    calls = [a_call(session, body_bytes, chance) for _ in range(256)]
+    redactor = Redactor()
+    assert redactor.is_clean(b"x" * (16 * 1024 * 1024))
+    redactor.prepare()  # as after the first 16 MB
+    rows_of, intake = RowRedactor(redactor, 256 * 1024), Intake()
+    print(f"\nCalls of {body_bytes} bytes, CPU µs a call in a group")
+    print("| calls in the group | queue | rows | search, encode, frame | write(2) | all |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
+        journal = JournalWriter(Path(name))
+        for count in (1, 8, 32, 256):
+            some, framer, grouper = calls[:count], Framer(rows_of), Grouper(Sequence(), "bench")
+            group = grouper.group(some, Losses())
+            group = grouper.group(some, Losses())  # its session is known by now
+
+            def queued(some: list[ExchangeSettled] = some) -> None:
+                for call in some:
+                    intake.put(call)
+                intake.take(512, _MOST_BYTES)
+
+            def framed(framer: Framer = framer, group: Group = group) -> list[bytearray]:
+                framer.room_rows = 2048
+                frames = framer.clean_frames_of(group)
+                assert frames is not None
+                return frames
+
+            frames = framed()
+            took = [
+                fastest_us(queued, count),
+                fastest_us(lambda some=some, grouper=grouper: grouper.group(some, Losses()), count),
+                fastest_us(framed, count),
+                fastest_us(lambda frames=frames: journal.append(frames), count),
+            ]
+            print(f"| {count} | {' | '.join(f'{us:.1f}' for us in (*took, sum(took)))} |")
+        journal.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench record", description=__doc__)
-    parser.add_argument("parts", nargs="*", help="relay, ingest; both if none is named")
+    parser.add_argument("parts", nargs="*", help="relay, ingest, steps; the first two if none is named")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--connections", type=int, default=64)
@@ -168,6 +229,8 @@ def main() -> None:
     options = parser.parse_args()
     end_on_sigterm()
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
+    if "steps" in options.parts:
+        steps(200)
     if "ingest" in (options.parts or ["ingest"]):
         cores = Cores()
         if cores.pinned:

@@ -4,7 +4,6 @@ import asyncio
 import time
 
 import pytest
-from replicas.test_members import KEY, Told
 from waiting import until
 
 from callgate.model.envelope import Envelope, Era
@@ -14,6 +13,7 @@ from callgate.ports.homes import ModernKey
 from callgate.replicas.directory import DirectoryAwayError, HomeRow
 from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.sealed_ids import SealedIds
+from replicas.test_members import KEY, Told
 
 OTHER, OURS = "OTHERone", "OURSours"
 

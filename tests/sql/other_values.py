@@ -1,8 +1,9 @@
 """The same statement with other values in it, plain ones and those that mean more than they seem to."""
 
-from dataclasses import replace
 from random import Random
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from callgate.sql.guard import judge_statement
 from callgate.sql.guard.dialect import Dialect, Tokens

@@ -27,6 +27,9 @@ from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import SourceFacts, Status
 
+# No definitions have a token for each two bytes: these are far from what anybody has to be told of.
+_FEW_BYTES = 40_000
+
 
 @dataclass(frozen=True, slots=True)
 class ServersParts:
@@ -95,8 +98,12 @@ class ServersApi:
         return ServerList(servers, len(servers), None, tokens, self._tool_search)
 
     async def cost(self) -> tuple[int, int]:
-        """How many tools there are, and their tokens."""
-        told = await self._teller.tell(await self._status.tools(), {})
+        """How many tools there are, and their tokens: of few, roughly, without loading a vocabulary."""
+        offers = await self._status.tools()
+        size = sum(len(offer.definition) for offer in offers)
+        if size < _FEW_BYTES:
+            return len(offers), size // 4
+        told = await self._teller.tell(offers, {})
         return len(told), sum(tool.tokens for tool in told)
 
     async def server(self, asked: Asked[None, None]) -> ServerShape:

@@ -62,7 +62,8 @@ class RecordStore(Protocol[_Batch]):
         ...
 
     def load(self) -> None:
-        """Imports what is needed later, when there may be no descriptor for it."""
+        """Imports what is needed later, when there may be no descriptor for it: when there is something to
+        store, or at once if the store is shared. Raises OSError, and is called again."""
         ...
 
     def open(self) -> None:

@@ -1,7 +1,7 @@
 """The flight recorder: events become redacted rows, rows become the record.
 
-    emit (event loop: append, no I/O)                     intake
-      > redact a group, journal it, let replies go        recorder, build_rows, group_rows, redact/
+    emit (event loop: append)                             intake
+      > redact a group, journal it, let replies go        group_writer, build_rows, group_rows, redact/
           > frames: rows as JSON, bodies as they are      frame_rows, journal/
           > listeners                                     feed, listeners; shared_feed: over all gateways
       > batches for the store                             flush/

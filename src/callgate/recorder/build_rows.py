@@ -21,9 +21,11 @@ def event_row(exchange: Exchange) -> EventRow:
     settlement = exchange.settlement
     assert settlement is not None
     reply = settlement.reply
-    row.duration_ms = exchange.duration_ms
-    row.ok = settlement.outcome is Outcome.ANSWERED
-    row.outcome = settlement.outcome
+    settled_mono, outcome = exchange.settled_mono, settlement.outcome
+    if settled_mono is not None:
+        row.duration_ms = (settled_mono - exchange.opened_mono) * 1000
+    row.ok = outcome is Outcome.ANSWERED
+    row.outcome = outcome
     row.ended_by = settlement.ended_by
     row.error = settlement.error
     row.error_code = settlement.error_code
@@ -37,14 +39,20 @@ def event_row(exchange: Exchange) -> EventRow:
 
 def open_row(exchange: Exchange) -> EventRow:
     """Of what is known from the start. Another thread may settle the exchange any moment."""
-    arrival, sender = exchange.arrival, exchange.sender
-    params, rpc_id, method = arrival.params, arrival.rpc_id, arrival.method
+    arrival, sender, session = exchange.arrival, exchange.sender, exchange.session
+    params, rpc_id, method, headers = arrival.params, arrival.rpc_id, arrival.method, arrival.headers
+    annotations = exchange.annotations
+    is_traced = (
+        exchange.trace is not None
+        or arrival.envelope.traceparent is not None
+        or (headers is not None and "traceparent" in headers)
+    )
     # A server's question has no id of the client's, unless it was asked during a call.
     is_notification = method.startswith(_NOTIFICATION) or (rpc_id is None and sender == "client")
     return EventRow(
         exchange.exchange_id,
         int(exchange.opened_at * 1_000_000),
-        exchange.session.session_id,
+        session.session_id,
         method,
         arrival.client,
         "notification" if is_notification else "request",
@@ -53,10 +61,10 @@ def open_row(exchange: Exchange) -> EventRow:
         server_name=exchange.server_name,
         tool_name=exchange.tool_name,
         request_json=(params if params.isascii() else valid_utf8(params)) or None,
-        annotations=exchange.annotations.decode(errors="replace") if exchange.annotations else None,
+        annotations=annotations.decode(errors="replace") if annotations else None,
         request_bytes=len(params),
-        trace_id=_trace_id(exchange),
-        principal=exchange.session.principal.name,
+        trace_id=_trace_id(exchange) if is_traced else None,
+        principal=session.principal.name,
         via=exchange.via,
     )
 

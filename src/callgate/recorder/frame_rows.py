@@ -11,7 +11,7 @@ from callgate.recorder.rows import EventRow, Group
 
 
 class Framer:
-    """Used from the recorder's thread only."""
+    """Used by one thread at a time."""
 
     def __init__(self, redactor: RowRedactor) -> None:
         self._redactor = redactor
@@ -23,15 +23,32 @@ class Framer:
         if group.sessions:
             frames.append(frame(SESSIONS, self._redactor.sessions_json(group.sessions), len(group.sessions)))
         if group.opened:
-            frames.append(self._with_bodies(OPENED, group.opened))
+            rows_json, bodies = self._redactor.events_json(group.opened)
+            frames.append(frame(OPENED, rows_json, len(group.opened), bodies))
         if group.events:
-            self.room_rows -= len(group.events)
-            frames.append(self._with_bodies(EVENTS, group.events, self.room_rows))
-            self.room_rows = self.room_rows or ROW_GROUP_ROWS
+            frames.append(self._of_events(group.events, *self._redactor.events_json(group.events)))
         if group.gaps:
             frames.append(frame(GAPS, self._redactor.gaps_json(group.gaps), len(group.gaps)))
         return frames
 
-    def _with_bodies(self, kind: bytes, rows: list[EventRow], wanted_rows: int = 0) -> bytearray:
-        rows_json, bodies = self._redactor.events_json(rows)
-        return frame(kind, rows_json, len(rows), bodies, wanted_rows=wanted_rows)
+    def clean_frames_of(self, group: Group) -> list[bytearray] | None:
+        """The same where that is short. None, and nothing has changed, if there may be something to redact or
+        to shorten, or if there are rows of anything but exchanges."""
+        if group.sessions or group.gaps:
+            return None
+        opened = self._redactor.clean_json(group.opened) if group.opened else None
+        events = self._redactor.clean_json(group.events) if group.events else None
+        if (group.opened and opened is None) or (group.events and events is None):
+            return None
+        frames: list[bytearray] = []
+        if opened is not None:
+            frames.append(frame(OPENED, opened[0], len(group.opened), opened[1]))
+        if events is not None:
+            frames.append(self._of_events(group.events, *events))
+        return frames
+
+    def _of_events(self, rows: list[EventRow], rows_json: bytes, bodies: list[bytes]) -> bytearray:
+        self.room_rows -= len(rows)
+        made = frame(EVENTS, rows_json, len(rows), bodies, wanted_rows=self.room_rows)
+        self.room_rows = self.room_rows or ROW_GROUP_ROWS
+        return made

@@ -29,7 +29,7 @@ _SECONDS_A_DAY = 86_400
 
 
 class Grouper:
-    """Used from the recorder's thread only."""
+    """Used by one thread at a time."""
 
     def __init__(self, sequence: Sequence, writer_id: str) -> None:
         self._sequence = sequence

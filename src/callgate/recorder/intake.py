@@ -48,6 +48,7 @@ class Intake:
         self._taken_bytes = 0
         self._losses = Losses()
         self._losses_lock = threading.Lock()
+        self._has_losses = False
         self.reason = "events came faster than they could be written"
 
     def __len__(self) -> int:
@@ -56,6 +57,12 @@ class Intake:
     @property
     def size_bytes(self) -> int:
         return self._put_bytes - self._taken_bytes
+
+    def is_short(self, max_events: int, max_body_bytes: int) -> bool:
+        """Nothing was lost, and what waits is no more than that, roughly: bodies are weighed twice."""
+        count = len(self._queue)
+        size = self._put_bytes - self._taken_bytes - OBJECT_BYTES * count
+        return count <= max_events and size <= 2 * max_body_bytes and not self._has_losses
 
     def put(self, event: Kept) -> None:
         size = OBJECT_BYTES
@@ -89,7 +96,7 @@ class Intake:
 
     def take_losses(self) -> Losses:
         with self._losses_lock:
-            taken, self._losses = self._losses, Losses()
+            taken, self._losses, self._has_losses = self._losses, Losses(), False
         return taken
 
     def _squeeze_in(self, event: Kept) -> None:
@@ -100,10 +107,12 @@ class Intake:
         if self.size_bytes + OBJECT_BYTES > self._rows_until:
             with self._losses_lock:
                 self._losses.missing.add(at_s, self.reason)
+                self._has_losses = True
             return
         if is_exchange or isinstance(event, Aside):
             with self._losses_lock:
                 self._losses.bodiless.add(at_s, self.reason)
+                self._has_losses = True
         self._put_bytes += OBJECT_BYTES
         self._queue.append((_without_bodies(event), OBJECT_BYTES))
 

@@ -30,4 +30,6 @@ class Losses(msgspec.Struct):
     missing: Loss = msgspec.field(default_factory=lambda: Loss("not recorded"))
 
     def rows(self) -> list[GapRow]:
+        if not self.bodiless.count and not self.missing.count:
+            return []
         return [loss.row() for loss in (self.bodiless, self.missing) if loss.count]

@@ -1,7 +1,11 @@
-"""The recorder's thread: takes events off the loop's hands, redacts them, and journals them in groups.
+"""Events are redacted and journalled in groups, on the loop or in a thread (see `group_writer`).
 
 Implements `ports.EventSink` and `ports.RecordGate`. The store has a thread of its own (`keeper`); reading is
 `reader`'s.
+
+1. With `sync = "reply"` all calls that end in one turn of the loop share one write, and leave after it. With
+   "interval" the events of a few milliseconds do, and nobody waits.
+2. What the loop does not write itself is the thread's, and whoever waits for it is told by the thread.
 """
 
 import asyncio
@@ -10,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +32,7 @@ from callgate.recorder.flush.foreign_rows import ForeignRows
 from callgate.recorder.flush.keeper import Flushed, Keeper
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
-from callgate.recorder.group_rows import Grouper
+from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalRoom, JournalSync, JournalWriter
 from callgate.recorder.redact_rows import RowRedactor
@@ -39,13 +44,10 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Events of this long share one write(2): the thread wakes rarely under load, and little is at risk.
-_GATHER_S = 0.025
+# With `sync = "interval"` events of this long share one write(2). It is also what a crash may cost.
+_GATHER_S = 0.005
 # How long the thread sleeps when nobody wakes it: what it counted is due now and then.
-_IDLE_S = 0.1
-# One write: a failed one is kept and repeated whole, so it should not be long.
-_GROUP_EVENTS = 512
-_GROUP_BYTES = 4 * 1024 * 1024
+_IDLE_S = 0.5
 
 # With the number up to which every row is stored now (see Sequence), or what is wrong.
 CaughtUp = Callable[[int, SetupError | None], object]
@@ -104,21 +106,14 @@ class Recorder:
         room = JournalRoom(settings.journal_max_bytes) if settings.journal_max_bytes is not None else None
         self._intake = Intake()
         self._asides = Asides()
-        self._tells_counts = False  # of asides, in this turn
         self.feed = Feed()
-        # With `sync = "reply"`: who waits for the journal. All that end in one turn of the loop share one
-        # write and one hand-over to the thread and back; while it writes, the next group gathers.
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_Waiting] = deque()  # with `sync = "reply"`: who waits for the journal
         self._flushes: deque[CaughtUp] = deque()
+        self._is_due = False  # the loop will write, or have written, what was emitted
         self._wake = Wakeup()
-        self._hurry = Wakeup()
         self._stopping = False
         self._is_over = False
         self._trouble = Trouble()
-        self._framer = Framer(redactor)
-        self._group = Group()
-        self._unwritten: list[bytearray] = []  # the group's frames, while they are not in the journal
-        self._unwritten_events = 0
         try:
             self._journal_folder = make_record_folder(settings.folder)
             self._journal = JournalWriter(self._journal_folder, room)
@@ -126,7 +121,11 @@ class Recorder:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
         self.sequence = Sequence()
-        self._grouper = Grouper(self.sequence, self._journal.writer_id)
+        self._redactor = redactor
+        framer = Framer(redactor)
+        self._writer = GroupWriter(
+            self._intake, self._asides, self.sequence, framer, self._journal, self._publish
+        )
         foreign_rows = None
         if not store.traits.tells_live:  # else they are read from the store, as everybody's are
             foreign_rows = ForeignRows(self._journal.writer_id, self.sequence, self.feed, self._loop)
@@ -152,7 +151,8 @@ class Recorder:
         elif isinstance(event, Aside) and not self._asides.admit(event, time.monotonic()):
             return
         self._intake.put(event)
-        self._wake.set()
+        if not self._is_due:
+            self._make_due()
 
     # ---- ports.RecordGate
 
@@ -188,16 +188,41 @@ class Recorder:
             reply(argument)
             return
         self._waiting.append((reply, argument))
-        if len(self._waiting) == 1:  # the first of a group: it goes when this turn of the loop is over
-            self._loop.call_soon(self._hurry.set)
-            self._wake.set()  # the thread may have taken the event already: nobody else wakes it for this
+        if not self._is_due:  # the event may be written already: nobody else asks for this
+            self._make_due()
+
+    # ---- on the loop
+
+    def _make_due(self) -> None:
+        if self._stopping:
+            self._wake.set()
+            return
+        self._is_due = True
+        if self._waits:
+            self._loop.call_soon(self._write_due)  # when this turn of the loop is over
+        else:
+            self._loop.call_later(_GATHER_S, self._write_due)
+
+    def _write_due(self) -> None:
+        self._is_due = False
+        if self._waits_for_store or self._stopping or not self._writer.write_short():
+            self._wake.set()
+        elif self._waiting:
+            _release(self._take_waiting())
+
+    def _take_waiting(self) -> list[_Waiting]:
+        """On any thread."""
+        waiting: list[_Waiting] = []
+        with suppress(IndexError):  # until there is none: two threads take
+            while True:
+                waiting.append(self._waiting.popleft())
+        return waiting
 
     # ---- for the reader
 
     def flush(self, caught_up: CaughtUp) -> None:
         """On the loop. It is called, on any thread, once everything emitted so far is in the store."""
         self._flushes.append(caught_up)
-        self._hurry.set()
         self._wake.set()
         if self._is_over:
             self._answer_late()
@@ -219,7 +244,6 @@ class Recorder:
     async def close(self) -> None:
         """Everything emitted so far is in the journal, and in the store if it was ours to write."""
         self._stopping = True
-        self._hurry.set()
         self._wake.set()
         await asyncio.to_thread(self._join)
         self._is_over = True
@@ -232,7 +256,7 @@ class Recorder:
 
     def _answer_late(self) -> None:
         """A caller that came after the last turn would wait for ever."""
-        _release([self._waiting.popleft() for _ in range(len(self._waiting))])
+        _release(self._take_waiting())
         while self._flushes:
             self._flushes.popleft()(0, record_closed())
 
@@ -242,22 +266,18 @@ class Recorder:
         last = False
         while not last:
             self._wake.wait(_IDLE_S)
-            self._hurry.wait(_GATHER_S)
+            self._redactor.prepare()
             last = self._turn()
-        if missing := self._unwritten_events + len(self._intake):
+        if missing := self._writer.missing_events:
             _log.error("%d events could not be recorded before the end", missing)
 
     def _turn(self) -> bool:
         """One round; whether it was the last."""
         self._wake.clear()
-        self._hurry.clear()
         last = self._stopping  # read before the queue: what was emitted until then is in this turn
-        waiting: list[_Waiting] = []
-        while self._waiting:  # until there is none: the next one is the first of its group
-            waiting.append(self._waiting.popleft())
+        waiting = self._take_waiting()
         flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
-        self._tells_counts = last or bool(flushes)
-        attempt(self._write, self._trouble)
+        attempt(lambda: self._write(tells_counts=last or bool(flushes)), self._trouble)
         if waiting:  # also when it could not be written: the call was made, and its answer is due
             if self._waits_for_store:
                 self.keeper.flush(lambda _: self._loop.call_soon_threadsafe(_release, waiting))
@@ -271,34 +291,16 @@ class Recorder:
             self.keeper.flush(_after_turn(caught_up, reached, error))
         return last
 
-    def _write(self) -> None:
+    def _write(self, *, tells_counts: bool) -> None:
         try:
-            self._write_unwritten()
-            until = len(self._intake)
-            while until >= 0:
-                with self.sequence.lock:
-                    until -= self._take_group() + 1
-                    self._write_unwritten()
+            self._writer.write_all(tells_counts=tells_counts)
         except OSError as problem:
             self._intake.reason = problem.strerror or type(problem).__name__
             raise journal_unwritable(self._journal_folder, problem) from problem
 
-    def _take_group(self) -> int:
-        losses = self._intake.take_losses()
-        taken = self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES)
-        self._group = self._grouper.group(taken, losses)
-        self._group.gaps += self._asides.take_counted(time.monotonic(), at_once=self._tells_counts)
-        self._unwritten = self._framer.frames_of(self._group)
-        self._unwritten_events = len(taken)
-        return len(taken)
-
-    def _write_unwritten(self) -> None:
-        """What could not be written stays first in line, and what is behind it in the bounded queue."""
-        if self._unwritten:
-            self._journal.append(self._unwritten)
-            if self.feed.has_listeners:
-                self._loop.call_soon_threadsafe(self.feed.tell, self._group)
-        self._unwritten, self._unwritten_events = [], 0
+    def _publish(self, group: Group) -> None:
+        if self.feed.has_listeners:
+            self._loop.call_soon_threadsafe(self.feed.tell, group)
 
 
 def _release(waiting: list[_Waiting]) -> None:

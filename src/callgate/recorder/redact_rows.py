@@ -26,7 +26,7 @@ _JOINED_BYTES = 4096
 
 
 class RowRedactor:
-    """Used from the recorder's thread only. `of_server`: redactors of servers with rules of their own."""
+    """Used by one thread at a time. `of_server`: redactors of servers with rules of their own."""
 
     def __init__(
         self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor] | None = None
@@ -35,6 +35,20 @@ class RowRedactor:
         self._of_server = of_server or {}
         self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
         self._max_body_bytes = max_body_bytes
+
+    def prepare(self) -> None:
+        """See Redactor.prepare."""
+        self._of_all.prepare()
+
+    def clean_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]] | None:
+        """As `events_json` where nothing has to be redacted or shortened, else None; the rows stay as they
+        are. Raises what an encoder raises."""
+        limit = self._max_body_bytes
+        for row in rows:  # see `_may_be_long`
+            if row.request_bytes + row.response_bytes > limit or len(row.hops) > 1:
+                return None
+        rows_json, bodies = _apart(rows)
+        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
 
     def events_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]]:
         """Redacts and shortens the rows in place. Their JSON, and beside it the bodies: the requests of all,
@@ -66,9 +80,11 @@ class RowRedactor:
         return _encode(rows)
 
     def _is_clean(self, rows_json: bytes, bodies: list[bytes]) -> bool:
-        long = [body for body in bodies if len(body) > _JOINED_BYTES]
-        short = [body for body in bodies if len(body) <= _JOINED_BYTES] if long else bodies
         is_clean = self._of_all.is_clean
+        if max(map(len, bodies), default=0) <= _JOINED_BYTES:
+            return is_clean(b"\n".join([rows_json, *bodies]))
+        long = [body for body in bodies if len(body) > _JOINED_BYTES]
+        short = [body for body in bodies if len(body) <= _JOINED_BYTES]
         return is_clean(b"\n".join([rows_json, *short])) and all(map(is_clean, long))
 
     def _redacted(self, row: EventRow) -> EventRow:

@@ -198,6 +198,22 @@ async def test_an_excerpt_is_gone_once_its_call_is_over(tmp_path: Path) -> None:
         await record.close()
 
 
+async def test_an_answer_says_how_many_older_calls_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.recorder.read.excerpt_limits.MAX_EVENTS", 2)
+    record = Record(tmp_path)
+    driver = ExcerptDriver(Excerpts(record.reader, record.store.folder), "local", Policy(DUCKDB), Turns(2))
+    try:
+        for number in range(5):
+            record.emit(settled(a_session(), NOW_S + number))
+        statement = Statement("SELECT count(*) FROM rpc_events", "SELECT", ("rpc_events",))
+        (result,) = await driver.run([statement])
+        assert (result.rows, result.note) == (((2,),), "3 older calls of yours are left out.")
+    finally:
+        await record.close()
+
+
 async def shown(driver: Driver, attack: str) -> str:
     try:
         return str(await driver.run([Statement(attack, "SELECT")]))

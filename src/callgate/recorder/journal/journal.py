@@ -51,7 +51,7 @@ class JournalRoom:
 
 
 class JournalWriter:
-    """Appends with plain write(2), many rows a call; used from one thread, but for `sync`."""
+    """Appends with plain write(2), many rows a call; used by one thread at a time, but for `sync`."""
 
     def __init__(self, folder: Path, room: JournalRoom | None = None) -> None:
         self._folder = folder

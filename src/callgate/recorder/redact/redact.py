@@ -89,6 +89,11 @@ class Redactor:
             return True
         return not self._hints.found(text)
 
+    def prepare(self) -> None:
+        """What makes `is_clean` faster, once that is worth its price. On a thread that nobody waits for."""
+        if self._scan is not None:
+            self._scan.prepare()
+
     def body(self, raw: bytes | None) -> bytes | None:
         """Raw JSON as it is stored, in valid UTF-8."""
         if not raw:

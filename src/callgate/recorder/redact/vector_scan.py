@@ -33,22 +33,29 @@ class VectorScan:
         self._database: hyperscan.Database | None = None
         self._lock = threading.Lock()
 
+    def prepare(self) -> None:
+        """Compiles, once that is worth its price. On a thread that nobody waits for."""
+        if self._seen_bytes < self._worth_bytes or self._database is not None:
+            return
+        self._worth_bytes = sys.maxsize  # should it fail, it is not tried again
+        try:
+            self._database = _compiled(self._patterns)
+        except Exception as problem:  # noqa: BLE001 - something is wrong with the library
+            kind = type(problem).__name__
+            _log.warning("The search for secrets uses RE2, which is slower than Hyperscan: %s", kind)
+
     def finds_nothing(self, text: bytes) -> bool:
         """Whether it is certain that RE2 would find none of the patterns."""
-        if len(text) < _SHORT_BYTES or not self._lock.acquire(blocking=False):
+        if len(text) < _SHORT_BYTES:
+            return False
+        if self._database is None:
+            self._seen_bytes += len(text)
+            return False
+        if not self._lock.acquire(blocking=False):
             return False
         try:
-            if self._database is None:
-                self._seen_bytes += len(text)
-                if self._seen_bytes < self._worth_bytes:
-                    return False
-                self._worth_bytes = sys.maxsize  # should it fail, it is not tried again
-                self._database = _compiled(self._patterns)
             self._database.scan(text, match_event_handler=_stop)
-        except Exception as problem:  # noqa: BLE001 - it was stopped, or something is wrong with the library
-            if self._database is None:
-                kind = type(problem).__name__
-                _log.warning("The search for secrets uses RE2, which is slower than Hyperscan: %s", kind)
+        except Exception:  # noqa: BLE001 - it was stopped, or something is wrong with the library
             return False
         else:
             return True

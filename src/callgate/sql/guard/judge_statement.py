@@ -1,6 +1,6 @@
 """One statement: its verb decides which rules apply to it; whatever no rule lets through is refused. Pure."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals

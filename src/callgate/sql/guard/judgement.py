@@ -1,7 +1,6 @@
 """What the guard hands back: the verdict, and what each statement was. Pure values."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from msgspec import Struct
 
 from callgate.model.verdict import Allow, Deny, Verdict
 from callgate.sql.guard.policy import Limits
@@ -9,8 +8,7 @@ from callgate.sql.guard.policy import Limits
 Bound = int | float | str | bool | None  # a value that the driver binds, never part of the text
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     text: str  # the caller's own text, the one that will run: never regenerated
     statement_type: str  # SELECT, INSERT, PRAGMA, EXPLAIN, …
     tables: tuple[str, ...] = ()  # qualified as written, names of CTEs left out
@@ -21,8 +19,7 @@ class Statement:
     limits: Limits | None = None  # of our own schema statements; None: the policy's
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """Of one text; what is remembered of its shape is given for others with their own text in it."""
 
     verdict: Verdict
@@ -36,14 +33,14 @@ class Judgement:
     def rule(self) -> str | None:
         return self.verdict.rule if isinstance(self.verdict, Deny) else None
 
-    @cached_property
+    @property
     def statement_type(self) -> str:
         if len(self.statements) == 1:
             return self.statements[0].statement_type
         return ", ".join(statement.statement_type for statement in self.statements) or "UNKNOWN"
 
-    @cached_property
+    @property
     def tables(self) -> tuple[str, ...]:
-        if len(self.statements) == 1:
-            return tuple(dict.fromkeys(self.statements[0].tables))
+        if len(self.statements) == 1 and len(tables := self.statements[0].tables) < 2:
+            return tables
         return tuple(dict.fromkeys(table for statement in self.statements for table in statement.tables))

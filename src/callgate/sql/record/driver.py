@@ -5,8 +5,9 @@ of memory, time-outs that kill, no file and no network beside the one file.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.metadata import version
+
+from msgspec.structs import replace
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import SetupError, SourceError

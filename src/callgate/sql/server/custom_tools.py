@@ -5,8 +5,10 @@ reads `[[tools]]`, `app` hands them over as `ToolSettings`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import SetupError

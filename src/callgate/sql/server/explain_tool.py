@@ -51,7 +51,7 @@ class ExplainTool:
         judgement = await self._runner.judged(sql)
         composed = sql
         if judgement.allowed and (deny := self._not_one_read(judgement)) is not None:
-            judgement = replace(judgement, verdict=deny)
+            judgement = Judgement(deny, judgement.statements)
         elif judgement.allowed and judgement.statement_type != "EXPLAIN":
             composed = self._prefix + judgement.statements[0].text
             judgement = await self._runner.judged(composed)

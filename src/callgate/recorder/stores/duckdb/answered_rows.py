@@ -1,8 +1,9 @@
 """What a cursor answered, as rows with their columns' names."""
 
-import duckdb
+from __future__ import annotations
 
 from callgate.ports.record_reader import Row
+from callgate.recorder.stores.duckdb.library import duckdb
 
 
 def rows_of(answered: duckdb.DuckDBPyConnection) -> list[Row]:

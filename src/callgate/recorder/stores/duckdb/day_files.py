@@ -1,5 +1,7 @@
 """The store's files: one a day, `2026-11-15.duckdb`; `2026-11-15.1.duckdb` when that grew too large."""
 
+from __future__ import annotations
+
 import errno
 import os
 import re
@@ -10,9 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import duckdb
-
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS
+from callgate.recorder.stores.duckdb.library import duckdb
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",

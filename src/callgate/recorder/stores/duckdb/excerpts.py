@@ -6,18 +6,19 @@ A file that does not hold a row cannot show it, whatever is asked; and it can be
 own, which may be killed. (docs/decisions/0016)
 """
 
+from __future__ import annotations
+
 import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-
-import duckdb
 
 from callgate.model.error_codes import SOURCE_TIMEOUT
 from callgate.model.errors import SourceError
 from callgate.ports.record_excerpts import Excerpt
 from callgate.recorder.read import excerpt_limits
 from callgate.recorder.stores.duckdb.day_files import passing_file, remove_passing, sql_text
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.reader import Reader
 from callgate.recorder.stores.duckdb.wanted_rows import BODIES, Wanted, wanted_by
 

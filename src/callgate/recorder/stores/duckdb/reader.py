@@ -4,14 +4,14 @@ A read drains what is pending first, so that a settled call is visible to every 
 cursor of its own, in a thread of its own (`threads`): a slow one stops neither the relay nor the store.
 """
 
+from __future__ import annotations
+
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
-
-import duckdb
 
 from callgate.ports.record_reader import (
     Backlog,
@@ -38,6 +38,7 @@ from callgate.recorder.stores.duckdb import writes as read_writes
 from callgate.recorder.stores.duckdb.answered_rows import rows_of
 from callgate.recorder.stores.duckdb.day_files import days_in, passing_file, sql_text
 from callgate.recorder.stores.duckdb.events import where
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS
 from callgate.recorder.stores.duckdb.threads import Read, ReadThreads

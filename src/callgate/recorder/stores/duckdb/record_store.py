@@ -3,11 +3,11 @@
 Which files there are and what is in them is `store`'s; here is when they are opened, and which of them go.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-
-import duckdb
 
 from callgate.model.errors import SetupError
 from callgate.ports.record_store import StoreTraits
@@ -15,6 +15,7 @@ from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.stores.duckdb.body_columns import load_arrow
 from callgate.recorder.stores.duckdb.day_files import Day, remove_passing, today
+from callgate.recorder.stores.duckdb.library import duckdb, is_loaded, load
 from callgate.recorder.stores.duckdb.stats import EXACT_ROWS
 from callgate.recorder.stores.duckdb.store import Store
 from callgate.recorder.trouble import store_unopenable, store_unusable
@@ -43,7 +44,6 @@ class DuckdbStore:
     """`opened` is there for readers; everything else is the flush's."""
 
     traits = TRAITS
-    failures: tuple[type[Exception], ...] = (duckdb.Error,)
 
     def __init__(self, record_folder: Path, retention: Retention | None = None) -> None:
         self.folder = record_folder / "days"
@@ -60,10 +60,15 @@ class DuckdbStore:
         return self._has_other_writers and self.has_listeners()
 
     @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        return (duckdb.Error,) if is_loaded() else ()
+
+    @property
     def is_open(self) -> bool:
         return self.opened is not None
 
     def load(self) -> None:
+        load()
         load_arrow()
 
     def open(self) -> None:

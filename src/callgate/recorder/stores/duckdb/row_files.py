@@ -4,6 +4,8 @@ They are written as lines of JSON first, which DuckDB reads with the columns of 
 the same whichever store it comes from.
 """
 
+from __future__ import annotations
+
 import asyncio
 import shutil
 import uuid
@@ -11,11 +13,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import duckdb
-
 from callgate.ports.record_excerpts import Excerpt
 from callgate.ports.record_reader import EventFilter, ExportFormat
 from callgate.recorder.stores.duckdb.day_files import SETTINGS, passing_file, sql_text
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.reader import export_events, file_chunks
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS, SESSION_COLUMNS
 from callgate.recorder.stores.duckdb.wanted_rows import Wanted, wanted_by

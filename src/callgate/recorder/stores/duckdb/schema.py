@@ -5,7 +5,9 @@ rewriting a row.
 No foreign keys and no secondary indexes: measured, they cost half the CPU and make deletes 200 times slower.
 """
 
-import duckdb
+from __future__ import annotations
+
+from callgate.recorder.stores.duckdb.library import duckdb
 
 SCHEMA_VERSION = 4
 

@@ -5,6 +5,8 @@ is made, in the store's thread, while nothing is written: 50 ms, and none on a f
 blocks. If nothing was written since the last copy, that one is used again.
 """
 
+from __future__ import annotations
+
 import asyncio
 import threading
 from collections.abc import AsyncGenerator
@@ -12,12 +14,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from callgate.model.errors import SetupError
 from callgate.ports.record_queries import RecordFiles
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.duckdb.day_files import remove_passing
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 from callgate.recorder.stores.duckdb.store import Store
 from callgate.recorder.trouble import record_elsewhere, store_uncopied

@@ -9,6 +9,8 @@ loses nor doubles a row. After an error the store is to be closed and opened aga
 file up, and only the watermark knows what was written.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import threading
@@ -17,8 +19,6 @@ from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
-
-import duckdb
 
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.stores.duckdb.day_files import (
@@ -33,6 +33,7 @@ from callgate.recorder.stores.duckdb.day_files import (
     passing_file,
     sql_text,
 )
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.schema import (
     bring_up_to_date,
     check_columns,

@@ -1,7 +1,8 @@
 """What a process left open when it died is ended for it: nothing in the record waits for ever."""
 
-import duckdb
+from __future__ import annotations
 
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
 _LOST = """

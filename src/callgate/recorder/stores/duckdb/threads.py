@@ -2,20 +2,21 @@
 kind of read, so that slow ones cannot take them all.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import duckdb
-
 from callgate.recorder.read.read_limits import PATIENCE_S, ReadKind, too_long, too_many
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.store import Store
 from callgate.recorder.trouble import record_closed
 
 _Found = TypeVar("_Found")
-Read = Callable[[duckdb.DuckDBPyConnection], _Found]
+Read = Callable[["duckdb.DuckDBPyConnection"], _Found]
 
 
 # DuckDB forgets an interrupt that comes between two statements: it is repeated.
@@ -73,7 +74,7 @@ def _retrieve(ended: asyncio.Future[Any]) -> None:
         ended.exception()
 
 
-def _stop(reading: "_Reading", running: asyncio.Future[Any]) -> None:
+def _stop(reading: _Reading, running: asyncio.Future[Any]) -> None:
     if running.done():
         return
     reading.give_up()

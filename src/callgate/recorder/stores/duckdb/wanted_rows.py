@@ -4,13 +4,15 @@ Only ever too much, never too little: what is not understood wants everything. N
 be read; it keeps an excerpt from copying bodies that nobody asked for.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
-import duckdb
 import msgspec
 
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.schema import TABLES, VIEWS
 
 BODIES = frozenset({"request_json", "response_json"})

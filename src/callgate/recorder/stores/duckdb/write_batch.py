@@ -5,14 +5,15 @@ takes the bodies as Arrow columns, with the interpreter's lock released. Measure
 an event, against 220 when bodies were part of the JSON and row groups were not whole.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
-
-import duckdb
 
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.stores.duckdb.body_columns import BodyColumns
+from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS, SESSION_COLUMNS
 
 _BODIES = ("request_json", "response_json")

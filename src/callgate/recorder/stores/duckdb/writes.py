@@ -1,14 +1,15 @@
 """SQL that finds calls of tools declared read-only which were seen to write (`read.seen_writes`)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-
-import duckdb
 
 from callgate.ports.record_reader import Row
 from callgate.recorder.read import seen_writes as seen
 from callgate.recorder.read.seen_writes import CHANGES, LONGEST, MOST_NOTICES, WRITES, last_notice_at
 from callgate.recorder.stores.duckdb.answered_rows import rows_of
+from callgate.recorder.stores.duckdb.library import duckdb
 
 _DECLARED = """coalesce(regexp_matches(annotations, '"readOnlyHint"\\s*:\\s*true'), false)"""
 
