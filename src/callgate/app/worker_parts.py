@@ -4,7 +4,6 @@ Imported only with more than one worker. A worker is a replica to the others, wi
 Unix sockets in place of a database and a network (docs/decisions/0027-workers-of-one-machine.md).
 """
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import callgate
+from callgate.app.membership import MemberParts, Membership, make_parts
 from callgate.config.show import fingerprint
 from callgate.config.specs.config import Config
 from callgate.edge.hop_listener import HopListener
@@ -21,14 +21,11 @@ from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.replicas.directory import Announcement
 from callgate.replicas.file_directory import FileDirectory
 from callgate.replicas.fleet import ReplicaFleet
-from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.hop_client import HopClient
-from callgate.replicas.hop_gate import SignedHopGate
-from callgate.replicas.hop_seal import HopSeal
 from callgate.replicas.lead import EXCERPT_PATH, LeadWorker, OtherWorkersOf, answer_excerpt, socket_name
 from callgate.replicas.members import Members
-from callgate.replicas.sealed_ids import SealedIds, new_gateway_name
-from callgate.upstreams.http.streamed_answer import UNIX, StreamingTransport
+from callgate.replicas.sealed_ids import new_gateway_name
+from callgate.upstreams.http.streamed_answer import UNIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +47,19 @@ class WorkerPlace:
         return self.number == 0
 
 
-@dataclass(slots=True)
-class Workers:
+class Workers(Membership):
     """This worker among the others. The same to a `Gateway` as `Replicas`."""
 
-    place: WorkerPlace
-    homes: ReplicaHomes
-    members: Members
-    peers: HopClient
-    gate: SignedHopGate
-    fleet: ReplicaFleet
-    directory: FileDirectory
-    transport: StreamingTransport
-    lead: LeadWorker | None  # None: we are it
-    others: OtherWorkersOf | None  # None: we are not the lead
-    listener: HopListener | None = None
-    path: Path | None = None
+    def __init__(
+        self, parts: MemberParts, place: WorkerPlace, directory: FileDirectory, peers: HopClient
+    ) -> None:
+        super().__init__(parts)
+        self.place = place
+        self.lead = None if place.is_lead else LeadWorker(directory, peers)
+        gateway = parts.homes.gateway
+        self.others = OtherWorkersOf(directory, peers, gateway, place.count) if place.is_lead else None
+        self._directory = directory
+        self._path: Path | None = None
 
     async def start(self, public: Listener, excerpts: RecordExcerpts | None) -> None:
         """`excerpts`: of the record, where this worker has it."""
@@ -73,35 +67,19 @@ class Workers:
         if excerpts is not None:
             app = MountedApp(_with_excerpts(app.serve, excerpts), app.is_open)
         self.listener = HopListener(public, self.gate, app)
-        self.path = self.place.sockets / socket_name(self.place.number, self.homes.gateway)
-        await self.listener.start_at(self.path)
-        self.members.after_beat = self._after_beat
-        await self.members.start(lambda: f"{UNIX}{self.path}")
-        await self.fleet.tell()
-        self.fleet.start()
+        path = self._path = self.place.sockets / socket_name(self.place.number, self.homes.gateway)
+        await self.listener.start_at(path)
+        await self.join(lambda: f"{UNIX}{path}")
         if self.place.is_lead:
-            await self.directory.take_lead()
-
-    async def _after_beat(self, since_s: float) -> None:
-        await self.homes.tell(since_s)
-        await self.fleet.tell()
-
-    async def say_leaving(self) -> None:
-        if self.members.is_started and self.members.me.state == "serving":
-            await self.members.say("leaving")
+            await self._directory.take_lead()
 
     async def close_doors(self) -> None:
-        if self.listener is not None:
-            await self.listener.close()
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
+        await super().close_doors()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
     async def close(self) -> None:
-        """When all sessions were let go of: whoever hears that we left may have them."""
-        await self.fleet.close()
-        await self.homes.close()
-        await self.members.leave()
-        await asyncio.gather(self.transport.close(), self.directory.close())
+        await super().close()
         with contextlib.suppress(OSError):  # others are still there, or the supervisor removed it
             self.place.sockets.rmdir()
 
@@ -113,28 +91,14 @@ def open_workers(
     redact_document: Callable[[bytes], bytes],
     place: WorkerPlace,
 ) -> Workers:
-    gap_s = config.record.session_gap_s
     gateway = new_gateway_name()
     directory = FileDirectory(place.files, gateway)
     me = Announcement(gateway, "", "", "serving", callgate.__version__, fingerprint(config))
     members = Members(directory, me, key, lambda address: _is_ours(address, place.sockets))
-    seal, transport = HopSeal(key), StreamingTransport()
-    peers = HopClient(members, seal, transport)
-    homes = ReplicaHomes(directory, SealedIds(key, gateway, gap_s), gateway, gap_s, redact_document)
     fleet = ReplicaFleet(directory, members, "", redact, f"the folder {place.files}")
-    fleet.adopted, fleet.hops = homes.adopted, peers.outcomes
-    return Workers(
-        place=place,
-        homes=homes,
-        members=members,
-        peers=peers,
-        gate=SignedHopGate(seal, gateway),
-        fleet=fleet,
-        directory=directory,
-        transport=transport,
-        lead=None if place.is_lead else LeadWorker(directory, peers),
-        others=OtherWorkersOf(directory, peers, gateway, place.count) if place.is_lead else None,
-    )
+    parts = make_parts(members, directory, key, config.record.session_gap_s, redact_document, fleet)
+    assert parts.peers is not None
+    return Workers(parts, place, directory, parts.peers)
 
 
 def _is_ours(address: str, sockets: Path) -> bool:

@@ -1,4 +1,4 @@
-"""MySQL's and MariaDB's errors as answers that teach, in the seed's words where it has them.
+"""MySQL's and MariaDB's errors as answers that teach.
 
 Never a password, account, host or stack: what the server says about them is not repeated.
 """
@@ -8,13 +8,7 @@ import re
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
-from callgate.sql.drivers.network.nearest import (
-    NEAR,
-    did_you_mean,
-    did_you_mean_table,
-    first_column,
-    pieces_of,
-)
+from callgate.sql.drivers.network import nearest
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.statement_errors import read_only_error, timeout_error
 from callgate.sql.drivers.network.unknown_column import advise_on_column
@@ -123,15 +117,15 @@ async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
     database, _, table = wanted.rpartition(".")
-    pieces = pieces_of(table)
+    pieces = nearest.pieces_of(table)
     shared = " + ".join(["(LOCATE(?, LOWER(table_name)) > 0)"] * len(pieces))
     known = await ask(
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN"  # noqa: S608
         " ('mysql', 'sys', 'information_schema', 'performance_schema')"
-        f" ORDER BY {shared} DESC, table_name LIMIT {NEAR}",
+        f" ORDER BY {shared} DESC, table_name LIMIT {nearest.NEAR}",
         pieces,
     )
-    near = did_you_mean_table(database, table, known)
+    near = nearest.did_you_mean_table(database, table, known)
     return _told(
         codes.SOURCE_UNKNOWN_TABLE,
         f"Table '{wanted}' does not exist.",
@@ -161,11 +155,11 @@ async def _unknown_column(
 async def _unknown_database(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
-    names = first_column(await ask("SELECT schema_name FROM information_schema.schemata", ()))
+    names = nearest.first_column(await ask("SELECT schema_name FROM information_schema.schemata", ()))
     return _told(
         codes.SOURCE_UNKNOWN_DATABASE,
         f"Database '{wanted}' does not exist or is not accessible.",
-        f"{did_you_mean(wanted, names)}Tip: Use SHOW DATABASES to see available databases.",
+        f"{nearest.did_you_mean(wanted, names)}Tip: Use SHOW DATABASES to see available databases.",
     )
 
 

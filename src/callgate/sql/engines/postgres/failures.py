@@ -10,13 +10,7 @@ import re
 from callgate.model import error_codes as codes
 from callgate.model.error_codes import ErrorCode
 from callgate.model.errors import CallgateError, RefusedError, SourceError
-from callgate.sql.drivers.network.nearest import (
-    NEAR,
-    did_you_mean,
-    did_you_mean_table,
-    first_column,
-    pieces_of,
-)
+from callgate.sql.drivers.network import nearest
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
 from callgate.sql.drivers.network.statement_errors import read_only_error, timeout_error
 from callgate.sql.drivers.network.unknown_column import advise_on_column
@@ -123,7 +117,7 @@ async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
     schema, _, table = wanted.rpartition(".")
-    pieces = pieces_of(table)
+    pieces = nearest.pieces_of(table)
     shared = " + ".join(
         f"(position(${number}::text IN lower(c.relname)) > 0)::int" for number in range(1, len(pieces) + 1)
     )
@@ -132,10 +126,10 @@ async def _unknown_table(fault: DatabaseFault, ask: Ask) -> SourceError:
         " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
         " WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f')"
         " AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'"
-        f" ORDER BY {shared} DESC, c.relname LIMIT {NEAR}",
+        f" ORDER BY {shared} DESC, c.relname LIMIT {nearest.NEAR}",
         pieces,
     )
-    near = did_you_mean_table(schema, table, known)
+    near = nearest.did_you_mean_table(schema, table, known)
     only = f" WHERE schemaname = '{schema}'" if schema else ""
     return _told(
         codes.SOURCE_UNKNOWN_TABLE,
@@ -168,11 +162,11 @@ async def _unknown_column(
 async def _unknown_schema(fault: DatabaseFault, ask: Ask) -> SourceError:
     match = _QUOTED.search(fault.message)
     wanted = match.group(1) if match else ""
-    names = first_column(await ask("SELECT nspname FROM pg_catalog.pg_namespace", ()))
+    names = nearest.first_column(await ask("SELECT nspname FROM pg_catalog.pg_namespace", ()))
     return _told(
         codes.SOURCE_UNKNOWN_DATABASE,
         f"Schema '{wanted}' does not exist or is not accessible.",
-        f"{did_you_mean(wanted, names)}"
+        f"{nearest.did_you_mean(wanted, names)}"
         "Tip: Use SELECT schema_name FROM information_schema.schemata to see available schemas.",
     )
 
