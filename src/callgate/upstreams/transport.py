@@ -52,6 +52,7 @@ class Transport(Protocol):
         method: str | None = None,  # these three are repeated in headers (modern HTTP)
         name: str | None = None,
         param_headers: ParamHeaders = (),
+        /,
     ) -> bool:
         """False when the other side does not take more at the moment: nothing was sent, try again later.
 
