@@ -217,9 +217,11 @@ def callgate(
     with_child: bool = True,
     modern: Target | None = None,
     source: Path | None = None,
+    workers: int = 1,
 ) -> Iterator[Gateway]:
     """`modern`: one more upstream, of that era; `source`: another `src` folder than the installed one."""
-    text = f"version = 1\n[record]\nenabled = {str(recording).lower()}\n"
+    text = "version = 1\n" + (f"[server]\nworkers = {workers}\n" if workers > 1 else "")
+    text += f"[record]\nenabled = {str(recording).lower()}\n"
     if sync is not None:
         text += f"sync = {json.dumps(sync)}\n"
     text += http_server("echo", upstream)

@@ -28,18 +28,7 @@ BORDERS = {
     "sql.server.open_source": "the one way into `sql`: plain values in, a running source out",
 }
 # Not yet: each should go into its reader.
-TO_BE_MERGED = {
-    "edge.hop_listener",
-    "edge.http.request_head",
-    "edge.stateless_legacy",
-    "recorder.frame_rows",
-    "relay.lists.list_news",
-    "relay.state_history",
-    "replicas.hop_gate",
-    "sql.server.begun_calls",
-    "wire.eras.introductions",
-    "wire.eras.request_state",
-}
+TO_BE_MERGED = {"recorder.frame_rows"}
 
 
 def classes_by_name() -> dict[str, list[PurePath]]:

@@ -103,3 +103,18 @@ def test_what_is_lost_without_peers_is_said(tmp_path: Path) -> None:
     (warning,) = load(tmp_path, f'{GOOD}peers = "off"\n').warnings
     assert "handshake clients get no session" in warning.message
     assert load(tmp_path, GOOD).warnings == ()
+
+
+def test_workers_are_written_as_a_number_or_auto_and_do_not_go_with_replicas(tmp_path: Path) -> None:
+    assert load(tmp_path, "").config.server.workers == 1
+    assert load(tmp_path, '[server]\nworkers = "auto"').config.server.workers >= 1
+    file = tmp_path / "callgate.toml"
+    assert (
+        load_config(Flags(config=file, workers="3"), {"CALLGATE_SERVER_WORKERS": "2"}).config.server.workers
+        == 3
+    )
+    assert load_config(Flags(config=file), {"CALLGATE_SERVER_WORKERS": "2"}).config.server.workers == 2
+    with pytest.raises(ConfigProblems, match="--workers: this is not a number of worker processes"):
+        load_config(Flags(config=file, workers="0"), {})
+    both = load(tmp_path, GOOD.replace("[server]", "[server]\nworkers = 2")).config
+    assert "server.workers" in [problem.key_path for problem in setup_problems.setup_problems(both)]

@@ -24,8 +24,6 @@ STORAGE = (
     "--innodb-use-native-aio=0",
 )
 
-_FETCHED = Path(__file__).parents[2] / ".cache" / "mariadb-plugins"
-
 
 @contextmanager
 def mariadb_server(*options: str) -> Iterator[Database]:
@@ -87,14 +85,6 @@ def mariadb_server(*options: str) -> Iterator[Database]:
             yield ready
 
 
-def plugin_folder(name: str) -> Path:
-    """Where a plugin of the whole server's package lies, which `mariadb-server-core` does not bring."""
-    for folder in (Path("/usr/lib/mysql/plugin"), _FETCHED / "usr/lib/mysql/plugin"):
-        if (folder / name).exists():
-            return folder
-    raise AssertionError(f"{name} is missing: install mariadb-server, or let scripts/test fetch it")
-
-
 def _template(server: str, place: Path, account: folders.Account) -> Path:
     install = [
         program("mariadb-install-db", "mariadb-server-core"),
@@ -112,3 +102,12 @@ def _template(server: str, place: Path, account: folders.Account) -> Path:
         assert done.returncode == 0, done.stdout + done.stderr
 
     return folders.template(place, key, account, initialise)
+
+
+def plugin_folder(name: str) -> Path:
+    """Where a plugin of the whole server's package lies, which `mariadb-server-core` does not bring."""
+    fetched = Path(__file__).parents[2] / ".cache" / "mariadb-plugins"
+    for folder in (Path("/usr/lib/mysql/plugin"), fetched / "usr/lib/mysql/plugin"):
+        if (folder / name).exists():
+            return folder
+    raise AssertionError(f"{name} is missing: install mariadb-server, or let scripts/test fetch it")

@@ -1,4 +1,4 @@
-"""The log of `serve`: one line when a server goes down, and none for each attempt to start it again."""
+"""The log of `serve`: one line when a server or a database goes down, none for each attempt after that."""
 
 import asyncio
 import json
@@ -7,8 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
+from databases.database import Database
 from end_to_end.forked import start_forked
 from end_to_end.gateway_process import clean_environment
+from sql.network.proxy import Proxy
 
 DEADLINE_S = 60.0  # only against a hang
 ATTEMPTS = 3
@@ -69,3 +71,39 @@ async def test_with_json_every_line_is_json_the_greeting_too(tmp_path: Path) -> 
 async def test_quiet_still_says_the_warnings_of_the_start(tmp_path: Path) -> None:
     told = await log_of(tmp_path, "--quiet", CALLGATE_RECORD_KEP="30d")
     assert any("WARNING CALLGATE_RECORD_KEP: there is no such variable" in line for line in told)
+
+
+async def test_a_database_that_is_away_is_told_of_once_and_so_is_its_return(
+    tmp_path: Path, postgres: Database
+) -> None:
+    proxy = Proxy(postgres.host, postgres.port)
+    await proxy.mend()
+    await proxy.cut()
+    dsn = postgres.dsn.replace(f":{postgres.port}/", f":{proxy.port}/")
+    (tmp_path / "callgate.toml").write_text(f'version = 1\n[[sources]]\nid = "shop"\ndsn = "{dsn}"\n')
+    process = await start_forked(
+        "serve", "--port", "0", stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+        env=clean_environment(tmp_path), cwd=tmp_path,
+    )  # fmt: skip
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(2 * DEADLINE_S):
+            down = await _line_with(process.stderr, "shop is down")
+            await proxy.mend()
+            up = await _line_with(process.stderr, "shop is up")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        await process.stderr.read()
+        await process.wait()
+        await proxy.cut()
+    assert f"127.0.0.1:{proxy.port} cannot be reached: connection refused" in down
+    assert "PostgreSQL" in up
+    assert postgres.password not in down + up
+
+
+async def _line_with(stream: asyncio.StreamReader, part: str) -> str:
+    """The next one; what stands in between does not say the same again."""
+    while part not in (line := (await stream.readline()).decode()):
+        assert line, "it ended"
+        assert "shop is down" not in line
+    return line

@@ -2,7 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Callable
+from typing import Any
 
+import pytest
 from relay.stage import MODERN, RememberingSink
 from waiting import until
 
@@ -52,3 +55,28 @@ async def test_a_call_that_is_younger_than_the_oldest_waits_for_its_own_time() -
     await until(lambda: told(sink))
     await asyncio.sleep(0)
     assert told(sink) == ["old"]
+
+
+async def test_calls_that_last_share_timers_and_none_runs_for_a_part_of_a_millisecond(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The clock of a loop may be no finer than a millisecond: a timer for less would run again and again."""
+    waits: list[float] = []
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+
+    def noted(delay_s: float, then: Callable[..., object], *further: Any) -> asyncio.TimerHandle:
+        if not further:  # those of `until` have
+            waits.append(delay_s)
+        return call_later(delay_s, then, *further)
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    sink = RememberingSink()
+    lasting = LastingCalls(sink)
+    for number in range(40):
+        call = a_call(f"e-{number}")
+        call.opened_mono += number * 0.006_3  # not the step of the timers
+        lasting.opened(call)
+    await until(lambda: len(told(sink)) == 40)
+    assert waits
+    assert [delay_s for delay_s in waits if delay_s < 0.005] == []

@@ -1,7 +1,6 @@
 """Since when a server is in its state, and what was wrong with it last."""
 
-from callgate.model.health import Failure, Health, State
-from callgate.relay.state_history import StateHistory
+from callgate.model.health import Failure, Health, State, StateHistory
 
 UP = Health("x", "mcp", State.UP, "fine")
 STARTING = Health("x", "mcp", State.STARTING, "starting")

@@ -1,17 +1,22 @@
-"""The directory in a real PostgreSQL, straight and through a pooler in transaction mode."""
+"""The directory: in a real PostgreSQL, straight and through a pooler in transaction mode, and in files."""
 
 import asyncio
 import socket
+import sqlite3
 import uuid
-from collections.abc import AsyncIterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from databases.database import Database
 from stores.postgres.way import way_to
 
-from callgate.replicas.directory import Announcement, DirectoryAwayError, HomeRow
+from callgate.replicas.directory import Announcement, Directory, DirectoryAwayError, HomeRow
+from callgate.replicas.file_directory import FileDirectory, prepare
 from callgate.replicas.postgres_directory import PostgresDirectory
 
 ME = Announcement("AAAAAAAA", "10.0.0.1:7421", "s", "serving", "1", "f")
@@ -25,17 +30,46 @@ def database(postgres: Database) -> Database:
     return replace(postgres, database=name)
 
 
-@pytest_asyncio.fixture(params=["straight", "pooled"])
-async def directory(
-    request: pytest.FixtureRequest, database: Database, pgbouncer: Database
-) -> AsyncIterator[PostgresDirectory]:
-    reached = database if request.param == "straight" else replace(pgbouncer, database=database.database)
-    made = PostgresDirectory(reached.dsn)
-    yield made
-    await made.close()
+@dataclass
+class Kept:
+    """A directory, and how what it keeps is made older."""
+
+    directory: Directory
+    age: Callable[[str, float, str], None]  # a table's column, by so many seconds, of which rows
 
 
-async def test_a_beat_tells_who_is_there(directory: PostgresDirectory) -> None:
+@pytest_asyncio.fixture(params=["straight", "pooled", "files"])
+async def kept(
+    request: pytest.FixtureRequest, database: Database, pgbouncer: Database, tmp_path: Path
+) -> AsyncIterator[Kept]:
+    if request.param == "files":
+        prepare(tmp_path / "workers")
+        yield (made := Kept(FileDirectory(tmp_path / "workers", "AAAAAAAA"), partial(age_file, tmp_path)))
+    else:
+        reached = database if request.param == "straight" else replace(pgbouncer, database=database.database)
+        yield (made := Kept(PostgresDirectory(reached.dsn), partial(age_database, database)))
+    await made.directory.close()
+
+
+@pytest.fixture
+def directory(kept: Kept) -> Directory:
+    return kept.directory
+
+
+def age_database(database: Database, column: str, seconds: float, where: str) -> None:
+    table, _, name = column.partition(".")
+    changed = f"{name} = {name} - interval '{seconds} seconds'"
+    database.run(f"UPDATE callgate_replicas.{table} SET {changed} WHERE {where}")
+
+
+def age_file(folder: Path, column: str, seconds: float, where: str) -> None:
+    table, _, name = column.partition(".")
+    with closing(sqlite3.connect(folder / "workers" / "directory.db")) as found, found:
+        found.execute(f"UPDATE {table} SET {name} = {name} - {seconds} WHERE {where}")
+
+
+async def test_a_beat_tells_who_is_there(database: Database) -> None:
+    directory = PostgresDirectory(database.dsn)
     await directory.beat(ME)
     await directory.beat(replace(ME, gateway="BBBBBBBB", state="leaving"))
     members = {member.said.gateway: member for member in await directory.members()}
@@ -45,6 +79,7 @@ async def test_a_beat_tells_who_is_there(directory: PostgresDirectory) -> None:
     }
     assert members["AAAAAAAA"].silent_s >= members["BBBBBBBB"].silent_s >= 0
     assert directory.own_host == "127.0.0.1"
+    await directory.close()
 
 
 async def test_many_replicas_make_the_tables_at_once(database: Database) -> None:
@@ -54,7 +89,7 @@ async def test_many_replicas_make_the_tables_at_once(database: Database) -> None
         await directory.close()
 
 
-async def test_the_first_who_adopts_a_session_has_it(directory: PostgresDirectory) -> None:
+async def test_the_first_who_adopts_a_session_has_it(directory: Directory) -> None:
     await directory.put([ROW])
     one = await directory.move("h1", "AAAAAAAA", "BBBBBBBB")
     other = await directory.move("h1", "AAAAAAAA", "CCCCCCCC")
@@ -71,7 +106,7 @@ async def test_the_first_who_adopts_a_session_has_it(directory: PostgresDirector
 
 @pytest.mark.parametrize("change", [{"is_plain": False}, {"is_ended": True}])
 async def test_what_is_bound_or_ended_is_adopted_by_nobody(
-    directory: PostgresDirectory, change: dict[str, bool]
+    directory: Directory, change: dict[str, bool]
 ) -> None:
     await directory.put([ROW])
     await directory.put([replace(ROW, **change)])
@@ -81,28 +116,31 @@ async def test_what_is_bound_or_ended_is_adopted_by_nobody(
 
 
 async def test_a_modern_session_goes_on_within_its_gap_and_begins_anew_after_it(
-    directory: PostgresDirectory, database: Database
+    kept: Kept,
 ) -> None:
+    directory = kept.directory
     first = HomeRow("m1", "before-the-border", "AAAAAAAA", "ann")
     later = HomeRow("m1", "after-the-border", "BBBBBBBB", "ann")
     assert await directory.claim(first, 1800, 2.0) == ("before-the-border", "AAAAAAAA")
     assert await directory.claim(later, 1800, 2.0) == ("before-the-border", "AAAAAAAA")
-    database.run("UPDATE callgate_replicas.homes SET seen_at = now() - interval '31 minutes'")
+    kept.age("homes.seen_at", 31 * 60, "true")
     assert await directory.claim(later, 1800, 2.0) == ("after-the-border", "BBBBBBBB")
 
 
-async def test_a_lease_has_one_holder_until_it_ends(directory: PostgresDirectory, database: Database) -> None:
+async def test_a_lease_has_one_holder_until_it_ends(kept: Kept) -> None:
+    directory = kept.directory
     assert await directory.lease("upkeep", "AAAAAAAA", 30)
     assert await directory.lease("upkeep", "AAAAAAAA", 30)
     assert not await directory.lease("upkeep", "BBBBBBBB", 30)
-    database.run("UPDATE callgate_replicas.leases SET until = now() - interval '1 second'")
+    kept.age("leases.until", 31, "true")
     assert await directory.lease("upkeep", "BBBBBBBB", 30)
 
 
-async def test_what_is_old_is_forgotten(directory: PostgresDirectory, database: Database) -> None:
+async def test_what_is_old_is_forgotten(kept: Kept) -> None:
+    directory = kept.directory
     await directory.beat(ME)
     await directory.put([ROW, replace(ROW, key="h2")])
-    database.run("UPDATE callgate_replicas.homes SET seen_at = now() - interval '2 days' WHERE key = 'h1'")
+    kept.age("homes.seen_at", 2 * 86_400, "key = 'h1'")
     await directory.forget(86_400)
     assert await directory.home_of("h1") is None
     assert await directory.home_of("h2") is not None

@@ -170,13 +170,19 @@ def test_a_batch_that_is_stored_already_is_never_stored_twice(kind: StoreKind, s
     assert store.watermarks([writer.segment])[writer.segment] == 100
 
 
-@pytest.mark.parametrize("odd", ["\x00", "a\x00b", "\ufffe", "🎉"])
-def test_any_character_reaches_the_store_or_is_replaced(kind: StoreKind, store: Store, odd: str) -> None:
-    row = event(1, sql=odd, tool_name=odd, request_json=odd.encode(), hops=[HopRow(odd, True, error=odd)])
-    Writer(store).write((EVENTS, [row, event(2)]), (SESSIONS, [SessionRow("s-1", 1, 1, client_name=odd)]))
+@pytest.mark.parametrize("all_odd", [("\x00", "a\x00b"), ("\ufffe", "🎉")])
+def test_any_character_reaches_the_store_or_is_replaced(
+    kind: StoreKind, store: Store, all_odd: tuple[str, ...]
+) -> None:
+    rows = [
+        event(number, sql=odd, tool_name=odd, request_json=odd.encode(), hops=[HopRow(odd, True, error=odd)])
+        for number, odd in enumerate(all_odd, 1)
+    ]
+    sessions = [SessionRow(f"s-{number}", 1, 1, client_name=odd) for number, odd in enumerate(all_odd, 1)]
+    Writer(store).write((EVENTS, [*rows, event(len(rows) + 1)]), (SESSIONS, sessions))
     told = kind.ask(store, "SELECT sql, tool_name, request_json FROM rpc_events ORDER BY id")
-    spelled = odd.replace("\x00", "\ufffd") if store.traits.replaces_nul else odd
-    assert told == [(spelled, spelled, spelled), (None, None, None)]
+    spelled = [odd.replace("\x00", "\ufffd") if store.traits.replaces_nul else odd for odd in all_odd]
+    assert told == [*((one, one, one) for one in spelled), (None, None, None)]
 
 
 def test_a_failure_is_told_in_words(store: Store) -> None:

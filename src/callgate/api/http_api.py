@@ -20,7 +20,8 @@ from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
-from callgate.api.metrics import METRICS_TYPE, CallMeter, fleet_lines, record_lines, status_lines
+from callgate.api.merged_health import problems_of_workers
+from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, json_response
 from callgate.api.page_files import PageFiles
@@ -37,6 +38,7 @@ from callgate.model.health import State
 from callgate.ports.caller import Caller
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
+from callgate.ports.peers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
@@ -65,6 +67,8 @@ class ApiParts:
     setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
+    reads_record: bool = True  # False: another worker reads it
+    others: OtherWorkers | None = None  # None: there are none, or another worker answers for all
     fleet: Fleet | None = None  # None: this gateway is alone
     count_tokens: Callable[[str], int] = len
     redact: Callable[[str], str] = str
@@ -82,6 +86,8 @@ class HttpApi:
         self._redact = parts.redact
         self._problems = parts.problems
         self._obstacle = parts.obstacle
+        self._reads_record = parts.reads_record
+        self._others = parts.others
         self._page = parts.page or PageFiles({})
         self._events = EventsApi(parts.record, parts.feed, self._status, parts.redact, parts.fleet)
         servers = ServersApi(
@@ -136,6 +142,10 @@ class HttpApi:
         """See MountedApp."""
         return path in (_HEALTH, _READINESS) or self._page.is_open(path)
 
+    def is_answered_by_each(self, path: str) -> bool:
+        """Of a path: whether every worker answers by itself. The rest is about all of them."""
+        return self.is_open(path) and path != _HEALTH
+
     def retire(self) -> None:
         """Before the listener closes: what would stream for ever ends."""
         self._events.retire()
@@ -150,6 +160,9 @@ class HttpApi:
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
         problems = [*self._problems(), *(self._fleet.problems() if self._fleet is not None else ())]
+        if self._others is not None:
+            told = await self._others.ask(_HEALTH, request.state.principal)
+            problems += problems_of_workers(told)
         is_well = record_problem is None and not problems
         degraded = not is_well or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
@@ -176,10 +189,14 @@ class HttpApi:
         if self._meter is not None:
             lines += self._meter.lines()
         if self._record is not None:
-            lines += await record_lines(self._record)
+            lines += await record_lines(self._record, reads=self._reads_record)
         if self._fleet is not None:
             lines += fleet_lines(self._fleet.counts())
-        return Response("\n".join(lines) + "\n", media_type=METRICS_TYPE)
+        text = "\n".join(lines) + "\n"
+        if self._others is not None:
+            told = await self._others.ask("/metrics", request.state.principal)
+            text = by_worker({0: text.encode(), **told})
+        return Response(text, media_type=METRICS_TYPE)
 
     async def _on_http_exception(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

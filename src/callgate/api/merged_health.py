@@ -5,9 +5,12 @@ Where replicas tell alike, the first by name speaks.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
 
 from callgate.api.shapes import ServerOnReplica, ServerReplicas
 from callgate.model.health import Failure, Health, State
@@ -81,3 +84,18 @@ def _any(values: Sequence[str | None]) -> str | None:
 
 def _last(failures: Sequence[Failure | None]) -> Failure | None:
     return max((one for one in failures if one is not None), key=lambda one: one.at, default=None)
+
+
+def problems_of_workers(told: Mapping[int, bytes | None]) -> list[str]:
+    """Of one machine, from what each says at /healthz. Their servers are told by `merged_health`."""
+    problems: list[str] = []
+    for number, raw in told.items():
+        if raw is None:
+            problems.append(f"Worker {number} does not answer. It is started again when it ends")
+            continue
+        body: dict[str, Any] = msgspec.json.decode(raw)
+        wrong: list[str] = [*body.get("problems", ())]
+        if body.get("record"):
+            wrong.append(body["record"])
+        problems += [f"Worker {number}: {text}" for text in wrong]
+    return problems

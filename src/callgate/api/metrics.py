@@ -5,8 +5,9 @@ call, and the format is twenty lines. Labels are ours: a method that a client ma
 so that nobody can make the answer grow.
 """
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
@@ -30,6 +31,8 @@ _METHODS = frozenset(
     }
 )  # fmt: skip
 _STATES = tuple(State)
+_SAMPLE = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)(?:\{(.*)\})? (\S+)")
+_SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 class _Tally:
@@ -105,15 +108,17 @@ def status_lines(status: Status) -> Iterator[str]:
             yield f"{name}{labels} {int(entry.state is state)}"
 
 
-async def record_lines(record: RecordReader) -> list[str]:
-    backlog, gaps = record.backlog(), await _gap_events(record)
+async def record_lines(record: RecordReader, *, reads: bool = True) -> list[str]:
+    """`reads`: whether the record is this process's to read."""
+    backlog, gaps = record.backlog(), await _gap_events(record) if reads else None
+    is_healthy = gaps is not None if reads else record.problem() is None
     lines = [
         *_head("callgate_record_queue_events", "gauge", "Events that are not in the journal yet."),
         f"callgate_record_queue_events {backlog.events}",
         *_head("callgate_record_queue_bytes", "gauge", "What they weigh."),
         f"callgate_record_queue_bytes {backlog.size_bytes}",
         *_head("callgate_record_healthy", "gauge", "Whether the record can be written and read from here."),
-        f"callgate_record_healthy {int(gaps is not None)}",
+        f"callgate_record_healthy {int(is_healthy)}",
     ]
     if (store := backlog.store) is not None:
         for name, kind, about, value in (
@@ -180,3 +185,36 @@ def _labels(**labels: str) -> str:
 
 def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def by_worker(told: Mapping[int, bytes | None]) -> str:
+    """Each sample with the number of its worker, those of one metric together as the format wants it."""
+    heads: dict[str, list[str]] = {}
+    samples: dict[str, list[str]] = {}
+    for number, raw in told.items():
+        for line in (raw or b"").decode().splitlines():
+            if line.startswith("#"):
+                name = line.split(" ")[2]
+                heads.setdefault(name, [])
+                if line not in heads[name]:
+                    heads[name].append(line)
+            elif (match := _SAMPLE.fullmatch(line)) is not None:
+                name, labels, value = match.groups()
+                labels = f'{labels},worker="{number}"' if labels else f'worker="{number}"'
+                samples.setdefault(_family(name, heads), []).append(f"{name}{{{labels}}} {value}")
+    lines = [
+        "# HELP callgate_worker_up Whether a worker answers.",
+        "# TYPE callgate_worker_up gauge",
+        *(f'callgate_worker_up{{worker="{number}"}} {int(raw is not None)}' for number, raw in told.items()),
+    ]
+    for name, head in heads.items():
+        lines += [*head, *samples.get(name, ())]
+    return "\n".join(lines) + "\n"
+
+
+def _family(name: str, heads: Mapping[str, object]) -> str:
+    if name not in heads:
+        for suffix in _SUFFIXES:
+            if name.endswith(suffix) and name.removesuffix(suffix) in heads:
+                return name.removesuffix(suffix)
+    return name

@@ -44,6 +44,7 @@ from callgate.upstreams.link.own_lines import Shares
 
 if TYPE_CHECKING:
     from callgate.app.replicas import Replicas
+    from callgate.app.worker_parts import WorkerPlace, Workers
 
 
 class _Unrecorded:
@@ -67,6 +68,7 @@ class Gateway:
     sql_servers: tuple[SqlServer, ...]
     readiness: Readiness
     replicas: "Replicas | None" = None
+    workers: "Workers | None" = None
 
     def load_parsers(self) -> None:
         """Before the first statement: an import takes descriptors, and an attack may leave us none."""
@@ -80,15 +82,16 @@ class Gateway:
 
     async def close(self) -> None:
         """Doors first, then what is behind them; the record last, so that it hears of every end."""
-        if self.replicas is not None:
-            await self.replicas.say_leaving()
+        shared = self.replicas or self.workers
+        if shared is not None:
+            await shared.say_leaving()
         self.relay.retire()
         self.api.retire()
         await asyncio.gather(self.listener.close(), self.local_socket.close())
-        if self.replicas is not None:
-            await self.replicas.close_doors()
+        if shared is not None:
+            await shared.close_doors()
             self.relay.end_sessions()
-            await self.replicas.close()  # now, so that others go on with our sessions while we close the rest
+            await shared.close()  # now, so that others go on with our sessions while we close the rest
         await self.relay.close()
         await self.outward.close()
         for sink in (self.exporter, self.audit):
@@ -104,10 +107,12 @@ async def build_gateway(
     list_patience_s: float = DEFAULT_PATIENCE_S,
     *,
     is_replica: bool = False,
+    place: "WorkerPlace | None" = None,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
-    the configuration says so; the client of a pipe has its gateway to itself."""
+    the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
+    several workers."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -132,28 +137,33 @@ async def build_gateway(
     if config.is_empty:
         upstreams.append(await open_demo(state))
     sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
+    key = state_key(config.server.state_key, state)
+    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
+    workers = _open_workers(config, key, redact, place) if place is not None else None
+    shared = replicas or workers
+    lead = workers.lead if workers is not None else None  # None: the record is ours to read
     offers_record = config.record.offer
     record = None
     if config.record.enabled:
-        record = make_record(config, keeps_store or offers_record, background)
+        if place is not None:  # one process stores for all, but for a database that is read as a whole
+            keeps_store = place.is_lead or config.store.is_postgres
+        record = make_record(config, keeps_store or (offers_record and place is None), background)
         await _check_store(record)
     recorder = record.recorder if record is not None else None
     if record is not None and offers_record:
-        upstreams.append(RecordSource(record.excerpts))
+        upstreams.append(RecordSource(lead or record.excerpts))
     meter = CallMeter(recorder or _Unrecorded())
     audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
-    key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
     relay = Relay(
         upstreams,
         sink=sink,
         session_gap_s=config.record.session_gap_s,
         bridge=BridgeSettings(
-            config.server.answer_timeout_s, key, replicas.homes.gateway if replicas is not None else None
+            config.server.answer_timeout_s, key, shared.homes.gateway if shared is not None else None
         ),
-        homes=replicas.homes if replicas is not None else None,
+        homes=shared.homes if shared is not None else None,
         deny_destructive=config.policy.destructive == "deny",
         record_gate=recorder,
         briefly_named=briefly_named(config),
@@ -183,8 +193,10 @@ async def build_gateway(
                 dialect=record.dialect if record is not None else "duckdb",
             ),
             problems=lambda: [*background.problems(), *_archive_problems(record)],
+            reads_record=lead is None,
+            others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
-            fleet=replicas.fleet if replicas is not None else None,
+            fleet=shared.fleet if shared is not None else None,
             count_tokens=TokenCounter().count,
             redact=redact,
             redact_document=redact_documents(config),
@@ -197,13 +209,15 @@ async def build_gateway(
     )
     listener = Listener(relay, mounted, _gate_rules(config.server), limits, sink)
     local_socket = LocalSocket(relay, sink)
-    if replicas is not None:
-        replicas.homes.on_taken = relay.give_up
-        replicas.fleet.health = relay.health
-        replicas.fleet.on_living = partial(share_connections, config, sql_servers)
+    if shared is not None:
+        shared.homes.on_taken = relay.give_up
+        shared.fleet.health = relay.health
+        shared.fleet.on_living = partial(share_connections, config, sql_servers)
         if record is not None:
-            replicas.fleet.progress = partial(_progress, record)
-        listener.mcp.join(replicas.homes, replicas.peers, relay)
+            shared.fleet.progress = partial(_progress, record)
+        listener.mcp.join(shared.homes, shared.peers, relay)
+    if lead is not None:
+        listener.pass_app_on(lead, api.is_answered_by_each)
     return Gateway(
         relay,
         sink,
@@ -217,6 +231,7 @@ async def build_gateway(
         sql_servers,
         readiness,
         replicas,
+        workers,
     )
 
 
@@ -229,6 +244,14 @@ def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> 
 
 def _progress(record: Record) -> StoreProgress | None:
     return record.reader.backlog().store
+
+
+def _open_workers(
+    config: Config, key: bytes, redact: Callable[[str], str], place: "WorkerPlace"
+) -> "Workers":
+    from callgate.app.worker_parts import open_workers
+
+    return open_workers(config, key, redact, redact_documents(config), place)
 
 
 def _archive_problems(record: Record | None) -> list[str]:

@@ -109,6 +109,7 @@ def _open_archive_keeper(config: Config, address: str, background: Background) -
 
 def _in_duckdb(store: DuckdbStore, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None") -> Record:
     recorder = make_recorder(store)
+    store.has_listeners = lambda: recorder.feed.has_listeners
     reader, snapshots = Reader(recorder, store), Snapshots(recorder, store)
     queries = Queries(snapshots)
 

@@ -71,6 +71,14 @@ def announce(state_folder: Path, running: Running) -> None:
     draft.replace(path)
 
 
+def forget_running(state_folder: Path, pid: int) -> None:
+    """What a process of ours announced and could not take back."""
+    with suppress(OSError, msgspec.DecodeError):
+        running = msgspec.json.decode((state_folder / _FILE).read_bytes(), type=Running)
+        if running.pid == pid:
+            withdraw(state_folder, running)
+
+
 def withdraw(state_folder: Path, running: Running) -> None:
     """Take our own announcement back, and nobody else's."""
     path = state_folder / _FILE

@@ -44,10 +44,13 @@ class Serving:
     health: list[Health]
 
 
-class _StopSignals:
+class StopSignals:
     """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, heeds_second: bool = True) -> None:
+        """`heeds_second`: not in a worker, to which two may come for one (systemd signals every process of a
+        unit): its supervisor kills it."""
+        self._heeds_second = heeds_second
         self._first: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self._take, number)
@@ -55,9 +58,17 @@ class _StopSignals:
     async def first(self) -> int:
         return await asyncio.shield(self._first)
 
+    def take_end(self, lifeline: int) -> None:
+        """A worker's supervisor is gone: we stop at once, since nobody would start another in our place."""
+        asyncio.get_running_loop().remove_reader(lifeline)
+        if not self._first.done():
+            self._first.set_result(signal.SIGINT)
+
     def _take(self, number: int) -> None:
         if not self._first.done():
             self._first.set_result(number)
+            return
+        if not self._heeds_second:
             return
         # As if nobody had a handler. Children end with us (upstreams/child/warden.py), and calls that were
         # answered are journalled.
@@ -69,7 +80,7 @@ class _StopSignals:
 async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     """Returns the signal that asked us to stop, SIGINT or SIGTERM. Raises SetupError."""
     config = loaded.config
-    stop_signals = _StopSignals()
+    stop_signals = StopSignals()
     gateway = await build_gateway(config, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
@@ -87,11 +98,8 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         moved = listen.port if port != listen.port and listen.port != 0 else None
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
-        _calm_collector()
-        telling.append(asyncio.create_task(log_states(gateway.relay.health, redact_all(config))))
-        if not config.server.tool_search:
-            cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
-            telling.append(asyncio.create_task(cost.tell()))
+        calm_collector()
+        telling = tell_states(gateway, config, redact_all(config))
         stopped_by = await stop_signals.first()
         if stopped_by == signal.SIGTERM:  # nobody waits at a terminal: balancers get time to notice
             gateway.leave()
@@ -106,7 +114,16 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         gc.unfreeze()  # else the interpreter cannot take modules apart, and DuckDB complains at the very end
 
 
-def _calm_collector() -> None:
+def tell_states(gateway: Gateway, config: Config, redact: Callable[[str], str]) -> list[asyncio.Task[None]]:
+    """What the log says of the servers while we run."""
+    telling = [asyncio.create_task(log_states(gateway.relay.health, redact))]
+    if not config.server.tool_search:
+        cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
+        telling.append(asyncio.create_task(cost.tell()))
+    return telling
+
+
+def calm_collector() -> None:
     """What was imported and built stays: looking through it again and again took a tenth of the CPU.
 
     Requests leave next to no cycles behind, so the rest is looked at after 10,000 new objects, not 700.
@@ -116,11 +133,16 @@ def _calm_collector() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-async def _listen(gateway: Gateway, config: Config) -> int:
+def ports_to_try(config: Config) -> list[int]:
     listen = config.server.listen
     ports = [listen.port]
     if config.server.listen_is_default:
         ports += range(listen.port + 1, listen.port + _PORTS_TO_TRY)
+    return ports
+
+
+async def _listen(gateway: Gateway, config: Config) -> int:
+    listen, ports = config.server.listen, ports_to_try(config)
     for port in ports[:-1]:
         try:
             return await gateway.listener.start(listen.host, port)
@@ -129,10 +151,10 @@ async def _listen(gateway: Gateway, config: Config) -> int:
     try:
         return await gateway.listener.start(listen.host, ports[-1])
     except SetupError as error:
-        raise await _explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
+        raise await explained(error, ListenAddress(listen.host, ports[-1]), state_folder(config)) from error
 
 
-async def _explained(error: SetupError, listen: ListenAddress, state_folder: Path) -> SetupError:
+async def explained(error: SetupError, listen: ListenAddress, state_folder: Path) -> SetupError:
     """The error of a listener that could not start, with more to say when Callgate has the port."""
     if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
         return error

@@ -27,6 +27,9 @@ def setup_problems(config: Config) -> Iterator[ConfigProblem]:
     yield from _store_problems(config)
     yield from _child_problems(config)
     yield from _source_problems(config)
+    if config.server.workers > 1 and config.replicas.is_on:
+        hint = "Leave workers out, and start a replica for each core, each with a state_dir of its own."
+        yield ConfigProblem("server.workers", "workers and [replicas] do not go together", hint)
 
 
 def _child_problems(config: Config) -> Iterator[ConfigProblem]:

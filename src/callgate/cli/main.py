@@ -87,7 +87,7 @@ def _serve(options: ServeOptions, addresses: tuple[str, ...], is_bare: bool) -> 
     from callgate.config.sources.flags import Flags
 
     log = _log_options(options.log_level, options.log_format, options.quiet)
-    flags = Flags(options.config, options.host, options.port, options.state_dir, addresses)
+    flags = Flags(options.config, options.host, options.port, options.state_dir, addresses, options.workers)
     opens_page = wants_page(options.opens, is_bare=is_bare)
     run_serve(flags, ServeOutput(options.as_json, options.quiet, log), opens_page)
 

@@ -30,6 +30,10 @@ PortOption = Annotated[
 StateOption = Annotated[
     Path | None, typer.Option("--state-dir", help="Folder for the record and the address file.")
 ]
+WorkersOption = Annotated[
+    str | None,
+    typer.Option("--workers", metavar="N", help="How many processes serve; auto is one a core (default: 1)."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 OpenOption = Annotated[
     bool | None,
@@ -70,6 +74,7 @@ class ServeOptions:
     host: HostOption = None
     port: PortOption = None
     state_dir: StateOption = None
+    workers: WorkersOption = None
     as_json: JsonOption = False
     opens: OpenOption = None
     log_level: LogLevelOption = None

@@ -73,6 +73,8 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
     overrides = overrides_of(environ)
     if flags.state_dir is not None:
         overrides["server", "state_dir"] = ("--state-dir", str(flags.state_dir))
+    if flags.workers is not None:
+        overrides["server", "workers"] = ("--workers", flags.workers)
     for loc, (name, text) in overrides.items():
         section = tree.setdefault(str(loc[0]), {})
         # Not a table: `parse` says so, and the value has no place to go.

@@ -1,7 +1,7 @@
 """The listener for other replicas: the same MCP endpoints as the public one, behind another gate.
 
-Every request there is signed (`ports.HopGate`); nothing but MCP is served. Who asks is the client on whose
-behalf the other replica passes the request on.
+Every request there is signed (`ports.HopGate`); nothing but MCP is served, except among workers. Who asks
+is the client on whose behalf the other replica passes the request on.
 
 Rules
 1. A request is served when its signature, and the digest of all of it, were checked: before it is begun, or
@@ -23,7 +23,8 @@ from callgate.edge.listener import AcceptedConnection, Listener, is_mcp_endpoint
 from callgate.edge.passing_on import passed_request
 from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
-from callgate.ports.peers import HOP_HEADER, HopGate
+from callgate.ports.http_app import MountedApp
+from callgate.ports.peers import HOP_HEADER, NOBODY, HopGate
 
 # As `replicas.hop_client` writes it.
 _OWN_FIELDS = re.compile(
@@ -89,23 +90,17 @@ class _HopReader(RequestReader):
 class _HopConnection(AcceptedConnection):
     def __init__(self, listener: "HopListener", service: Service, hops: KnownHops) -> None:
         super().__init__(listener)
-        reader = self._reader = _HopReader(
-            self._take,
-            service.judge,
-            service.decide,
-            self._ask_for_body,
-            service.max_body_bytes,
-            service.bodies,
-            self._now,
-        )
+        reader = self._reader = service.reader(_HopReader, self._take, self._ask_for_body, self._now)
         reader.hops = hops
 
 
 class HopListener(Listener):
-    def __init__(self, public: Listener, gate: HopGate) -> None:
-        """With the sessions of the public listener."""
-        super().__init__(*public.made_of, mcp=public.mcp)
+    def __init__(self, public: Listener, gate: HopGate, app: MountedApp | None = None) -> None:
+        """With the sessions of the public listener. `app`: what is served to other workers beside MCP."""
+        answerer, public_app, rules, limits, sink = public.made_of
+        super().__init__(answerer, app or public_app, rules, limits, sink, mcp=public.mcp)
         self._hop_gate = gate
+        self._serves_app = app is not None
         self._hops = KnownHops(gate)
 
     def accept(self) -> AcceptedConnection:
@@ -113,13 +108,15 @@ class HopListener(Listener):
 
     def judge(self, request: HttpRequest) -> None:
         hop = self._hop_gate.admit(request.fields)
-        if not is_mcp_endpoint(request.path):
+        principal = None if hop.principal == NOBODY else hop.principal
+        is_mcp = is_mcp_endpoint(request.path)
+        if not (is_mcp or self._serves_app) or (is_mcp and principal is None):
             raise RefusedError(
                 REFUSED_HOP,
                 "Replicas send one another nothing but MCP requests",
                 hint="Use the public listener, [server] listen",
             )
-        request.hop, request.principal, request.peer = hop, hop.principal, hop.peer
+        request.hop, request.principal, request.peer = hop, principal, hop.peer
 
     def decide(self, request: HttpRequest) -> Beginner | None:
         assert request.hop is not None, "the gate lets nobody in without"

@@ -10,11 +10,13 @@ import os
 import re
 import socket
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import unquote
 
-from callgate.edge.asgi_mount import AsgiMount
+from callgate.edge.asgi_mount import AppElsewhere, AsgiMount
 from callgate.edge.gate import (
     GateRules,
     MissingTokenError,
@@ -43,6 +45,7 @@ from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
+from callgate.ports.peers import Lead
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
 
 _log = logging.getLogger(__name__)
@@ -54,7 +57,7 @@ _IDLE_S = 75.0
 _SWEEP_S = 5.0
 # Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.
 _SILENCE_S = 15.0
-_BACKLOG = 1024
+BACKLOG = 1024
 # When all places are taken: how long a connection may stay before its first request, and how often we look.
 _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
@@ -94,7 +97,7 @@ class Listener:
         self._answerer = answerer
         self._refusals = Refusals(sink, answerer.server_of)
         self.mcp = mcp or McpHttp(answerer, self._refusals)
-        self._app = AsgiMount(app.serve)
+        self._app: AsgiMount | AppElsewhere = AsgiMount(app.serve)
         self._is_open = app.is_open
         self._rules = rules
         self._limits = limits
@@ -114,26 +117,41 @@ class Listener:
         self.turn_away = self._turned_away.take
         self._made_room_at = 0.0
         self._is_leaving = False
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self, host: str, port: int) -> int:
         """Listens; returns the port (which matters when 0 was asked for). Raises SetupError."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(
-                self.accept, host, port, backlog=_BACKLOG, reuse_address=True
-            )
+            server = await loop.create_server(self.accept, host, port, backlog=BACKLOG, reuse_address=True)
         except (OSError, OverflowError) as problem:
-            reason = _plain_reason(problem)
-            raise SetupError(
-                SETUP_PORT,
-                f"Cannot listen on {host}:{port}: {reason}",
-                hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
-            ) from problem
-        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
-        sockets: tuple[socket.socket, ...] = tuple(self._server.sockets)
+            raise cannot_listen(host, port, problem) from problem
+        self._begin(server)
+        sockets: tuple[socket.socket, ...] = tuple(server.sockets)
         return int(sockets[0].getsockname()[1])
+
+    async def start_on(self, listening: Sequence[socket.socket]) -> None:
+        """On sockets that listen already: several processes may serve one address."""
+        loop = asyncio.get_running_loop()
+        for sock in listening:
+            self._begin(await loop.create_server(self.accept, sock=sock, backlog=BACKLOG))
+
+    async def start_at(self, path: Path) -> None:
+        """On a Unix socket, for this user's processes only."""
+        loop = asyncio.get_running_loop()
+        self._begin(await loop.create_unix_server(self.accept, str(path), backlog=BACKLOG))
+        os.chmod(path, 0o600)  # noqa: PTH101 - of a socket: there is nothing to wait for
+
+    def _begin(self, server: asyncio.Server) -> None:
+        self._servers.append(server)
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._drop_idle)
+
+    def pass_app_on(self, lead: Lead, is_local: Callable[[str], bool]) -> None:
+        """What is not MCP is another worker's to answer, except for some paths."""
+        assert isinstance(self._app, AsgiMount), "once"
+        self._app = AppElsewhere(self._app, lead, is_local)
 
     def leave(self) -> None:
         """We serve on for a while, but each connection ends with its next answer."""
@@ -145,8 +163,8 @@ class Listener:
         if self._sweep is not None:
             self._sweep.cancel()
         self.leave()
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         self.mcp.close()
         await asyncio.sleep(0)  # requests that have reached us but were not read yet
         answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
@@ -159,8 +177,8 @@ class Listener:
         for connection in list(self._connections):
             connection.abort()  # whoever has not read its answer by now will not
         self._turned_away.close()
-        if self._server is not None:
-            await self._server.wait_closed()
+        for server in self._servers:
+            await server.wait_closed()
 
     # ---- connections
 
@@ -323,6 +341,14 @@ class AcceptedConnection(ClientConnection):
             self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
         else:
             self.close()
+
+
+def cannot_listen(host: str, port: int, problem: OSError | OverflowError) -> SetupError:
+    return SetupError(
+        SETUP_PORT,
+        f"Cannot listen on {host}:{port}: {_plain_reason(problem)}",
+        hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
+    )
 
 
 def _plain_reason(problem: OSError | OverflowError) -> str:

@@ -34,13 +34,17 @@ class LocalSocket:
         self._answerer = answerer
         self._sink = sink
         self._folder: Path | None = None
+        self._path: Path | None = None
         self._server: asyncio.Server | None = None
         self._clients: dict[asyncio.Task[None], StreamClient] = {}
 
-    async def start(self) -> Path:
-        """Listens; returns the path. Not in the state folder: a socket's path is 107 bytes at most."""
-        self._folder = Path(tempfile.mkdtemp(prefix="callgate-"))  # mode 0700
-        path = self._folder / "gateway.sock"
+    async def start(self, path: Path | None = None) -> Path:
+        """Listens; returns the path. Not in the state folder: a socket's path is 107 bytes at most. `path`:
+        in a private folder of somebody else's."""
+        if path is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="callgate-"))  # mode 0700
+            path = self._folder / "gateway.sock"
+        self._path = path
         self._server = await asyncio.start_unix_server(self._serve, str(path))
         return path
 
@@ -67,5 +71,7 @@ class LocalSocket:
             await asyncio.wait(list(self._clients))
         if self._server is not None:
             await self._server.wait_closed()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -27,6 +27,7 @@ from callgate.ports.answerer import SharedAnswerer
 from callgate.ports.homes import Homes
 from callgate.ports.peers import (
     HOP_HEADER,
+    NOBODY,
     HomeGoneError,
     PassedAnswer,
     PassedCall,
@@ -64,8 +65,8 @@ def passed_request(request: HttpRequest) -> PassedRequest:
         for name, value in request.headers
         if name not in _NOT_PASSED_ON and not name.startswith("sec-fetch-")
     ]
-    assert request.principal is not None, "the gate lets nobody in without"
-    return PassedRequest(request.method, request.path, headers, request.body, request.principal, request.peer)
+    principal = request.principal or NOBODY
+    return PassedRequest(request.method, request.target, headers, request.body, principal, request.peer)
 
 
 class PassingOn:

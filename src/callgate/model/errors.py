@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from callgate.model.clip import clip
 from callgate.model.error_codes import (
+    ALL,
     CALLER_UNKNOWN_SERVER,
     UPSTREAM_REPLICA_LOST,
     UPSTREAM_REPLICA_UNREACHABLE,
@@ -89,6 +90,13 @@ def unknown_server(name: str, known: Iterable[str]) -> CallerError:
     known = list(known)
     hint = did_you_mean(name, known) or f"There are: {', '.join(known[:_MAX_NAMED]) or 'none'}"
     return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)
+
+
+def told_by_another(code: str, message: str, hint: str) -> SetupError | SourceError:
+    """An error of another process of this gateway, as that one told it."""
+    known = ALL[code]
+    kind = SourceError if known.family == SourceError.family else SetupError
+    return kind(known, message, hint=hint)
 
 
 def replica_lost() -> UpstreamError:

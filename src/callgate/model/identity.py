@@ -21,6 +21,7 @@ _VARIANT = {digit: f"{0x8 | (int(digit, 16) & 0x3):x}" for digit in "0123456789a
 
 # The last part of ids to come, by the page: asking the system's CSPRNG for each took a fortieth of a request.
 _tails: list[str] = []
+os.register_at_fork(after_in_child=_tails.clear)  # or two processes would give the same ids
 _TAILS_A_PAGE = 200
 # The first part, which is the same for all of one millisecond.
 _last_millis, _last_begin = -1, ""

@@ -4,9 +4,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from callgate.model.identity import Principal
 
 HOP_HEADER = "callgate-hop"
+# Who asks for what is open to everyone, and is not known. The operator's principals have names.
+NOBODY = Principal("")
 
 Headers = Sequence[tuple[str, str]]  # names in lower case
 
@@ -102,8 +106,7 @@ class Peers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SignedHop:
+class SignedHop(msgspec.Struct, frozen=True):
     """A request that says it comes from another replica, its signature checked."""
 
     principal: Principal
@@ -129,6 +132,22 @@ class HopGate(Protocol):
 
     def check(self, hop: SignedHop, request: PassedRequest) -> None:
         """When all of it is there. Raises RefusedError."""
+        ...
+
+
+class Lead(Protocol):
+    """The worker that has the record's store, and answers for all: the page, the API, health and metrics."""
+
+    async def pass_on(self, request: PassedRequest) -> PassedAnswer:
+        """Waits a moment while it is started again. Raises UpstreamError."""
+        ...
+
+
+class OtherWorkers(Protocol):
+    """As that worker asks the others how they are."""
+
+    async def ask(self, path: str, principal: Principal | None) -> Mapping[int, bytes | None]:
+        """What each of them answers to a GET, by its number. None: it did not answer in time."""
         ...
 
 

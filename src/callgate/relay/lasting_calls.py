@@ -11,6 +11,9 @@ from callgate.model.exchange import Exchange
 from callgate.ports.event_sink import EventSink
 
 _LASTING_S = 0.025
+# At most this often. Otherwise each call has a timer to itself, and since the clock of a loop may be no finer
+# than a millisecond, a timer for less runs again and again.
+_EVERY_S = 0.005
 
 
 class LastingCalls:
@@ -30,7 +33,7 @@ class LastingCalls:
         while young:
             exchange = next(iter(young.values()))
             if exchange.opened_mono > before:
-                again_s = exchange.opened_mono - before
+                again_s = max(exchange.opened_mono - before, _EVERY_S)
                 self._timer = asyncio.get_running_loop().call_later(again_s, self._tell_lasting)
                 return
             del young[exchange.exchange_id]

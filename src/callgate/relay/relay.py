@@ -12,7 +12,7 @@ from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
-from callgate.model.health import Health
+from callgate.model.health import Health, StateHistory
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Item, Notice, Reply, Undelivered
@@ -29,7 +29,6 @@ from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.hops import run_hop
 from callgate.relay.lasting_calls import LastingCalls
-from callgate.relay.lists.list_news import METHOD_OF, ListNews
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice, tools_across
 from callgate.relay.parked_calls import BridgeSettings
@@ -39,7 +38,7 @@ from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.side_messages import SideMessages
-from callgate.relay.state_history import StateHistory
+from callgate.relay.subscribers import METHOD_OF, ListNews
 from callgate.relay.whereabouts import Whereabouts
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.eras.result_shape import to_modern, without_other_era

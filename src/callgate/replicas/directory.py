@@ -1,7 +1,7 @@
 """Who is there and who has which session: what replicas know in common, whatever keeps it.
 
-`postgres_directory` keeps it in PostgreSQL. Nothing here needs a database: replicas on one machine could keep
-it in files. All methods raise DirectoryAwayError, within the time that they were given.
+`postgres_directory` keeps it in PostgreSQL, `file_directory` in files of one machine. All methods raise
+DirectoryAwayError, within the time that they were given.
 """
 
 from collections.abc import Collection, Mapping, Sequence

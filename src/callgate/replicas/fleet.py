@@ -41,8 +41,10 @@ class ReplicaFleet:
         members: Members,
         tokens: str,
         redact: Callable[[str], str],
+        where: str = "[replicas] database",
     ) -> None:
-        """`tokens`: `tokens_digest` of our own."""
+        """`tokens`: `tokens_digest` of our own. `where`: the directory is, for people."""
+        self._where = where
         self._directory = directory
         self._members = members
         self._tokens = tokens
@@ -188,7 +190,7 @@ class ReplicaFleet:
         problems: list[str] = []
         if self._members.trouble:
             why = f"The directory of replicas cannot be reached: {self._members.trouble}"
-            hint = "Check [replicas] database. Until it is back, nobody takes over a lost session"
+            hint = f"Check {self._where}. Until it is back, nobody takes over a lost session"
             problems.append(f"{why}. {hint}")
         return problems + problems_of(
             {one.gateway: one.differs for one in replicas if one.differs},

@@ -8,6 +8,7 @@ import asyncio
 import secrets
 import time
 from collections import Counter
+from itertools import count
 
 from callgate.model.errors import UpstreamError, replica_lost, replica_unreachable
 from callgate.ports.peers import (
@@ -35,6 +36,7 @@ class HopClient:
         self._seal = seal
         self._transport = transport
         self.outcomes: Counter[str] = Counter()  # of hops, for /metrics
+        self._nonces, self._numbers = secrets.token_urlsafe(12), count()  # once is all they have to be
 
     async def pass_on(self, home: str, request: PassedRequest, *, is_held: bool = False) -> PassedAnswer:
         address = await self._members.address_of(home)
@@ -88,7 +90,7 @@ class HopClient:
             principal=head.principal.name,
             peer=head.peer,
             issued_at=time.time(),
-            nonce=secrets.token_urlsafe(12),
+            nonce=f"{self._nonces}{next(self._numbers):x}",
             digest=digest_of_bytes(head.signed + body),
         )
         own = f"{HOP_HEADER}: {self._seal.seal(claims)}\r\ncontent-length: {len(body)}\r\nhost: {address}\r\n"

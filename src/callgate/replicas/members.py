@@ -33,8 +33,16 @@ _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):([1-9]
 
 
 class Members:
-    def __init__(self, directory: Directory, me: Announcement, state_key: bytes) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        me: Announcement,
+        state_key: bytes,
+        is_dialled: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`is_dialled`: see rule 3, where addresses are not hosts and ports."""
         self._directory = directory
+        self._is_dialled = is_dialled or is_host_and_port
         self._key = derived_key(state_key, "directory")
         self.me = me
         self._members: dict[str, Member] = {}
@@ -213,7 +221,7 @@ class Members:
         return hmac.compare_digest(self._seal_of(said.gateway, said.address), said.seal)
 
     def _is_genuine(self, said: Announcement) -> bool:
-        return self._is_sealed(said) and is_host_and_port(said.address)
+        return self._is_sealed(said) and self._is_dialled(said.address)
 
 
 def _milliseconds(offset_s: float) -> int:

@@ -48,10 +48,11 @@ class Transport(Protocol):
     def send(
         self,
         frame: bytes,
-        rpc_id: int | None = None,
-        method: str | None = None,
+        rpc_id: int | None = None,  # of a request of ours: what is said on its own stream is about it
+        method: str | None = None,  # these three are repeated in headers (modern HTTP)
         name: str | None = None,
         param_headers: ParamHeaders = (),
+        /,
     ) -> bool:
         """False when the other side does not take more at the moment: nothing was sent, try again later.
 

@@ -23,7 +23,7 @@ from callgate.recorder.group_writer import GroupWriter
 
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 49, 63, 81, 96, 146
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 48, 62, 81, 95, 144
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
 MOST_OF_GROUP = 36
 # There is one of each for a call; of connections and sessions there are few.

@@ -26,6 +26,7 @@ from callgate.app.build import build_gateway
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.model.envelope import Envelope
+from callgate.relay.lists import known_lists
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.mcp_upstream import McpUpstream
 
@@ -387,8 +388,11 @@ HARMLESS = [
     ],
 )
 async def test_a_plain_call_is_answered_and_recorded_as_any_other(
-    tmp_path: Path, other: str, has_rules: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, has_rules: bool
 ) -> None:
+    # With a policy a call waits for a new list once the old one is a minute old: one that is given up
+    # meanwhile would not have reached its server, on either path.
+    monkeypatch.setattr(known_lists, "DEFAULT_TTL_S", 3600.0)
     old = Actor("old", tmp_path, isolation="shared")
     new = Actor("new", tmp_path, ["--era", "modern"], isolation="shared")
     pipe = Actor("pipe", tmp_path)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from databases.database import Database
 from databases.mariadb import mariadb_server
-from sql.network.conftest import Opener, Source, open_driver
+from sql.network.conftest import Opener, Source, address_of, open_driver
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
@@ -208,10 +208,12 @@ async def test_a_full_server_makes_callers_wait_for_a_connection_that_is_there(
 
 async def test_a_full_account_of_mysql_makes_callers_wait_too(maria: Opener, mariadb: Database) -> None:
     mariadb.run(
-        "CREATE OR REPLACE USER pair@'%' IDENTIFIED BY 'pair' WITH MAX_USER_CONNECTIONS 2;"
+        "DROP USER IF EXISTS pair@'%';"
+        "CREATE USER pair@'%' IDENTIFIED BY 'pair' WITH MAX_USER_CONNECTIONS 2;"
         "GRANT SELECT ON callgate.* TO pair@'%'"
     )
-    async with maria(user=("pair", "pair"), pool_size=8) as source:
+    address = replace(address_of(mariadb), user="pair", password="pair", fetches_server_key=True)
+    async with maria(address=address, pool_size=8) as source:
         answers = await asyncio.gather(*(source.cell(f"SELECT {n} + SLEEP(0.02)") for n in range(32)))
         assert answers == list(range(32))
         assert source.driver.trouble() is None

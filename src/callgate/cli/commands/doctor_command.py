@@ -62,6 +62,7 @@ def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
         "ok": all(one.reachable for one in diagnoses),
         "config": {
             "file": loaded.origin and str(loaded.origin),
+            "workers": loaded.config.server.workers,
             "problems": [],
             "warnings": [_problem(warning) for warning in loaded.warnings],
             "notes": [_problem(note) for note in loaded.notes],
@@ -75,6 +76,8 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
     for warning in loaded.warnings:
         print_line(f"  ! {warning}")
     _show_notes(loaded.notes)
+    if (workers := loaded.config.server.workers) > 1:
+        print_line(f"  · {workers} worker processes serve; limits and stdio servers are for each of them")
     if not diagnoses:
         print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:

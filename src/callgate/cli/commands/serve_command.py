@@ -5,6 +5,7 @@ import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
-from callgate.config.load import load_config
+from callgate.config.load import Loaded, load_config
 from callgate.config.paths import record_folder
 from callgate.config.sources.flags import Flags
 from callgate.model.health import State
@@ -49,8 +50,16 @@ def run_serve(flags: Flags, output: ServeOutput, opens_page: bool) -> None:
         if opens_page:
             open_page(f"{serving.url}/")
 
-    if run_loop(serve(loaded, on_ready)) == signal.SIGINT:
+    if _run(loaded, on_ready) == signal.SIGINT:
         sys.exit(Exit.INTERRUPTED)
+
+
+def _run(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
+    if loaded.config.server.workers == 1:
+        return run_loop(serve(loaded, on_ready))
+    from callgate.app.workers.start import run_workers
+
+    return run_workers(loaded, on_ready)
 
 
 def _announce(serving: Serving) -> None:
@@ -61,6 +70,8 @@ def _announce(serving: Serving) -> None:
     console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
     origin = origin_in_words(serving.loaded, "none found: all defaults")
     console.print(f"  config        {one_safe_line(origin)}", markup=False)
+    if config.server.workers > 1:
+        console.print(f"  workers       {config.server.workers} processes")
     if config.is_empty:
         console.print("  serving       the read-only demo shop, since no source and no server is configured")
     record = record_folder(config) if config.record.enabled else "off"
@@ -129,6 +140,7 @@ def _announce_json(serving: Serving) -> None:
         "page": f"{serving.url}/",
         "mcp": f"{serving.url}/mcp",
         "config": serving.loaded.origin and str(serving.loaded.origin),
+        "workers": serving.loaded.config.server.workers,
         "servers": [
             {"name": entry.name, "kind": entry.kind, "state": entry.state.value, "detail": entry.detail}
             for entry in serving.health

@@ -11,3 +11,4 @@ class Flags:
     port: int | None = None  # 0: any free one
     state_dir: Path | None = None
     addresses: tuple[str, ...] = ()  # databases and files to serve
+    workers: str | None = None  # a number, or auto

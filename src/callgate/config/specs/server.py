@@ -1,5 +1,6 @@
 """`[server]`: our own listener. MCP servers behind us are `mcp_server`."""
 
+import os
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any, cast
@@ -89,6 +90,33 @@ _TOKEN_JSON_SCHEMA = {
 _Token = Annotated[TokenSpec, BeforeValidator(_read_token), WithJsonSchema(_TOKEN_JSON_SCHEMA)]
 
 
+# Far more than any machine has cores for.
+_MAX_WORKERS = 256
+
+
+def _read_workers(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().lower() == "auto":
+        return min(cores(), _MAX_WORKERS)
+    hint = f'Write a number from 1 to {_MAX_WORKERS}, or "auto" for one a core.'
+    if isinstance(value, str) and value.strip().isdecimal():  # of a variable or a flag
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_WORKERS:
+        raise refusal("this is not a number of worker processes", hint)
+    return value
+
+
+def cores() -> int:
+    """That this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_WORKERS_JSON_SCHEMA = {
+    "anyOf": [{"type": "integer", "minimum": 1, "maximum": _MAX_WORKERS}, {"const": "auto"}]
+}
+
+
 class ServerSpec(Spec):
     listen: Annotated[
         ListenAddress,
@@ -130,6 +158,9 @@ class ServerSpec(Spec):
         alias="drain",
         ge=0,
         description="How long it serves on after SIGTERM, not ready; unset: 0s, with [replicas] 15s.",
+    )
+    workers: Annotated[int, BeforeValidator(_read_workers), WithJsonSchema(_WORKERS_JSON_SCHEMA)] = Field(
+        default=1, description='How many processes serve; "auto" is one a core.'
     )
     audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
     tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")

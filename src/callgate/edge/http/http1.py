@@ -24,7 +24,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
@@ -39,6 +39,7 @@ Refuser = Callable[[CallgateError, HttpRequest, Responder], None]  # the request
 # A client that is still sending while it is refused must be heard out for a while: bytes that nobody read
 # would reset the connection, and the answer would be lost with it.
 _LINGER_S = 2.0
+_Reader = TypeVar("_Reader", bound=RequestReader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +55,22 @@ class Service:
     # Who may begin answers to requests with the same head as this one; None: they are all the task's.
     decide: Callable[[HttpRequest], Beginner | None] = lambda request: None
 
+    def reader(
+        self,
+        kind: type[_Reader],
+        take: Callable[[HttpRequest], None],
+        ask_for_body: Callable[[], None],
+        now: Callable[[], float],
+    ) -> _Reader:
+        """What reads the requests of one connection."""
+        return kind(take, self.judge, self.decide, ask_for_body, self.max_body_bytes, self.bodies, now)
+
 
 class ClientConnection(asyncio.Protocol):
     def __init__(self, service: Service, now: Callable[[], float]) -> None:
         self._service = service
         self._now = now
-        self._reader = RequestReader(
-            self._take,
-            service.judge,
-            service.decide,
-            self._ask_for_body,
-            service.max_body_bytes,
-            service.bodies,
-            now,
-        )
+        self._reader = service.reader(RequestReader, self._take, self._ask_for_body, now)
         self._transport: asyncio.Transport | None = None
         self.has_asked = False  # a whole request came over it
         self._worker: asyncio.Task[None] | None = None  # from the first request on that is not begun without

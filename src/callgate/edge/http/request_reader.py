@@ -23,8 +23,7 @@ from functools import lru_cache
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
-from callgate.edge.http.message import Beginner, HttpRequest, path_of
-from callgate.edge.http.request_head import body_length, by_name, check_version
+from callgate.edge.http.message import Beginner, HttpRequest, body_length, by_name, check_version, path_of
 from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.wire.framing.pieces import Pieces

@@ -5,17 +5,18 @@ isError, its code and what to do instead; only what never reached a statement ra
 templates and completions come from the schema_reader.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from callgate.model import error_codes as codes
-from callgate.model.errors import CallerError, SourceError
+from callgate.model.errors import CallerError, CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.near_miss import did_you_mean_one_of
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Item, Notice, Reply
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.drivers.driver import Driver, LimitedDriver
@@ -26,7 +27,6 @@ from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.arguments import Parameter, read_arguments, read_params
-from callgate.sql.server.begun_calls import SourceToolCaller
 from callgate.sql.server.completion import complete
 from callgate.sql.server.custom_tools import CustomTool, PreparedTool
 from callgate.sql.server.explain_tool import ExplainTool
@@ -38,6 +38,56 @@ from callgate.sql.server.stateless import StatelessUpstream
 from callgate.sql.server.statement_runner import StatementRunner
 from callgate.sql.server.tool import QueryTool
 from callgate.sql.settings import SourceSettings
+
+_Listener = Callable[[Item | CallgateError], None]
+# Told instead of an answer, so that `items` is asked, whose error is then seen where bugs become answers.
+_FAILED = Notice("notifications/message", b"{}")
+
+
+# Tool calls that the relay need not wait for: a task each, which tells a listener the answer. The task is
+# there because drivers wait in coroutines. It replaces the generators from the HTTP endpoint to here, which
+# cost more than the statement (`relay.plain_calls`).
+class SourceToolCaller:
+    """Calls of one tool of a source. Implements `ports.ToolCaller`."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[Hop], Awaitable[bytes]]) -> None:
+        """`call`: the raw result of a call. Raises `CallgateError`."""
+        self._call = call
+
+    def begin(self, hop: Hop, listener: _Listener) -> "BegunSourceCall":
+        return BegunSourceCall(self._call, hop, listener)
+
+
+class BegunSourceCall:
+    """One of them, under way. Implements `ports.BegunCall`."""
+
+    __slots__ = ("_bug", "_listener", "_task")
+
+    def __init__(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: _Listener) -> None:
+        self._listener = listener
+        self._bug: Exception | None = None
+        self._task = asyncio.get_running_loop().create_task(self._answer(call, hop))
+
+    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> None:
+        try:
+            told: Item | CallgateError = Reply(result=await call(hop))
+        except CallgateError as error:
+            told = error
+        except Exception as error:  # noqa: BLE001 - `items` raises it, for the relay
+            self._bug = error
+            told = _FAILED
+        self._listener(told)
+
+    async def items(self) -> AsyncGenerator[Item]:
+        """Only after a bug."""
+        assert self._bug is not None
+        raise self._bug
+        yield  # pyright: ignore[reportUnreachable] - makes it a generator
+
+    def cancel(self) -> None:
+        self._task.cancel()
 
 
 class SqlServer(StatelessUpstream):

@@ -46,10 +46,12 @@ class Origin:
     """What a connection belongs to: two addresses share connections exactly when these are equal."""
 
     host: str
-    port: int
+    port: int  # 0: `host` is the path of a Unix socket
     is_tls: bool
 
     def __str__(self) -> str:
+        if self.port == 0:
+            return f"unix:{self.host}"
         return f"{'https' if self.is_tls else 'http'}://{_bracketed(self.host)}:{self.port}"
 
 

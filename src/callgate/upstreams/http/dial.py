@@ -24,7 +24,9 @@ async def dial(
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout_s):
-            if not origin.is_tls:
+            if origin.port == 0:
+                await loop.create_unix_connection(lambda: connection, origin.host)
+            elif not origin.is_tls:
                 await loop.create_connection(lambda: connection, origin.host, origin.port)
             else:
                 await loop.create_connection(

@@ -17,6 +17,7 @@ from callgate.upstreams.http.pool import PoolLimits
 
 # Read ahead of a slow reader: enough to keep a fast one busy.
 _MAX_AHEAD_BYTES = 256 * 1024
+UNIX = "unix:"
 # Other replicas are near: one that has not accepted by then is not there.
 _CONNECT_S = 1.2
 # Answers that are passed back in one piece.
@@ -33,6 +34,9 @@ _LIMITS = PoolLimits(
 class StreamedAnswer(HttpExchange):
     def __init__(self, payload: bytes) -> None:
         super().__init__(payload)
+        self._prepare()
+
+    def _prepare(self) -> None:
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.status = 0
         self.headers: Headers = ()
@@ -93,7 +97,8 @@ class BegunAnswer(StreamedAnswer):
     __slots__ = ("_receiver", "_whole")
 
     def __init__(self, payload: bytes, receiver: PassedReceiver) -> None:
-        super().__init__(payload)
+        HttpExchange.__init__(self, payload)
+        self.status = 0  # the rest is made when it turns out to be a stream
         self._receiver = receiver
         self._whole: list[bytes] | None = None  # of a short answer, until all of it is there
 
@@ -103,6 +108,7 @@ class BegunAnswer(StreamedAnswer):
             self.status, self.headers = status, _decoded(tuple(headers))
             self.payload, self._whole = b"", []
             return
+        self._prepare()
         super().on_head(status, headers)
         self._receiver.answers(self)
 
@@ -172,4 +178,7 @@ class StreamingTransport:
 
 @lru_cache(maxsize=1024)
 def _origin(address: str) -> Origin:
+    """A host and port, or `unix:` and the path of a socket."""
+    if address.startswith(UNIX):
+        return Origin(address.removeprefix(UNIX), 0, is_tls=False)
     return parse_address(f"http://{address}/").origin

@@ -15,10 +15,10 @@ Rules (docs/decisions/0021-a-process-for-each-client.md)
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_BUSY, UPSTREAM_STARTING
@@ -40,6 +40,7 @@ _TURN_PATIENCE_S = 0.25
 # A server may ask several things at once: what follows a question this soon is of the same call, so nobody
 # else may run yet.
 _MORE_QUESTIONS_S = 0.05
+_MODERN = Era.MODERN
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ class OwnLines:
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
+        self._by_parts = cast(Mapping[tuple[str, str, bytes], list[Line]], self._lines)
         self._sessions: dict[_Key, Session] = {}
         self._turns_given = 0
         # Of a legacy server: one handshake declares one thing. Modern requests carry it to any line.
@@ -179,7 +181,11 @@ class OwnLines:
 
     def find(self, client: Envelope, session: Session) -> Line | None:
         """The client's line if it has one that is up; none is opened."""
-        lines = self._lines.get(self._key(client, session)) if self._lines else None
+        if not self._lines:
+            return None
+        # As `_key`, for each call of a client that has its own.
+        declared = client.capabilities if self.by_declaration and client.era is _MODERN else b""
+        lines = self._by_parts.get((session.principal.name, session.session_id, declared))
         return lines[0] if lines and lines[0].link.ready is not None else None
 
     def has(self, client: Envelope, session: Session) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ from callgate.sql.settings import Mode
 
 _MAKE = {"mariadb": mariadb_server, "postgres": postgres_server}
 _ACCOUNT = {
-    "mariadb": "SET PASSWORD FOR callgate@'%' = PASSWORD('{}')",
+    "mariadb": "ALTER USER callgate@'%' IDENTIFIED BY '{}'",
     "postgres": "ALTER ROLE callgate PASSWORD '{}'",
 }
 
@@ -32,6 +33,14 @@ def balanced(request: pytest.FixtureRequest) -> Iterator[tuple[Database, tuple[D
             yield balancer, (first, replace(second, password=first.password))
 
 
+def through(
+    balancer: Database, pool_size: int, mode: Mode = Mode.READ_ONLY, timeout_s: float = 30.0
+) -> AbstractAsyncContextManager[Source]:
+    """MySQL itself wants the password for an account's first login; this server is ours."""
+    address = replace(address_of(balancer), fetches_server_key=True)
+    return open_driver(balancer, address=address, pool_size=pool_size, mode=mode, timeout_s=timeout_s)
+
+
 def running_at(source: Source, servers: tuple[Database, ...], mark: str) -> int:
     return sum(Source(source.driver, server, source.address).running(mark) for server in servers)
 
@@ -39,7 +48,7 @@ def running_at(source: Source, servers: tuple[Database, ...], mark: str) -> int:
 async def test_both_servers_are_used(balanced: tuple[Database, tuple[Database, Database]]) -> None:
     balancer, servers = balanced
     ports = "SELECT @@port" if balancer.scheme == "mysql" else "SELECT inet_server_port()"
-    async with open_driver(balancer, address=address_of(balancer), pool_size=4) as source:
+    async with through(balancer, pool_size=4) as source:
         found = await asyncio.gather(*(source.cell(ports) for _ in range(8)))
         assert {int(str(port)) for port in found} == {server.port for server in servers}
 
@@ -51,7 +60,7 @@ async def test_a_stopped_statement_is_gone_whichever_server_runs_it(
     balancer, servers = balanced
     mark = f"balanced-{mode}"
     # Far: the server's own limit is not what ends it.
-    async with open_driver(balancer, pool_size=3, mode=mode, timeout_s=600) as source:
+    async with through(balancer, pool_size=3, mode=mode, timeout_s=600) as source:
         tasks = [asyncio.create_task(source.run(f"{source.sleep} /* {mark} */")) for _ in range(3)]
         await until(lambda: asyncio.to_thread(_is_count, source, servers, mark, 3))
         for task in tasks:
@@ -67,7 +76,7 @@ def _is_count(source: Source, servers: tuple[Database, ...], mark: str, count: i
 
 async def test_a_time_out_is_told_as_that(balanced: tuple[Database, tuple[Database, Database]]) -> None:
     balancer, servers = balanced
-    async with open_driver(balancer, pool_size=1, timeout_s=0.3) as source:
+    async with through(balancer, pool_size=1, timeout_s=0.3) as source:
         with pytest.raises(SourceError) as caught:
             await source.run(f"{source.sleep} /* balanced-late */")
         assert caught.value.code.code == "source.timeout"
@@ -80,7 +89,7 @@ async def test_to_write_the_server_that_takes_writes_is_used(
 ) -> None:
     """After a failover the server that is named first may have become the replica."""
     first, second = balanced[1]
-    address = replace(address_of(first), others=((second.host, second.port),))
+    address = replace(address_of(first), others=((second.host, second.port),), fetches_server_key=True)
     first.run("SET GLOBAL read_only = 1")
     try:
         for mode, wanted in ((Mode.WRITE, second), (Mode.READ_ONLY, first)):

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from sql.network.peer import listening
 
+from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.engines.mysql.driver import login
 from callgate.sql.engines.mysql.driver.packets import framed, read_greeting
-from callgate.sql.engines.mysql.driver.wire import ServerError, connect
+from callgate.sql.engines.mysql.driver.wire import connect
 from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 SEED = bytes(range(65, 85))

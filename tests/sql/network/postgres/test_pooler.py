@@ -119,6 +119,18 @@ async def test_a_stopped_statement_is_gone(pooled: Opener) -> None:
         assert await source.cell("SELECT 7") == 7
 
 
+async def test_what_runs_for_a_gateway_that_is_gone_is_ended(pooled: Opener) -> None:
+    """PgBouncer then leaves its own connection to the server, which looks whether somebody is there."""
+    async with pooled(timeout_s=600) as source:
+        call = asyncio.create_task(source.run("SELECT pg_sleep(500) /* pooled-alone */"))
+        await source.until_running("pooled-alone", 1)
+        for connection in source.driver._running:
+            connection._wire.stream.close()
+        with pytest.raises(SourceError):
+            await call
+        await source.until_running("pooled-alone", 0)
+
+
 async def test_a_long_result_is_cut_and_the_session_goes_on(pooled: Opener) -> None:
     async with pooled(max_rows=10) as source:
         for _ in range(3):

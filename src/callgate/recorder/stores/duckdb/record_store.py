@@ -6,7 +6,7 @@ Which files there are and what is in them is `store`'s; here is when they are op
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from callgate.model.errors import SetupError
@@ -35,6 +35,8 @@ TRAITS = StoreTraits(
     flush_every_s=5.0,
     retry_s=(1.0, 1.0),
     keeps_segments_s=0.0,
+    # Rows of other processes are told when they are stored.
+    flush_watched_s=0.5,
 )
 
 
@@ -42,17 +44,24 @@ class DuckdbStore:
     """`opened` is there for readers; everything else is the flush's."""
 
     traits = TRAITS
-    is_watched = False  # by this process alone, whose feed has rows before the store has
 
     def __init__(self, record_folder: Path, retention: Retention | None = None) -> None:
         self.folder = record_folder / "days"
         self._retention = retention or Retention()
         self._is_tidied = False
+        self._has_other_writers = False
+        # Whether somebody follows the live stream at this process, the only one that can tell it.
+        self.has_listeners: Callable[[], bool] = lambda: False
         self.opened: Store | None = None
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
         return (duckdb.Error,) if is_loaded() else ()
+
+    @property
+    def is_watched(self) -> bool:
+        """Of our own rows alone the feed tells before the store has them."""
+        return self._has_other_writers and self.has_listeners()
 
     @property
     def is_open(self) -> bool:
@@ -99,6 +108,7 @@ class DuckdbStore:
 
     def note_living(self, writers: Collection[str]) -> None:
         """Whoever drains the folder knows who lives."""
+        self._has_other_writers = len(writers) > 1
 
     def begin_round(self) -> None:
         self._store.turn_to(today())

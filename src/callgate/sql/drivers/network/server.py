@@ -15,7 +15,9 @@ from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.guard.judgement import Bound, Statement
+from callgate.sql.settings import ServerAddress
 
+_Opened = TypeVar("_Opened")
 # A schema question of our own: SQL and bound values in, rows out.
 Ask = Callable[[str, tuple[Bound, ...]], Awaitable[list[tuple[Cell, ...]]]]
 
@@ -40,6 +42,14 @@ class DatabaseFault:
     position: int | None = None  # of the fault in the statement, in characters from 1
 
 
+class ServerError(Exception):
+    """The server said that something is wrong: MySQL by an ERR packet, PostgreSQL by an ErrorResponse."""
+
+    def __init__(self, fault: DatabaseFault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
 class OpenFailed(Exception):  # noqa: N818 - carries the error that callers get
     """No session could be opened."""
 
@@ -48,6 +58,16 @@ class OpenFailed(Exception):  # noqa: N818 - carries the error that callers get
         self.told = told  # for callers: no address, no account
         self.for_operator = for_operator
         self.is_full = is_full  # the server has no connection left for us
+
+
+async def opened_or_failed(
+    open_at: Callable[[ServerAddress], Awaitable[_Opened]], address: ServerAddress
+) -> "_Opened | OpenFailed":
+    """For who tries several servers, and tells of the first failure if none of them will do."""
+    try:
+        return await open_at(address)
+    except OpenFailed as failure:
+        return failure
 
 
 class ServerConnection(Protocol):

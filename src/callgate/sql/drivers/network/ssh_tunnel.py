@@ -31,6 +31,9 @@ _KEEP_ALIVE_S = 15
 _KEEP_ALIVE_MISSED = 3
 _CLOSING_LIMIT_S = 1.0
 
+# It tells every step of a login, with the account. What matters is in our errors.
+asyncssh.set_log_level("WARNING")
+
 
 class SshTunnel:
     def __init__(self, ssh: Ssh) -> None:
@@ -40,29 +43,39 @@ class SshTunnel:
 
     async def make_ready(self, address: ServerAddress) -> None:
         """Raises `OpenFailed`."""
+        await self._last_hop(address)
+
+    async def _last_hop(self, address: ServerAddress) -> asyncssh.SSHClientConnection:
         async with self._lock:
             if self._hops and not any(hop.is_closed() for hop in self._hops):
-                return
+                return self._hops[-1]
             self._drop()
-            for hop in self._ssh.hops:
-                checker = _Checker(self._ssh.host_key if hop is self._ssh.hops[-1] else None)
-                with _explained(self._ssh, hop, checker, address):
-                    async with asyncio.timeout(address.connect_timeout_s):
-                        self._hops.append(await self._connect(hop, checker))
+            try:
+                for hop in self._ssh.hops:
+                    await self._pass(hop, address)
+            except BaseException:
+                self._drop()  # half of the way leads somewhere else
+                raise
+            return self._hops[-1]
+
+    async def _pass(self, hop: SshHop, address: ServerAddress) -> None:
+        checker = _Checker(self._ssh.host_key if hop is self._ssh.hops[-1] else None)
+        with _explained(self._ssh, hop, checker, address):
+            async with asyncio.timeout(address.connect_timeout_s):
+                self._hops.append(await self._connect(hop, checker))
 
     async def open(self, address: ServerAddress) -> ByteStream:
         """A channel to the server as a stream. Raises OSError, `OpenFailed`."""
-        await self.make_ready(address)
+        last = await self._last_hop(address)
         near, far = socket.socketpair()
         loop = asyncio.get_running_loop()
         transport, stream = await loop.create_connection(ByteStream, sock=near)
-        # Joined before the channel is there: MySQL's server speaks first.
-        _, inner = await loop.create_connection(_OurEnd, sock=far)
         try:
-            await self._open_channel(inner, address)
+            # Joined before the channel is there: MySQL's server speaks first.
+            _, inner = await loop.create_connection(_OurEnd, sock=far)
+            await self._open_channel(last, inner, address)
         except BaseException:
-            transport.abort()
-            inner.close()
+            transport.abort()  # the other end sees it, and closes
             raise
         return stream
 
@@ -78,9 +91,9 @@ class SshTunnel:
             hop.abort()
         self._hops = []
 
-    async def _open_channel(self, inner: "_OurEnd", address: ServerAddress) -> None:
-        last = self._hops[-1]
-
+    async def _open_channel(
+        self, last: asyncssh.SSHClientConnection, inner: "_OurEnd", address: ServerAddress
+    ) -> None:
         def joined() -> asyncssh.SSHForwarder:
             return asyncssh.SSHForwarder(inner)
 
@@ -89,10 +102,11 @@ class SshTunnel:
                 await last.create_unix_connection(joined, str(address.socket))  # pyright: ignore[reportArgumentType]
             else:
                 await last.create_connection(joined, address.host, address.port)  # pyright: ignore[reportArgumentType]
-        except asyncssh.ChannelOpenError as error:
-            raise _no_channel(error, self._ssh.hops[-1], address) from None
-        except (asyncssh.Error, OSError):
-            raise _failed(address, self._ssh.hops[-1], "the connection was lost", "") from None
+        except (asyncssh.Error, OSError) as error:
+            hop = self._ssh.hops[-1]
+            if isinstance(error, asyncssh.ChannelOpenError) and not last.is_closed():
+                raise _no_channel(error, hop, address) from None
+            raise _failed(address, hop, "the connection was lost", "") from None
 
     async def _connect(self, hop: SshHop, checker: "_Checker") -> asyncssh.SSHClientConnection:
         ssh = self._ssh

@@ -12,6 +12,10 @@ from callgate.sql.settings import ServerAddress
 RETRIED = "The gateway keeps trying: try again in a moment, and tell the operator if the error stays."
 
 
+# What `unreachable` explains. Of OSError are TimeoutError and ssl.SSLError too.
+NOT_REACHED = (OSError, ClientKeyUnusable, ConnectionLost, *OUT_OF_STEP)
+
+
 def unreachable(error: BaseException, address: ServerAddress) -> OpenFailed:
     reason, hint = reason_of(error, address)
     told = SourceError(codes.SOURCE_UNAVAILABLE, f"the database cannot be reached ({reason}).", hint=RETRIED)

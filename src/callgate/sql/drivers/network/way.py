@@ -1,11 +1,15 @@
 """Way: how the servers of one source are reached. Owns what all its connections share: a password that a
 program makes, and the SSH tunnel. Knows no engine."""
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.sql.drivers.network.password_command import Passwords
+from callgate.sql.drivers.network.server import DatabaseFault, OpenFailed, ServerError
 from callgate.sql.drivers.network.stream import ByteStream, open_stream
-from callgate.sql.drivers.network.unreachable import unwilling
+from callgate.sql.drivers.network.unreachable import NOT_REACHED, unreachable, unwilling
 from callgate.sql.settings import ServerAddress, Ssh
 
 
@@ -15,6 +19,16 @@ class _Tunnel(Protocol):
     async def open(self, address: ServerAddress) -> ByteStream: ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoginFailures:
+    """How an engine words that a login failed."""
+
+    wrong_password: tuple[str, ...]  # codes of the server's error
+    explain: Callable[[DatabaseFault, ServerAddress], OpenFailed]
+    unwilling: tuple[type[Exception], ...]  # what keeps us from logging in, or the server from letting us
+    explain_unwilling: Callable[[Exception, ServerAddress], OpenFailed]
 
 
 class Way:
@@ -37,9 +51,19 @@ class Way:
         """Connected, not yet encrypted. Raises OSError, `OpenFailed`."""
         return await open_stream(address) if self._tunnel is None else await self._tunnel.open(address)
 
-    def forget_password(self) -> None:
-        """The server refused it."""
-        self._passwords.forget()
+    @contextmanager
+    def logging_in(self, address: ServerAddress, failures: LoginFailures) -> Generator[None]:
+        """Whatever goes wrong within is raised as `OpenFailed`."""
+        try:
+            yield
+        except ServerError as error:
+            if error.fault.code in failures.wrong_password:  # a full server says nothing of the password
+                self._passwords.forget()
+            raise failures.explain(error.fault, address) from None
+        except failures.unwilling as error:
+            raise failures.explain_unwilling(error, address) from None
+        except NOT_REACHED as error:
+            raise unreachable(error, address) from None
 
     async def close(self) -> None:
         if self._tunnel is not None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
-from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
@@ -28,7 +28,7 @@ from callgate.sql.engines.mysql.driver.session import (
     Pins,
     pins_of,
 )
-from callgate.sql.engines.mysql.driver.wire import MySqlWire, ServerError, connect
+from callgate.sql.engines.mysql.driver.wire import MySqlWire, connect
 from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
@@ -88,12 +88,12 @@ class MySqlConnection:
         self._wire.pipelines = not await self._rows(AURORA_SQL)
         modes, connection_id = (await self._rows(READ_MODES_SQL))[0]
         self._connection_id = int(str(connection_id))
-        self._server, self.takes_writes = await self._which_server()
         pins: Pins = pins_of(self._policy, is_mariadb=self.is_mariadb, server_modes=str(modes))
         self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
         self._wire.send(*self._restore)
         await self._restored()
         pins.check((await self._rows(pins.read_back_sql))[0])
+        self._server, self.takes_writes = await self._which_server()
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False

@@ -1,20 +1,18 @@
 """MySqlEngine: MySQL and MariaDB for `drivers.network.driver`. Opens sessions that hold the policy."""
 
-import ssl
 from dataclasses import replace
 
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
 from callgate.sql.drivers.network.pinning import pin_or_close
-from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
-from callgate.sql.drivers.network.stream import OUT_OF_STEP, ClientKeyUnusable, ConnectionLost
-from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
-from callgate.sql.drivers.network.way import Way
+from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, opened_or_failed
+from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
+from callgate.sql.drivers.network.way import LoginFailures, Way
 from callgate.sql.drivers.posture import Finding, Posture, Severity
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
 from callgate.sql.engines.mysql.driver.login import BadKey, MissingPackage, NeedsPrivacy, UnknownPlugin
 from callgate.sql.engines.mysql.driver.session import PinFailed
-from callgate.sql.engines.mysql.driver.wire import NoTls, NotMySql, ServerError, connect
+from callgate.sql.engines.mysql.driver.wire import NoTls, NotMySql, connect
 from callgate.sql.engines.mysql.failures import explain_failure, explain_login
 from callgate.sql.engines.mysql.own_functions import OwnFunctions
 from callgate.sql.engines.mysql.posture import examine
@@ -22,7 +20,8 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-_REFUSED_LOGIN = ("1045", "1698")
+_WRONG_PASSWORD = ("1045", "1698")
+_UNWILLING = (UnknownPlugin, MissingPackage, NeedsPrivacy, BadKey, NoTls, NotMySql, PinFailed)
 
 
 class MySqlEngine:
@@ -34,6 +33,7 @@ class MySqlEngine:
         self._address = address
         self._policy = policy
         self._way = Way(address)
+        self._failures = LoginFailures(_WRONG_PASSWORD, explain_login, _UNWILLING, self._unwilling)
         vocabulary = policy.dialect.vocabulary
         self._own_functions = OwnFunctions(
             policy.allow_functions, vocabulary.functions | vocabulary.write_functions
@@ -44,10 +44,9 @@ class MySqlEngine:
         failed: OpenFailed | None = None
         replica: MySqlConnection | None = None
         for address in self._address.each():
-            try:
-                connection = await self._open_at(address)
-            except OpenFailed as failure:
-                failed = failed or failure
+            connection = await opened_or_failed(self._open_at, address)
+            if isinstance(connection, OpenFailed):
+                failed = failed or connection
                 continue
             if connection.takes_writes or not self._policy.may_write:
                 if replica is not None:
@@ -64,29 +63,11 @@ class MySqlEngine:
 
     async def _open_at(self, address: ServerAddress) -> MySqlConnection:
         address = await self._way.prepared(address)
-        try:
+        with self._way.logging_in(address, self._failures):
             wire = await connect(address, self._way.open)
             connection = MySqlConnection(wire, address, self._policy, self._way, self._own_functions)
             await pin_or_close(connection, address.connect_timeout_s)
-        except ServerError as error:
-            if error.fault.code in _REFUSED_LOGIN:  # a full server says nothing of the password
-                self._way.forget_password()
-            raise explain_login(error.fault, address) from None
-        except (
-            *(UnknownPlugin, MissingPackage, NeedsPrivacy, BadKey),
-            *(NoTls, NotMySql, PinFailed),
-        ) as error:
-            raise self._unwilling(error, address) from None
-        except (
-            OSError,
-            TimeoutError,
-            ssl.SSLError,
-            ClientKeyUnusable,
-            ConnectionLost,
-            *OUT_OF_STEP,
-        ) as error:
-            raise unreachable(error, address) from None
-        return connection
+            return connection
 
     async def close(self) -> None:
         await self._way.close()

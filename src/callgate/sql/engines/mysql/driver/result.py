@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from callgate.sql.drivers.driver import Cell, Column
 from callgate.sql.drivers.network.cut_rows import lenenc_rows
 from callgate.sql.drivers.network.keeper import RowKeeper
+from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import HIGH_BYTES, ConnectionLost
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.columns import RowColumn, row_columns
 from callgate.sql.engines.mysql.driver.packets import MAX_PACKET
-from callgate.sql.engines.mysql.driver.wire import EOF_BYTES, MySqlWire, ServerError
+from callgate.sql.engines.mysql.driver.wire import EOF_BYTES, MySqlWire
 from callgate.sql.guard.policy import Limits
 
 _ERR = 0xFF

@@ -7,7 +7,7 @@ import asyncio
 import struct
 from collections import deque
 
-from callgate.sql.drivers.network.server import DatabaseFault
+from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.mysql.driver import login, packets
 from callgate.sql.engines.mysql.driver.packets import Greeting, Login
@@ -18,14 +18,6 @@ _MORE = 0x01
 _EOF = 0xFE
 _ERR = 0xFF
 EOF_BYTES = 9  # an EOF packet is shorter; a row that begins with 0xFE never is
-
-
-class ServerError(Exception):
-    """An ERR packet."""
-
-    def __init__(self, fault: DatabaseFault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
 
 
 class NotMySql(Exception):  # noqa: N818 - the opener words the error

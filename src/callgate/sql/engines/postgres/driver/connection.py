@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.sql.drivers.driver import Cell, Column, StatementResult
-from callgate.sql.drivers.network.server import DatabaseFault, StatementFailed
+from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.postgres.driver import messages
@@ -22,6 +22,7 @@ from callgate.sql.engines.postgres.driver.session import (
     BEGIN_READ_ONLY,
     COMMIT,
     DISCARD_ALL,
+    NOTICES_LEAVING,
     ROLLBACK,
     PinFailed,
     check_pins,
@@ -29,7 +30,7 @@ from callgate.sql.engines.postgres.driver.session import (
     pins_of,
     read_back_sql,
 )
-from callgate.sql.engines.postgres.driver.wire import PostgresWire, ServerError, request_cancel
+from callgate.sql.engines.postgres.driver.wire import PostgresWire, request_cancel
 from callgate.sql.engines.postgres.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Limits, Policy
@@ -40,6 +41,7 @@ _LEFT_READ_ONLY = DatabaseFault("25006", "25006", "The statement before it ended
 _IN_TRANSACTION = b"T"
 _IDLE = b"I"
 _VERSION_SQL = "SELECT current_setting('server_version')"
+_KNOWS_SETTING_SQL = "SELECT 1 FROM pg_catalog.pg_settings WHERE name = $1"
 _SESSION_SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()"
 # Tables' row types are left out: there is one for each table of the schema.
 _TYPES_SQL = "SELECT oid, format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid < 16384 AND typtype <> 'c'"
@@ -81,6 +83,7 @@ class PostgresConnection:
         self._restore = _group(ROLLBACK) + _group(DISCARD_ALL)
         self._is_clean = True
         self._is_pooled = False
+        self._pins = b""  # behind a pooler: of each transaction
         self.is_standby = False
 
     @property
@@ -101,7 +104,10 @@ class PostgresConnection:
             self._begin = messages.question(
                 BEGIN if self._policy.may_write else BEGIN_READ_ONLY, described=False
             )
-            self._begin += messages.question(pin_transaction_sql(self._policy), described=False)
+            knows = bool(await self._ask(_KNOWS_SETTING_SQL, NOTICES_LEAVING))
+            pins_sql = pin_transaction_sql(self._policy, notices_leaving=knows)
+            self._pins = messages.question(pins_sql, described=False)
+            self._begin += self._pins
             self._restore = _group(ROLLBACK)
             await self._try_pins()
         else:  # the settings stood in the startup message
@@ -193,9 +199,7 @@ class PostgresConnection:
                 self._wire.send(_group(COMMIT))
                 fault, status = await skip_to_ready(self._wire), _IDLE
             elif fault is None and began:
-                self._wire.send(
-                    messages.question(pin_transaction_sql(self._policy), described=False) + messages.SYNC
-                )
+                self._wire.send(self._pins + messages.SYNC)
                 if await skip_to_ready(self._wire) is not None:
                     raise ConnectionLost
             if fault is not None:

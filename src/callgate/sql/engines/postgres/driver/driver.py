@@ -1,14 +1,11 @@
 """PostgresEngine: PostgreSQL for `drivers.network.driver`. Opens sessions that hold the policy."""
 
-import ssl
-
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.network.driver import NetworkDriver
 from callgate.sql.drivers.network.pinning import pin_or_close
-from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed
-from callgate.sql.drivers.network.stream import OUT_OF_STEP, ClientKeyUnusable, ConnectionLost
-from callgate.sql.drivers.network.unreachable import password_wanted, unreachable, unwilling
-from callgate.sql.drivers.network.way import Way
+from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, ServerError, opened_or_failed
+from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
+from callgate.sql.drivers.network.way import LoginFailures, Way
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.engines.postgres.driver.connection import Learned, PostgresConnection
 from callgate.sql.engines.postgres.driver.scram import ScramFailed
@@ -23,7 +20,6 @@ from callgate.sql.engines.postgres.driver.wire import (
     NotBound,
     NoTls,
     PostgresWire,
-    ServerError,
     UnknownMethod,
     connect,
 )
@@ -34,7 +30,8 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-_REFUSED_LOGIN = ("28P01", "28000")
+_WRONG_PASSWORD = ("28P01", "28000")
+_UNWILLING = (UnknownMethod, NeedsPrivacy, NoTls, NotBound, ScramFailed, UnicodeEncodeError, PinFailed)
 
 
 class PostgresEngine:
@@ -46,6 +43,7 @@ class PostgresEngine:
         self._address = address
         self._policy = policy
         self._way = Way(address)
+        self._failures = LoginFailures(_WRONG_PASSWORD, explain_login, _UNWILLING, self._unwilling)
         self._learned = Learned({}, OwnFunctions(policy.allow_functions, policy.dialect.vocabulary.functions))
 
     async def open(self) -> PostgresConnection:
@@ -54,10 +52,9 @@ class PostgresEngine:
         wanted = self._address.session_attrs
         for attrs in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
             for address in self._address.each():
-                try:
-                    connection = await self._open_at(address)
-                except OpenFailed as failure:
-                    failed = failed or failure
+                connection = await opened_or_failed(self._open_at, address)
+                if isinstance(connection, OpenFailed):
+                    failed = failed or connection
                     continue
                 if _is_wanted(attrs, is_standby=connection.is_standby):
                     return connection
@@ -68,29 +65,11 @@ class PostgresEngine:
 
     async def _open_at(self, address: ServerAddress) -> PostgresConnection:
         address = await self._way.prepared(address)
-        try:
+        with self._way.logging_in(address, self._failures):
             wire = await self._log_in(address)
             connection = PostgresConnection(wire, address, self._policy, self._learned, self._way)
             await pin_or_close(connection, address.connect_timeout_s)
-        except ServerError as error:
-            if error.fault.code in _REFUSED_LOGIN:  # a full server says nothing of the password
-                self._way.forget_password()
-            raise explain_login(error.fault, address) from None
-        except (
-            *(UnknownMethod, NeedsPrivacy, NoTls, NotBound),
-            *(ScramFailed, UnicodeEncodeError, PinFailed),
-        ) as error:
-            raise self._unwilling(error, address) from None
-        except (
-            OSError,
-            TimeoutError,
-            ssl.SSLError,
-            ClientKeyUnusable,
-            ConnectionLost,
-            *OUT_OF_STEP,
-        ) as error:
-            raise unreachable(error, address) from None
-        return connection
+            return connection
 
     async def _log_in(self, address: ServerAddress) -> PostgresWire:
         learned = self._learned

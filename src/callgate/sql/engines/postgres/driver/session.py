@@ -17,7 +17,9 @@ from callgate.sql.settings import ServerAddress
 # The server's own limit is the second wall: our watchdog comes first, this one holds when we are gone.
 _NATIVE_MARGIN_MS = 1_000
 
+# From version 14 on: a server that runs something looks whether its client is still there.
 NOTICES_LEAVING = "client_connection_check_interval"
+_LOOKS_EVERY_MS = "1000"
 BEGIN = "BEGIN"
 BEGIN_READ_ONLY = "BEGIN READ ONLY"
 COMMIT = "COMMIT"
@@ -46,17 +48,19 @@ def startup_parameters(
 ) -> dict[str, str]:
     """`notices_leaving`: the server ends what it runs for a client that is gone, be it that we were killed or
     that a cancel reached another server behind the same address. PostgreSQL has it from version 14 on."""
-    noticing = {NOTICES_LEAVING: "1000"} if notices_leaving else {}  # in milliseconds
+    noticing = {NOTICES_LEAVING: _LOOKS_EVERY_MS} if notices_leaving else {}
     return plain_parameters(address) | pins_of(policy) | noticing
 
 
-def pin_transaction_sql(policy: Policy) -> str:
+def pin_transaction_sql(policy: Policy, *, notices_leaving: bool) -> str:
     """Sets the pins for this transaction, and divides by zero unless each of them took."""
     checks = [
         f"pg_catalog.set_config('{name}', '{value}', true)"
         + (" IS NOT NULL" if name in _TIMES else f" LIKE '{value}%'")
         for name, value in pins_of(policy).items()
     ]
+    if notices_leaving:
+        checks.append(f"pg_catalog.set_config('{NOTICES_LEAVING}', '{_LOOKS_EVERY_MS}', true) IS NOT NULL")
     if not policy.may_write:
         checks.append("pg_catalog.current_setting('transaction_read_only') = 'on'")
     return f"SELECT 1 / (CASE WHEN {' AND '.join(checks)} THEN 1 ELSE 0 END)"

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 
-from callgate.sql.drivers.network.server import DatabaseFault
+from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.postgres.driver import messages, scram
 from callgate.sql.settings import ServerAddress, TlsMode
@@ -21,14 +21,6 @@ AUTHENTICATION, KEY, READY, ERROR = ord("R"), ord("K"), ord("Z"), ord("E")
 # May come at any time and are nobody's answer: notices, changed settings, notifications.
 _ASIDES = frozenset(b"NSA")
 _AUTH_OK, _AUTH_CLEAR, _AUTH_MD5, _AUTH_SASL, _AUTH_SASL_CONTINUE, _AUTH_SASL_FINAL = 0, 3, 5, 10, 11, 12
-
-
-class ServerError(Exception):
-    """An ErrorResponse."""
-
-    def __init__(self, fault: DatabaseFault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
 
 
 class NoTls(Exception):  # noqa: N818 - the opener words the error

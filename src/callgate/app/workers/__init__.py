@@ -1,0 +1,1 @@
+"""`callgate serve --workers N`: one gateway of several processes on one machine."""
