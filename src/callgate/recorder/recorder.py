@@ -3,8 +3,8 @@
 Implements `ports.EventSink` and `ports.RecordGate`. The store has a thread of its own (`keeper`); reading is
 `reader`'s.
 
-1. With `sync = "reply"` all calls that end in one turn of the loop share one write, and leave after it. With
-   "interval" the events of a few milliseconds do, and nobody waits.
+1. All calls that end in one turn of the loop share one write when it is over: what they touched is still in
+   the caches. With `sync = "reply"` they leave after it, with "interval" nobody waits.
 2. What the loop does not write itself is the thread's, and whoever waits for it is told by the thread.
 """
 
@@ -44,8 +44,6 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# With `sync = "interval"` events of this long share one write(2). It is also what a crash may cost.
-_GATHER_S = 0.005
 # How long the thread sleeps when nobody wakes it: what it counted is due now and then.
 _IDLE_S = 0.5
 
@@ -198,10 +196,7 @@ class Recorder:
             self._wake.set()
             return
         self._is_due = True
-        if self._waits:
-            self._loop.call_soon(self._write_due)  # when this turn of the loop is over
-        else:
-            self._loop.call_later(_GATHER_S, self._write_due)
+        self._loop.call_soon(self._write_due)  # when this turn of the loop is over
 
     def _write_due(self) -> None:
         self._is_due = False

@@ -48,7 +48,7 @@ class TokenCounter:
     """Used from one thread only; loads its vocabulary when first asked."""
 
     def __init__(self) -> None:
-        self._vocabulary: TokenVocabulary | None = None
+        self._vocabulary: _Vocabulary | None = None
         self._remembered: dict[str, int] = {}
 
     def count(self, text: str) -> int:
@@ -104,7 +104,7 @@ class TokenCounter:
         return count
 
 
-class TokenVocabulary:
+class _Vocabulary:
     """Its entries' checksums, sorted, in a bucket for each first byte: numbers as such, no objects."""
 
     def __init__(self) -> None:
@@ -126,14 +126,14 @@ class TokenVocabulary:
 
 
 @cache
-def vocabulary() -> TokenVocabulary:
+def vocabulary() -> _Vocabulary:
     """One for all counters of the process; two threads that ask at once may both load it, which does no harm.
 
     In small steps: splitting it in one would keep the interpreter from everybody else for 50 ms.
     """
     unpacker = lzma.LZMADecompressor()
     packed = resources.files("callgate.recorder.flush").joinpath("o200k.xz").read_bytes()
-    made = TokenVocabulary()
+    made = _Vocabulary()
     rest = b""
     while not unpacker.eof:
         *whole, rest = (rest + unpacker.decompress(packed, _STEP_BYTES)).split(b"\xff")
