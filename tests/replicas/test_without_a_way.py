@@ -7,6 +7,7 @@ from pathlib import Path
 
 from databases.database import Database
 from end_to_end.gateway_process import get_json, running_gateway
+
 from replicas.fleet import TOKENS, running_fleet
 from replicas.test_one_gateway import ASKABLE, park, retry_of, text_of
 
