@@ -11,7 +11,7 @@ from end_to_end.test_descriptors import DEADLINE_S, QUERY, port_of
 LOGGED = [sys.executable, str(Path(__file__).parent / "imports_logged.py")]
 DROP = {"name": "demo__query", "arguments": {"query": "DROP TABLE shop.orders"}}
 SEARCH = {"name": "demo__search_objects", "arguments": {"object_type": "table"}}
-# The parsers and what the store needs are loaded in the background, right after the start.
+# The parsers are loaded in the background, right after the start; what the store needs, with the first call.
 LOADED_LAST = {"sqlglot.parsers.sqlite", "nanoarrow.c_array_stream"}
 
 
@@ -26,6 +26,7 @@ async def test_no_module_is_imported_for_a_call_or_a_read(tmp_path: Path) -> Non
         def imported() -> list[str]:
             return imports.read_text().splitlines()
 
+        assert (await probe.modern("tools/call", QUERY)).status == 200
         while not set(imported()) >= LOADED_LAST:
             await asyncio.sleep(0.01)
         # Both waited for what was being loaded: the parser's thread and the store's take turns.

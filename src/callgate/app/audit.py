@@ -18,7 +18,7 @@ from callgate.model.events import Event, ExchangeSettled
 from callgate.model.exchange import Exchange, Hop, StatementFacts
 from callgate.ports.event_sink import EventSink
 
-_QUERY_CHARS = 200  # the seed's
+_QUERY_CHARS = 200  # of a statement in a line of the audit
 # A reader that is this far behind does not read: lines are then counted instead of kept.
 _MAX_WAITING = 10_000
 _PATIENCE_S = 1.0  # at the end, for a reader that is slow

@@ -56,7 +56,7 @@ def tool_problems(config: Config) -> Iterator[ConfigProblem]:
 
 
 def briefly_named(config: Config) -> str | None:
-    """A lone MySQL source of the environment's has the seed's names: `mysql_query`, not `mysql__query`."""
+    """A lone MySQL source of the environment is named as other MySQL servers for MCP do: `mysql_query`."""
     if len(config.sources) != 1:
         return None
     (spec,) = config.sources

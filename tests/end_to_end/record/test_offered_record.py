@@ -95,11 +95,7 @@ ATTACKS = [
 
 class TokenClient(ModernClient):
     def __init__(self, port: int, token: str) -> None:
-        super().__init__(port, "/mcp")
-        self._token = token
-
-    async def http(self, method: str, headers: dict[str, str], body: bytes = b"") -> Any:
-        return await super().http(method, {**headers, "authorization": f"Bearer {self._token}"}, body)
+        super().__init__(port, "/mcp", token=token)
 
     async def query(self, sql: str) -> dict[str, Any]:
         return (await self.call("record__query", {"query": sql}))["result"]

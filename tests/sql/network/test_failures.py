@@ -50,8 +50,7 @@ async def test_of_many_tables_the_database_names_those_that_may_be_meant(
     either: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """We hear of so many only, whatever else is there."""
-    for engine in ("mysql", "postgres"):
-        monkeypatch.setattr(f"callgate.sql.engines.{engine}.failures.NEAR", 5)
+    monkeypatch.setattr("callgate.sql.drivers.network.nearest.NEAR", 5)
     async with either() as source:
         kind, quote = ("DATABASE", "`") if source.is_mysql else ("SCHEMA", '"')
         names = [*(f"aa_{n}" for n in range(30)), f"{quote}Zebra_Rides{quote}"]

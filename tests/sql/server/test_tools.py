@@ -103,7 +103,7 @@ async def test_three_levels_of_detail(opened: OpenShop) -> None:
         )
     names, summary, full = (answer.structured["objects"][0] for answer in answers)
     assert names == {"type": "table", "database": "shop", "name": "orders"}
-    assert summary == names | {"rowCount": None, "comment": ""}
+    assert summary == names | {"kind": "base table", "rowCount": None, "comment": ""}
     assert [entry["name"] for entry in full["columns"]][:2] == ["id", "customer_id"]
     assert full["foreignKeys"][0]["referencedTable"] == "customers"
     assert column.structured["objects"][0] == {

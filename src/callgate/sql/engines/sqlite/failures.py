@@ -16,6 +16,8 @@ from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy, quote_name
 from callgate.sql.guard.tokens import line_and_column
 
+# Compared with what was meant, in the worker's thread.
+_MAX_NAMES = 6_000
 _NO_TABLE = re.compile(r"no such table: (.+)")
 _NO_COLUMN = re.compile(r"no such column: (.+)|table (?:.+) has no column named (.+)")
 _NO_FUNCTION = re.compile(r"no such function: (.+)")
@@ -152,14 +154,14 @@ def _unknown_column(
 
 def _names(connection: sqlite3.Connection, sql: str, *bound: str) -> list[str]:
     try:
-        rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(6_000)
+        rows: list[tuple[bytearray]] = connection.execute(sql, bound).fetchmany(_MAX_NAMES)
     except (sqlite3.Error, MemoryError):
         return []  # the first error is the one to tell
     return [bytes(row[0]).decode("utf-8", "replace") for row in rows]
 
 
 def _nearest(wanted: str, names: list[str], schema: str | None) -> str:
-    near = near_names(wanted, names)
+    near = near_names(wanted, names, _MAX_NAMES)
     if not near:
         return ""
     prefix = f"{schema}." if schema else ""
