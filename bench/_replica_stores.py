@@ -34,7 +34,7 @@ _TABLES["rpc_event_upstreams"] = f"event_id {_OF_BATCH}"
 _BODY_BYTES = 2700
 
 
-def _postmaster(database: Database) -> int:
+def postmaster(database: Database) -> int:
     return int((Path(database.run("SHOW data_directory")) / "postmaster.pid").read_text().split()[0])
 
 
@@ -61,7 +61,7 @@ async def flush(folder: Path, server: Database, events: int) -> tuple[list[Figur
     files_us, record = await _flushed(DuckdbKind(), folder / "flush-duckdb", calls)
     await record.close()
     kind = PostgresKind(server)
-    pid = _postmaster(kind.database)
+    pid = postmaster(kind.database)
     wal = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"
     before, log_before = cpu_s(pid), float(kind.database.run(wal))
     ours_us, record = await _flushed(kind, folder / "flush-postgres", calls)

@@ -6,15 +6,16 @@ import os
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import _replicas_model
-from _processes import Cores, end_on_sigterm
+from _processes import Cores, end_on_sigterm, tree
 from _replica_gateways import Figure, hop, memory, relay, staleness, with_database
-from _replica_stores import flush, processes, reads, writers
+from _replica_stores import flush, postmaster, processes, reads, writers
 from _targets import build_tools, echo
 from databases.database import Database
 from databases.pgbouncer import pooler_of
@@ -70,7 +71,7 @@ def _figures(
         case _:
             build_tools()
             database = with_database(server, f"bench_{part}")
-            with echo(cores) as upstream:
+            with echo(cores) as upstream, beside_the_load(cores, server):
                 if part == "relay":
                     return relay(cores, upstream, folder, database, options.rounds, options.seconds)
                 if part == "memory":
@@ -80,6 +81,19 @@ def _figures(
                 return asyncio.run(
                     staleness(cores, upstream, folder, database, options.rate, 3 * options.seconds)
                 )
+
+
+@contextmanager
+def beside_the_load(cores: Cores, server: Database) -> Iterator[None]:
+    """What PostgreSQL starts meanwhile runs on the core of load and upstream: it is not the target."""
+    pid = postmaster(server)
+    every = os.sched_getaffinity(pid)
+    if cores.pinned:
+        for member in tree(pid):
+            os.sched_setaffinity(member, {cores.load})
+    yield
+    for member in tree(pid):
+        os.sched_setaffinity(member, every)
 
 
 def _line(figure: Figure) -> str:
