@@ -26,6 +26,8 @@ from _trial import expect, run_trials
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from _gateways import Failover, full, parked
+from _homes import deploy, homes
+from _outage import outage
 from databases.database import Database
 from databases.postgres import postgres_server
 
@@ -208,7 +210,16 @@ async def _started(folder: Path, database: Database, options: argparse.Namespace
 
 
 failover = Failover(_started, until_stored, expect_all_once, stored)
-TRIALS = {"kill": kill, "away": away, "failover": failover, "full": full, "parked": parked}
+TRIALS = {
+    "kill": kill,
+    "away": away,
+    "failover": failover,
+    "full": full,
+    "parked": parked,
+    "homes": homes,
+    "deploy": deploy,
+    "outage": outage,
+}
 
 
 def main() -> None:
@@ -219,11 +230,13 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="calls a second, of all together")
     parser.add_argument("--longest", type=float, default=2.0, help="seconds of a round, at most")
     parser.add_argument("--away-s", type=float, default=60.0, help="how long the database is away")
+    parser.add_argument("--relay-rate", type=float, default=200.0, help="calls a second, of `outage`")
     parser.add_argument("--lag-s", type=float, default=3.0, help="how much of its end the standby lacks")
     parser.add_argument(
         "--journal-mib", type=int, default=8, help="how much may wait while the store is away"
     )
     parser.add_argument("--parked", type=int, default=200, help="calls that wait for an answer at once")
+    parser.add_argument("--homes", type=int, default=3, help="kills of a home, of each kind")
     parser.add_argument("--seed", type=int, default=17)
     run_trials(parser, TRIALS)
 

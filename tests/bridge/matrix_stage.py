@@ -1,7 +1,7 @@
-"""One gateway with the six upstreams behind it, and a client process of each SDK in front of it."""
+"""One gateway, or several replicas, with the six upstreams behind it, and a client process of each SDK in front."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,15 @@ from bridge.seat import CLIENTS, ClientKind, Seat
 from bridge.upstream_servers import UPSTREAMS, Upstream, configured
 from conformance.suite import install
 from end_to_end.forked import forked_callgate
-from end_to_end.gateway_process import GatewayProcess, clean_environment, running_gateway
+from end_to_end.gateway_process import clean_environment, running_gateway
 from locked_packages import node_modules, python_packages
 
 
 class MatrixStage:
     """Links are opened when a cell first needs them; one that another way or client follows is closed."""
 
-    def __init__(self, gateway: GatewayProcess, folder: Path, drivers: dict[str, DriverProcess]) -> None:
-        self._gateway = gateway
+    def __init__(self, url: str, folder: Path, drivers: dict[str, DriverProcess]) -> None:
+        self._url = url
         self._folder = folder
         self._drivers = drivers
         self._open: tuple[DriverProcess, str] | None = None
@@ -36,16 +36,17 @@ class MatrixStage:
         await driver.order(link, "forget")
         return Seat(driver, link, client, way, upstream, self._introduced, self._folder)
 
-    async def seats_of_own(self, client: ClientKind, way: str) -> list[Seat]:
-        """One link that stays open beside all others, with every upstream behind it."""
+    async def seats_of_own(
+        self, client: ClientKind, way: str, upstreams: Sequence[Upstream] = tuple(UPSTREAMS.values())
+    ) -> list[Seat]:
+        """One link that stays open beside all others, with all these upstreams behind it."""
         driver, link = self._drivers[client.name], f"{client.name} {way} of its own"
-        upstreams = list(UPSTREAMS.values())
         introduced = await self._connect(driver, link, client, way, upstreams[0])
         return [Seat(driver, link, client, way, each, introduced, self._folder) for each in upstreams]
 
     def raw_client(self) -> AskingClient:
         """A modern one at /mcp."""
-        return AskingClient(int(self._gateway.announced["url"].rpartition(":")[2]), "/mcp")
+        return AskingClient(int(self._url.rpartition(":")[2]), "/mcp")
 
     async def _connect(
         self, driver: DriverProcess, link: str, client: ClientKind, way: str, upstream: Upstream
@@ -54,9 +55,9 @@ class MatrixStage:
 
     def _target(self, way: str, upstream: Upstream) -> dict[str, Any]:
         if way == "http":
-            return {"url": self._gateway.mcp_url}
+            return {"url": f"{self._url}/mcp"}
         if way == "direct":
-            return {"url": f"{self._gateway.announced['url']}/servers/{upstream.name}/mcp"}
+            return {"url": f"{self._url}/servers/{upstream.name}/mcp"}
         command, *args = [*forked_callgate(), "stdio", "--config", str(self._folder / "callgate.toml")]
         return {
             "command": {
@@ -74,32 +75,43 @@ class MatrixStage:
             await driver.order(link, "close")
 
 
+# Entries of servers to the address at which they are served.
+Serving = Callable[[str], AbstractAsyncContextManager[str]]
+
+
 @asynccontextmanager
-async def standing_matrix(folder: Path) -> AsyncIterator[MatrixStage]:
+async def standing_matrix(
+    folder: Path,
+    serving: Serving | None = None,
+    clients: Iterable[str] = CLIENTS,
+    upstreams: Iterable[str] = UPSTREAMS,
+) -> AsyncIterator[MatrixStage]:
+    """`serving`: one gateway unless it says otherwise."""
     packages = python_packages(HERE / "legacy_sdk.lock", "bridge")
-    modules = node_modules(CLIENT_FOLDER, "bridge")
-    node = install().node  # the SDK needs Node 20, newer than many machines have; the suite brings its own
-    commands = {
-        "py1": sdk1_python(),
-        "py2-handshake": sdk2_python(),
-        "py2-auto": sdk2_python(),
-        "ts1": typescript(node, modules, "sdk1"),
-        "ts2": typescript(node, modules, "sdk2"),
-    }
+    python = {"py1": sdk1_python(), "py2-handshake": sdk2_python(), "py2-auto": sdk2_python()}
     async with AsyncExitStack() as stack:
-        config = folder / "callgate.toml"
-        config.write_text(
-            await stack.enter_async_context(configured(list(UPSTREAMS.values()), folder, packages))
-        )
-        gateway = await stack.enter_async_context(
-            running_gateway(folder, "--port", "0", "--config", str(config))
-        )
-        drivers = {
-            name: await stack.enter_async_context(
-                running_driver(*commands[name], packages=packages if name == "py1" else None)
-            )
-            for name in CLIENTS
-        }
-        stage = MatrixStage(gateway, folder, drivers)
+        chosen = [UPSTREAMS[name] for name in upstreams]
+        entries = await stack.enter_async_context(configured(chosen, folder, packages))
+        serve = serving or (lambda entries: _one_gateway(folder, entries))
+        url = await stack.enter_async_context(serve(entries))
+        drivers: dict[str, DriverProcess] = {}
+        for name in clients:
+            command = python.get(name) or _typescript("sdk1" if name == "ts1" else "sdk2")
+            driver = running_driver(*command, packages=packages if name == "py1" else None)
+            drivers[name] = await stack.enter_async_context(driver)
+        stage = MatrixStage(url, folder, drivers)
         yield stage
         await stage.close()
+
+
+def _typescript(sdk: str) -> list[str]:
+    """The SDK needs Node 20, newer than many machines have; the conformance suite brings its own."""
+    return typescript(install().node, node_modules(CLIENT_FOLDER, "bridge"), sdk)
+
+
+@asynccontextmanager
+async def _one_gateway(folder: Path, entries: str) -> AsyncIterator[str]:
+    config = folder / "callgate.toml"
+    config.write_text(f"version = 1\n{entries}")
+    async with running_gateway(folder, "--port", "0", "--config", str(config)) as gateway:
+        yield gateway.announced["url"]

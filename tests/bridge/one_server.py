@@ -19,7 +19,7 @@ async def server(
     packages = python_packages(HERE / "legacy_sdk.lock", "bridge")
     async with configured([UPSTREAMS[name]], folder, packages, *of_server) as servers:
         config = folder / "callgate.toml"
-        config.write_text(servers.replace("version = 1\n", f"version = 1\n[server]\n{settings}\n", 1))
+        config.write_text(f"version = 1\n[server]\n{settings}\n{servers}")
         yield config
 
 

@@ -101,12 +101,12 @@ async def forking(command: list[str], environment: dict[str, str]) -> AsyncItera
 async def configured(
     upstreams: list[Upstream], marks: Path, packages: Path, *settings: str
 ) -> AsyncIterator[str]:
-    """A configuration with all of them, each with these settings; those over HTTP run.
+    """Entries of a configuration for all of them, each with these settings; those over HTTP run.
 
     JSON strings and lists are TOML ones too.
     """
     async with AsyncExitStack() as stack:
-        lines = ["version = 1"]
+        lines: list[str] = []
         over_http = [upstream for upstream in upstreams if upstream.transport == "http"]
         running = [listening(upstream, marks, packages) for upstream in over_http]
         urls = dict(zip(over_http, [await stack.enter_async_context(each) for each in running], strict=True))

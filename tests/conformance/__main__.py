@@ -4,14 +4,19 @@ Prints checks kept of those that succeed directly, per leg and upstream, and eac
 there is any, or if the suite could not run. `bridge` runs each era's legs against upstreams of the other era;
 there a loss may have its reason in `bridge_losses.py`, which is printed beside it. `--replicas 3` puts three
 gateways behind nginx instead of one, with PostgreSQL through PgBouncer: the same checks must be kept.
+`matrix` runs our own matrix of five clients and six servers (docs/bridge.md) by itself; over replicas those of its
+cells that are about HTTP.
 """
 
 import argparse
 import asyncio
+import os
 import shutil
 import signal
+import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from conformance.bridge_losses import ON_A_PIPE, REASONS
 from conformance.stage import BOTH_ERAS, ONE_ERA, Reference, standing_stage
@@ -19,6 +24,8 @@ from conformance.suite import CACHE, LEGS, Leg, SuiteError, install
 
 RESULTS = CACHE / "results"
 BRIDGE = "bridge"
+MATRIX = "matrix"
+_MATRIX_TESTS = Path(__file__).parents[1] / "bridge" / "test_matrix.py"
 Runs = list[tuple[Leg, tuple[Reference, ...]]]
 
 
@@ -65,11 +72,18 @@ async def run(runs: Runs, replicas: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/conformance", description=__doc__)
     parser.add_argument(
-        "legs", nargs="*", metavar="LEG", help=f"{', '.join(LEGS)}; all of them by default; bridge: see above"
+        "legs",
+        nargs="*",
+        metavar="LEG",
+        help=f"{', '.join(LEGS)}; all of them by default; bridge, matrix: see above",
     )
     parser.add_argument("--setup", action="store_true", help="only install the suite")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="so many gateways behind nginx")
     words = parser.parse_args()
+    if words.legs == [MATRIX]:
+        environment = {**os.environ, "CALLGATE_MATRIX_REPLICAS": str(words.replicas)}
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(_MATRIX_TESTS)]
+        return subprocess.call(command, env=environment)
     unknown = [name for name in words.legs if name not in LEGS and name != BRIDGE]
     if unknown:
         parser.error(f"no leg is called {', '.join(unknown)}; there are {', '.join(LEGS)}")

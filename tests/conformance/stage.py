@@ -99,13 +99,14 @@ async def standing_stage(
             _entry(each, urls) if each.transport == "HTTP" else await stack.enter_async_context(_forks(each))
             for each in upstreams
         ]
-        running = _one_gateway if replicas == 1 else _replicas
-        gateway_url = await stack.enter_async_context(running(folder, "".join(entries), replicas))
+        served = "".join(entries)
+        running = _one_gateway(folder, served) if replicas == 1 else balanced_replicas(served, replicas)
+        gateway_url = await stack.enter_async_context(running)
         yield Stage(suite, folder, urls["both"], gateway_url, {each.name: each for each in upstreams})
 
 
 @asynccontextmanager
-async def _one_gateway(folder: Path, entries: str, _: int) -> AsyncIterator[str]:
+async def _one_gateway(folder: Path, entries: str) -> AsyncIterator[str]:
     """Its address."""
     state = folder / "gateway"
     state.mkdir()
@@ -117,8 +118,8 @@ async def _one_gateway(folder: Path, entries: str, _: int) -> AsyncIterator[str]
 
 
 @asynccontextmanager
-async def _replicas(_: Path, entries: str, count: int) -> AsyncIterator[str]:
-    """The balancer's address. Each request of the suite goes to the next replica."""
+async def balanced_replicas(entries: str, count: int) -> AsyncIterator[str]:
+    """The balancer's address. Each connection goes to the next replica. PostgreSQL is behind PgBouncer."""
     with postgres_server() as server, pooler_of(server) as pooler:
         async with running_fleet(server, pooler, count=count, servers=entries) as fleet:
             yield f"http://localhost:{fleet.port}"

@@ -61,7 +61,7 @@ def nginx_file() -> str:
 
 @dataclass
 class Replica:
-    process: Command
+    process: Command | asyncio.subprocess.Process
     folder: Path
     port: int
     gateway: str = ""  # its name in the directory
@@ -95,6 +95,8 @@ class Fleet:
     drain: str = "0s"
     record: str = ""  # more lines of [record]
     servers: str = ""  # entries of the configuration; empty: the counting server
+    hop_listen: str = "127.0.0.1:0"
+    program: tuple[str, ...] = ()  # instead of a fork of ours, for replicas that start from now on
 
     @property
     def log(self) -> Path:
@@ -128,7 +130,7 @@ store = "postgres"
 {self.record}
 [replicas]
 database = "{self.reached.dsn}"
-listen = "127.0.0.1:0"
+listen = "{self.hop_listen}"
 {self.extra}
 """
         return f"""version = 1
@@ -145,8 +147,9 @@ drain = "{self.drain}"
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         (folder / "callgate.toml").write_text(self.config())
         known = {row[0] for row in self._gateways()}
+        start = partial(asyncio.create_subprocess_exec, *self.program) if self.program else start_forked
         with (folder / "stderr").open("wb") as stderr:
-            process = await start_forked(
+            process = await start(
                 "serve", "--json", "--config", str(folder / "callgate.toml"), "--port", str(port),
                 stdout=asyncio.subprocess.PIPE, stderr=stderr.fileno(),
                 env=clean_environment(folder), cwd=folder,
@@ -159,6 +162,14 @@ drain = "{self.drain}"
         replica = Replica(process, folder, port, named[0] if len(named) == 1 else "")
         self.replicas.append(replica)
         return replica
+
+    async def replace_first(self) -> None:
+        """It stops, and another begins at its port; it is the last of them when it serves."""
+        leaving = self.replicas[0]
+        await leaving.stop()
+        self.replicas.remove(leaving)
+        await self.start_one(leaving.port)
+        await self.until_up()
 
     def health(self, at: int = 0) -> dict[str, Any]:
         return get_json(f"http://127.0.0.1:{self.replicas[at].port}/healthz")

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from databases.database import Database
 from end_to_end.gateway_process import get_json
-from end_to_end.raw_clients import LegacyClient, ModernClient
 from stores.postgres.way import way_to
 from waiting import until
 
@@ -159,35 +158,3 @@ async def test_while_the_database_is_away_known_homes_serve_on_and_nobody_is_ado
                     return again.status == 200
 
                 await until(goes_on)
-
-
-async def test_a_rolling_restart_under_load_fails_no_call_but_those_under_way(
-    postgres: Database, pgbouncer: Database
-) -> None:
-    """While it drains, a replica asks nginx to close each connection: none is closed under a request."""
-    async with running_fleet(postgres, pgbouncer, drain="1s") as fleet:
-        is_over = asyncio.Event()
-        answers: list[str] = []  # what was wrong with each
-
-        async def call_again_and_again(client: LegacyClient | ModernClient) -> None:
-            while not is_over.is_set():
-                answering = await client.send("tools/call", {"name": "counter__count", "arguments": {}})
-                await answering.read_head()
-                frames = await answering.all()
-                is_good = answering.status == 200 and frames and b'"result"' in frames[-1]
-                answers.append("" if is_good else f"{answering.status} {answering.headers} {frames}")
-
-        async with fleet.client() as old, fleet.client() as second, fleet.modern() as modern:
-            calling = [asyncio.create_task(call_again_and_again(one)) for one in (old, second, modern)]
-            for leaving in list(fleet.replicas):
-                await leaving.stop()
-                fleet.replicas.remove(leaving)
-                await fleet.start_one(leaving.port)
-                await fleet.until_up()
-            is_over.set()
-            await asyncio.gather(*calling)
-        # A request that was on its way to a replica when it stopped may have been carried out: it is told so.
-        failed = [answer for answer in answers if answer]
-        assert [answer for answer in failed if "upstream.replica_lost" not in answer] == []
-        assert len(failed) <= 3, failed  # one for each replica that stopped
-        assert len(answers) > 20

@@ -118,7 +118,8 @@ class Driver:
             self._start(self._answer(json.loads(line)))
         for link in self._links.values():
             await link.do_close()
-        await asyncio.wait(self._tasks, timeout=5)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
 
     def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

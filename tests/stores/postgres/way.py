@@ -20,7 +20,8 @@ class Way:
         self.loses_next_commit = False
         self.lost_commits = 0
         self.heard: bytearray | None = None  # what clients sent, once somebody wants to know
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def cut(self) -> None:
         """Whoever is connected is reset, whoever comes is refused."""
@@ -39,6 +40,9 @@ class Way:
 
     def close(self) -> None:
         self._flows.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # else the thread that accepts keeps the port
+        self._accepting.join()
         self._listener.close()
         self._end_all()
 
