@@ -257,7 +257,7 @@ def tend(place: Place, keeper: ArchiveKeeper) -> None:
 async def test_no_planted_secret_is_in_a_parquet_file(places: Places, tmp_path: Path) -> None:
     place, target = places.empty("duckdb"), tmp_path / "archive"
     chance = random.Random(17)
-    planted = [make(chance) for make in MAKERS.values() for _ in range(10)]
+    planted = [make(chance) for make in MAKERS.values() for _ in range(25)]
     record = Record(place.folder)
     for number, (text, _) in enumerate(planted):
         said = json.dumps({"content": [{"type": "text", "text": f"see {text}"}]}).encode()
@@ -270,6 +270,6 @@ async def test_no_planted_secret_is_in_a_parquet_file(places: Places, tmp_path: 
         await Archive(ObjectFolder(str(target)), place.folder).add(days, DAYS[0])
     held = repr(rows_of(target)).encode() + repr(rows_of(target, "upstreams")).encode()
     held += b"".join(path.read_bytes() for path in target.rglob("*.parquet"))
-    assert len(rows_of(target)) == len(planted)
+    assert len(rows_of(target)) == len(planted) >= 1000
     assert b"see " in held
     assert found_in(held, [secret for _, secret in planted]) == set()

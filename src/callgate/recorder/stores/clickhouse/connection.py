@@ -123,7 +123,10 @@ class ClickhouseConnection:
     ) -> tuple[list[str], list[str], list[list[Any]]]:
         form = {"default_format": "JSONCompactEachRowWithNamesAndTypes"}
         told = self._asked(sql, None, {**_READS, **form, **settings}).read()
-        names, kinds, *rows = (_decode(line) for line in told.splitlines())
+        lines = [_decode(line) for line in told.splitlines()]
+        if not lines:  # a statement that is no query has no columns
+            return [], [], []
+        names, kinds, *rows = lines
         return names, kinds, rows
 
     def dump(self, sql: str, params: Sequence[Any], file: IO[bytes]) -> None:
