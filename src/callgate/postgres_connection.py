@@ -8,7 +8,7 @@ told of its failures, its users know. Imported only where such a database is con
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -51,13 +51,14 @@ async def transaction(
 
 async def _roll_back(connection: Connection) -> None:
     """Of a server that says nothing any more it is not waited for."""
-    if connection.is_closed() or not connection.is_in_transaction():
-        return
     try:
+        if connection.is_closed() or not connection.is_in_transaction():
+            return
         async with asyncio.timeout(_ROLLBACK_S):
             await connection.execute("ROLLBACK")
     except FAILURES:
-        connection.terminate()
+        with suppress(asyncpg.InterfaceError):  # its pool was ended meanwhile, and took it back
+            connection.terminate()
 
 
 async def begin(connection: Connection, *, limit_s: float, lock_s: float, read_only: bool = False) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from callgate.app import setup_problems
 from callgate.config.load import ConfigProblems, Flags, Loaded, load_config
+from callgate.config.problems import cross_check
 
 KEY = "8d41f0c7b29e6a35d07c1f84be52a963"
 
@@ -87,16 +88,29 @@ def test_variables_configure_replicas_too(tmp_path: Path) -> None:
     assert load(tmp_path, "", **environ).config.store.shown == "db:5432/callgate"
 
 
-def test_the_missing_extra_is_named_for_directory_and_record(
+def test_without_key_extra_and_database_store_all_of_it_is_told_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def find_nothing(name: str) -> None:
-        return None
+    monkeypatch.setattr(cross_check, "find_spec", find_nothing)
+    text = '[record]\nstore = "duckdb"\n[replicas]\ndatabase = "postgres://me:hidden@db/x"\nadvertize = "a"\n'
+    found = problems(tmp_path, text)
+    assert set(found) == {"replicas", "replicas.advertize", "server.state_key", "record.store"}
+    assert "pip install 'callgate[postgres]'" in found["replicas"]
+    assert "advertise" in found["replicas.advertize"]  # did you mean
+    assert "hidden" not in str(found)
 
-    config = load(tmp_path, GOOD).config
+
+def test_the_missing_extra_is_named_for_a_record_in_postgresql(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load(tmp_path, '[record]\nstore = "postgres://me@db/x"\n').config
     monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
     found = {problem.key_path: problem.hint for problem in setup_problems.setup_problems(config)}
-    assert found == dict.fromkeys(("replicas.database", "record.store"), "pip install 'callgate[postgres]'")
+    assert found == {"record.store": "pip install 'callgate[postgres]'"}
+
+
+def find_nothing(name: str) -> None:
+    return None
 
 
 def test_what_is_lost_without_peers_is_said(tmp_path: Path) -> None:

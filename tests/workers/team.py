@@ -6,9 +6,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +27,7 @@ class Team:
     """The same to tests as a `Fleet`: every request has a connection of its own, and so any worker."""
 
     folder: Path
-    process: Command
+    process: Command | asyncio.subprocess.Process
     url: str
 
     @property
@@ -106,14 +107,16 @@ args = {args}
 
 @asynccontextmanager
 async def running_team(
-    folder: Path, *, workers: int = 3, extra: str = "", is_cut: bool = False
+    folder: Path, *, workers: int = 3, extra: str = "", is_cut: bool = False, program: Sequence[str] = ()
 ) -> AsyncIterator[Team]:
-    """`is_cut`: before anything was passed on, the workers' ways to one another are removed."""
+    """`is_cut`: before anything was passed on, the workers' ways to one another are removed. `program`: how to
+    start it otherwise than by a fork."""
     state = folder / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     written = str(config(folder, extra))
+    start = partial(asyncio.create_subprocess_exec, *program) if program else start_forked
     with (folder / "stderr").open("wb") as stderr:
-        process = await start_forked(
+        process = await start(
             "serve", "--json", "--port", "0", "--workers", str(workers), "--config", written,
             stdout=asyncio.subprocess.PIPE, stderr=stderr.fileno(), env=clean_environment(state), cwd=folder,
         )  # fmt: skip

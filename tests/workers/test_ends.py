@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from workers.team import Team, running_team
 
 # More rounds find what one does not.
 ROUNDS = int(os.environ.get("CALLGATE_WORKER_KILLS", "1"))
+QUICK = (sys.executable, str(Path(__file__).with_name("quick_looks.py")))
 COUNTED = "SELECT count(*), count(DISTINCT session_id) FROM rpc_events WHERE tool_name = 'counter__count'"
 ANSWERED = """
 SELECT string_agg(json_extract_string(request_json, '$.arguments.number'), ' ') FROM rpc_events
@@ -124,6 +126,17 @@ async def test_workers_end_when_their_supervisor_is_killed_and_sessions_go_on_at
         assert counts == ["1", "2", "3", "4"]
         assert team.ask(COUNTED) == [["5", "1"]]
         await client.hang_up()
+
+
+async def test_a_worker_that_stands_still_is_killed_and_started_again(tmp_path: Path) -> None:
+    async with running_team(tmp_path, workers=2, program=QUICK) as team:
+        still = team.pids()[1]
+        os.kill(still, signal.SIGSTOP)  # as an event loop that never comes back
+        await until(lambda: not is_running(still))
+        await team.until_whole(2, besides=still)
+        assert f"Worker 1 (pid {still}) does nothing for" in team.stderr
+        async with team.client() as client:
+            assert text_of(await client.call("counter__count")).startswith("1 ")
 
 
 async def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
 
-_EXTRA = "pip install 'callgate[postgres]'"
-
 
 def load_and_check(flags: Flags) -> Loaded:
     """Raises ConfigProblems, also for what loading alone does not find."""
@@ -58,9 +56,6 @@ def _source_problems(config: Config) -> Iterator[ConfigProblem]:
 def _store_problems(config: Config) -> Iterator[ConfigProblem]:
     record = config.record
     has_driver = find_spec("asyncpg") is not None
-    if config.replicas.is_on and not has_driver:
-        text = "replicas need a driver for PostgreSQL that is not installed here"
-        yield ConfigProblem("replicas.database", text, _EXTRA)
     if record.archive is not None and find_spec("obstore") is None:
         yield ConfigProblem(
             "record.archive",
@@ -75,7 +70,7 @@ def _store_problems(config: Config) -> Iterator[ConfigProblem]:
         )
     if record.store.is_postgres and not has_driver:
         text = "a record in PostgreSQL needs a driver that is not installed here"
-        yield ConfigProblem("record.store", text, _EXTRA)
+        yield ConfigProblem("record.store", text, "pip install 'callgate[postgres]'")
     if record.store.clickhouse is not None and not record.migrate:
         hint = "Leave it out: ClickHouse's tables are made by whoever comes first."
         yield ConfigProblem("record.migrate", "this is for a record in PostgreSQL", hint)

@@ -5,12 +5,15 @@ It has no thread and no event loop, so that it can fork at any time.
 Rules
 1. A worker that died is started again at once; one that died young waits, ever longer, and then its share of
    connections goes to the others.
-2. The first signal is passed on: workers drain and end. The second one ends them at once.
-3. Workers end when the supervisor is gone, however it ended: a pipe tells them.
+2. A worker whose event loop stands still for half a minute is killed, and so started again. Looks at its beat are
+   counted, not seconds: when the whole machine stood still, nobody is to blame.
+3. The first signal is passed on: workers drain and end. The second one ends them at once.
+4. Workers end when the supervisor is gone, however it ended: a pipe tells them.
 """
 
 import gc
 import logging
+import mmap
 import os
 import selectors
 import signal
@@ -38,6 +41,8 @@ _GROWN_UP_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 15.0
 # While a worker is away for longer than this, others take its connections.
 _LONG_S = 1.0
+# How often it is looked whether a worker's loop runs, and how many looks in a row may find that it does not.
+_LOOK_S, _STILL_LOOKS = 5.0, 6
 
 
 @dataclass(slots=True)
@@ -50,6 +55,8 @@ class _Worker:
     pipe: int = -1  # where it says that it is ready
     heard: bytes = b""
     said: WorkerSaid | None = None
+    beat: int = -1  # as it was last seen
+    still: int = 0  # how many looks in a row found it so
 
 
 class Supervisor:
@@ -66,7 +73,9 @@ class Supervisor:
         self._listening = listening
         self._on_ready = on_ready
         lifeline, self._life = os.pipe()  # nobody writes: it ends with us
-        self._place = replace(lead, lifeline=lifeline)
+        self._beats = mmap.mmap(-1, lead.count)
+        self._place = replace(lead, lifeline=lifeline, beats=memoryview(self._beats))
+        self._look_mono = time.monotonic() + _LOOK_S
         self._workers = [_Worker(number) for number in range(lead.count)]
         self._signals: list[int] = []
         self._stopped_by: int | None = None
@@ -106,10 +115,28 @@ class Supervisor:
         self._reap()
         if self._stopped_by is None:
             self._start_due()
+            self._kill_still()
 
     def _pause_s(self) -> float | None:
         due = [worker.due_mono for worker in self._workers if not worker.pid and worker.due_mono]
-        return max(0.0, min(due) - time.monotonic()) if due and self._stopped_by is None else None
+        if self._stopped_by is not None:
+            return None
+        return max(0.0, min([*due, self._look_mono]) - time.monotonic())
+
+    def _kill_still(self) -> None:
+        if time.monotonic() < self._look_mono:
+            return
+        self._look_mono = time.monotonic() + _LOOK_S
+        for worker in self._workers:
+            if not worker.pid or worker.said is None:  # it does not run, or still starts
+                continue
+            beat = self._beats[worker.number]
+            worker.beat, worker.still = beat, worker.still + 1 if beat == worker.beat else 0
+            if worker.still >= _STILL_LOOKS:
+                still_s = worker.still * _LOOK_S
+                _log.error("Worker %d (pid %d) does nothing for %.0f s", worker.number, worker.pid, still_s)
+                with suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)
 
     # ---- starting
 
@@ -144,6 +171,7 @@ class Supervisor:
                 os._exit(1)
         worker.pid, worker.pipe, worker.started_mono = pid, reads, time.monotonic()
         worker.said, worker.heard, worker.due_mono = None, b"", 0.0
+        worker.beat, worker.still = -1, 0
         self._events.register(reads, selectors.EVENT_READ, worker)
 
     def _become(self, place: WorkerPlace, ready: int) -> None:

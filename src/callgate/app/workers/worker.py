@@ -24,6 +24,9 @@ from callgate.model.health import Health
 _log = logging.getLogger(__name__)
 
 
+_BEAT_S = 1.0
+
+
 class WorkerSaid(msgspec.Struct, omit_defaults=True):
     """What a worker says once: that it is ready, or why it cannot be."""
 
@@ -75,6 +78,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
             telling = tell_states(gateway, config, redact_all(config))
         gateway.load_parsers()
         calm_collector()
+        telling.append(asyncio.create_task(_beat(place)))
         on_ready(gateway.relay.health())
         if await stop_signals.first() == signal.SIGTERM:
             gateway.leave()
@@ -86,6 +90,13 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
             withdraw(place.state, ours)
         await gateway.close()
         gc.unfreeze()
+
+
+async def _beat(place: WorkerPlace) -> None:
+    """Shows the supervisor that this loop runs."""
+    while True:
+        place.beats[place.number] = (place.beats[place.number] + 1) % 256
+        await asyncio.sleep(_BEAT_S)
 
 
 async def _announce(gateway: Gateway, config: Config, place: WorkerPlace) -> Running:

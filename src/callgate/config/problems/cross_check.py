@@ -5,6 +5,7 @@ already broken or of the wrong type is passed over: `interpolate` and `parse` ha
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, cast
 
 from callgate.config.draft import Draft
@@ -176,6 +177,9 @@ def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
     if "database" not in replicas:
         hint = 'Write database = "postgres://user:${PASSWORD}@host/database", or leave [replicas] out.'
         yield ConfigProblem("replicas.database", "this key is missing", hint)
+    if find_spec("asyncpg") is None:
+        text = "replicas need a driver for PostgreSQL that is not installed here"
+        yield ConfigProblem("replicas", text, "pip install 'callgate[postgres]'")
     if "state_key" not in draft.table("server"):
         text = "replicas need a key that all of them have"
         yield ConfigProblem("server.state_key", text, 'Write state_key = "${CALLGATE_STATE_KEY}".')

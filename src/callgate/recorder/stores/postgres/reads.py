@@ -12,6 +12,7 @@ from callgate.postgres_connection import FAILURES, OPTIONS, Connection, driver, 
 from callgate.recorder.read.read_limits import ReadKind, ReadTurns, too_long
 from callgate.recorder.stores.postgres.connection import StoreAddress, trouble_of
 from callgate.recorder.stores.postgres.loop_thread import LoopThread
+from callgate.recorder.trouble import record_closed
 
 _Found = TypeVar("_Found")
 Read = Callable[[Connection], Awaitable[_Found]]
@@ -28,6 +29,7 @@ class PostgresReads:
         self._address = address
         self._pool: Any = None
         self._turns = ReadTurns()
+        self._is_closed = False
 
     async def run(
         self, read: Read[_Found], kind: ReadKind, most_s: float | None = None, *, read_only: bool = True
@@ -43,9 +45,13 @@ class PostgresReads:
             except CallgateError:
                 raise
             except FAILURES as problem:
+                if self._is_closed:
+                    raise record_closed() from None
                 raise trouble_of(self._address, problem) from problem
 
     async def close(self) -> None:
+        """Whoever still reads is told so."""
+        self._is_closed = True
         if self._pool is not None:
             await self._thread.ask(_ended(self._pool))
 
