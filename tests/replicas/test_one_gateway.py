@@ -92,7 +92,6 @@ async def test_a_modern_client_is_told_of_new_tools_finds_and_calls_them_whereve
     prefix = "" if "servers" in path else f"{server}__"
     wanted = {"notifications": {"toolsListChanged": True}}
     async with fleet.modern(path=path.format(server)) as client:
-        await client.call(f"{prefix}count")  # from now on it has a process of its own
         for replica in fleet.replicas:
             client.port = replica.port
             stream = await client.send("subscriptions/listen", wanted, b'"s"')

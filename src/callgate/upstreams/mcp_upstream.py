@@ -44,7 +44,7 @@ from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.eras.params import our_envelope
-from callgate.wire.eras.subscription import LIST_CHANGED, read_filter, watched_uris
+from callgate.wire.eras.subscription import LIST_CHANGED
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -214,8 +214,7 @@ class McpUpstream:
     # ---- lines
 
     async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        watches = hop.method == "subscriptions/listen" and bool(watched_uris(read_filter(hop.params)))
-        line = await self._line_for(asker, hop.method, watches)
+        line = await self._line_for(asker, hop.method, hop.method == "subscriptions/listen")
         line.users += 1
         try:
             async with aclosing(self._ask_on(line, hop, asker)) as items:
@@ -301,9 +300,9 @@ class McpUpstream:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
         return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
 
-    async def _line_for(self, asker: Asker, method: str, watches_resources: bool) -> Line:
-        """Raises UpstreamError. `watches_resources`: a listener stays on its line, and what it is to hear of
-        happens where its client's calls go."""
+    async def _line_for(self, asker: Asker, method: str, listens: bool) -> Line:
+        """Raises UpstreamError. `listens`: a listener stays on its line, and what it is to hear of happens
+        where its client's calls go, also those that come later."""
         first = self._first
         if first.link.ready is None:
             await first.link.until_ready(self._plan.timeout_s)
@@ -313,7 +312,7 @@ class McpUpstream:
         if method in LIST_METHODS:
             return await self._line_to_list(client, asker.session)
         has_own = self._isolates(client, era) and (
-            watches_resources or self._opens_own(client, method) or self._own.has(client, asker.session)
+            listens or self._opens_own(client, method) or self._own.has(client, asker.session)
         )
         if era is Era.MODERN is not client.era:
             return await self._legacy_line_of_modern(asker, has_own)
