@@ -1,4 +1,4 @@
-"""`callgate`, with a supervisor that looks at its workers often.
+"""`callgate`, with a supervisor that looks at its workers often, and an archive that begins at once.
 
 quick_looks.py ARGUMENTS…   as `callgate` with these arguments
 """
@@ -7,8 +7,10 @@ import sys
 
 from callgate.app.workers import supervisor, worker
 from callgate.cli.main import main
+from callgate.recorder.archive.archive_keeper import ArchiveKeeper
 
 supervisor._LOOK_S = 0.5  # pyright: ignore[reportPrivateUsage]
 worker._BEAT_S = 0.05  # pyright: ignore[reportPrivateUsage]
+ArchiveKeeper.__init__.__defaults__ = (0.0,)
 
 sys.exit(main())
