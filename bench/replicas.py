@@ -58,7 +58,7 @@ def _figures(
 ) -> list[Figure]:
     match part:
         case "flush":
-            found, measured = asyncio.run(flush(folder, server, options.events // 5))
+            found, measured = asyncio.run(flush(folder, server, 20_000))
             costs.update(measured)
             return found
         case "reads":
@@ -126,7 +126,7 @@ def main() -> None:
         "--rate", type=float, default=200.0, help="calls a second of each replica, for staleness"
     )
     parser.add_argument(
-        "--events", type=int, default=100_000, help="calls in the lists; a million takes ten times as long"
+        "--events", type=int, default=1_000_000, help="calls in the lists; a million takes some minutes"
     )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
