@@ -274,6 +274,7 @@ async def reads(folder: Path, server: Database, events: int) -> list[Figure]:
 def _fill(kind: StoreKind, folder: Path, events: int) -> None:
     """Straight into the store, in batches as large as those of a backlog: a recorder would take ten times as
     long. Calls of the last three quarters of an hour, in fifty sessions, with small bodies."""
+    folder.mkdir(mode=0o700)
     store = kind.store(folder)
     store.open()
     store.begin_round()
@@ -297,7 +298,6 @@ def _fill(kind: StoreKind, folder: Path, events: int) -> None:
 
 
 async def _asked(kind: StoreKind, folder: Path, events: int) -> dict[str, float]:
-    folder.mkdir(mode=0o700)
     begun = time.monotonic()
     _fill(kind, folder, events)
     print(f"    {folder.name}: {events:,} calls stored in {time.monotonic() - begun:.0f} s", flush=True)

@@ -1,4 +1,4 @@
-"""Trials of `scripts/chaos replicas` about sessions: their home is killed, or replicas are replaced under load."""
+"""Trials of `scripts/chaos replicas` about sessions: their home is killed, or replicas are replaced."""
 
 import argparse
 import asyncio
@@ -133,7 +133,7 @@ def _refusing(way: Way) -> Iterator[None]:
 
 @contextmanager
 def _gone_address(way: Way) -> Iterator[None]:
-    """Nothing answers there any more, not even with a refusal: a listener whose queue is full drops what comes."""
+    """Nothing answers there, not even with a refusal: a listener whose queue is full drops what comes."""
     way.close()
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -201,6 +201,6 @@ async def deploy(options: argparse.Namespace) -> None:
                     failed = load.failed[failed_before:]
                     other = [problem for problem in failed if "upstream.replica_lost" not in problem]
                     modern = [problem for problem in failed if "py2-auto" in problem or "modern" in problem]
-                    told = f"{what}: {load.answered - before} calls, {len(failed)} under way when a replica ended"
+                    told = f"{what}: {load.answered - before} calls, {len(failed)} under way at an end"
                     expect(not other, f"{told}, {len(other)} failed otherwise {other[:1] or ''}")
                     expect(len(failed) <= 3 * len(load.callers), f"{len(modern)} of those were modern calls")

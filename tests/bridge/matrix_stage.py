@@ -1,4 +1,4 @@
-"""One gateway, or several replicas, with the six upstreams behind it, and a client process of each SDK in front."""
+"""One gateway, or several replicas, before the six upstreams, and a client process of each SDK."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager

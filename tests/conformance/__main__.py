@@ -4,8 +4,8 @@ Prints checks kept of those that succeed directly, per leg and upstream, and eac
 there is any, or if the suite could not run. `bridge` runs each era's legs against upstreams of the other era;
 there a loss may have its reason in `bridge_losses.py`, which is printed beside it. `--replicas 3` puts three
 gateways behind nginx instead of one, with PostgreSQL through PgBouncer: the same checks must be kept.
-`matrix` runs our own matrix of five clients and six servers (docs/bridge.md) by itself; over replicas those of its
-cells that are about HTTP.
+`matrix` runs our own matrix of five clients and six servers (docs/bridge.md) by itself; over replicas those
+of its cells that are about HTTP.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Clients of both eras that call again and again while replicas come and go: two of official SDKs, two raw ones.
+"""Clients of both eras that call again and again while replicas come and go: two of SDKs, two raw ones.
 
 The Python SDK 1.x (`py1`) does not recover from a 404, so it shows whether its session went on.
 """

@@ -1,7 +1,7 @@
 """The official SDKs' clients at three replicas behind nginx, and while these are restarted and replaced.
 
-All cells of the matrix over HTTP: `scripts/conformance --replicas 3 matrix`. Here are those of an SDK of each era
-whose requests belong together.
+All cells of the matrix over HTTP: `scripts/conformance --replicas 3 matrix`. Here are those of an SDK of each
+era whose requests belong together.
 """
 
 import asyncio

@@ -109,8 +109,8 @@ args = {args}
 async def running_team(
     folder: Path, *, workers: int = 3, extra: str = "", is_cut: bool = False, program: Sequence[str] = ()
 ) -> AsyncIterator[Team]:
-    """`is_cut`: before anything was passed on, the workers' ways to one another are removed. `program`: how to
-    start it otherwise than by a fork."""
+    """`is_cut`: before anything was passed on, the workers' ways to one another are removed. `program`: how
+    to start it otherwise than by a fork."""
     state = folder / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     written = str(config(folder, extra))

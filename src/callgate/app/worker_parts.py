@@ -41,7 +41,7 @@ class WorkerPlace:
     sockets: Path  # folder of the Unix sockets; private to this user
     supervisor_pid: int
     lifeline: int = -1  # reads nothing until the supervisor is gone
-    beats: memoryview = memoryview(b"")  # a byte for each worker, in memory that all share
+    beats: memoryview | None = None  # a byte for each worker, in memory that all share
 
     @property
     def is_lead(self) -> bool:

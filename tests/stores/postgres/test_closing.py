@@ -1,4 +1,4 @@
-"""A record in PostgreSQL that is closed while somebody reads it: the reader is told, and nothing is logged."""
+"""A record in PostgreSQL that is closed while somebody reads it: they are told, and nothing is logged."""
 
 import asyncio
 import gc

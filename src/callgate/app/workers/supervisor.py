@@ -5,8 +5,8 @@ It has no thread and no event loop, so that it can fork at any time.
 Rules
 1. A worker that died is started again at once; one that died young waits, ever longer, and then its share of
    connections goes to the others.
-2. A worker whose event loop stands still for half a minute is killed, and so started again. Looks at its beat are
-   counted, not seconds: when the whole machine stood still, nobody is to blame.
+2. A worker whose event loop stands still for half a minute is killed, and so started again. Looks at its
+   beat are counted, not seconds: when the whole machine stood still, nobody is to blame.
 3. The first signal is passed on: workers drain and end. The second one ends them at once.
 4. Workers end when the supervisor is gone, however it ended: a pipe tells them.
 """

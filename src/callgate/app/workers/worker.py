@@ -94,6 +94,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
 
 async def _beat(place: WorkerPlace) -> None:
     """Shows the supervisor that this loop runs."""
+    assert place.beats is not None
     while True:
         place.beats[place.number] = (place.beats[place.number] + 1) % 256
         await asyncio.sleep(_BEAT_S)
