@@ -1,0 +1,54 @@
+"""One modern client is one session in the record, whichever replicas it meets, and whatever is away."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+from databases.database import Database
+from stores.postgres.way import way_to
+from waiting import until
+
+from replicas.fleet import running_fleet
+
+GAP_S = 6.0  # as half an hour is otherwise
+SESSIONS = "SELECT count(*), count(DISTINCT session_id) FROM callgate.rpc_events WHERE tool_name = 'touch'"
+
+
+def stretch() -> int:
+    """In which gap of time we are: ids are made of it."""
+    return int(time.time() // GAP_S)
+
+
+async def test_a_session_is_one_without_the_database_at_its_first_calls_and_over_a_border_of_its_gap(
+    postgres: Database,
+) -> None:
+    with way_to(postgres.port) as way:
+        reached = replace(postgres, port=way.port)
+        gap = f'session_gap = "{GAP_S:g}s"'
+        async with running_fleet(postgres, reached, count=3, record=gap) as fleet:
+            first, second, third = fleet.replicas
+            async with first.modern(path="/servers/counter/mcp") as client:
+
+                async def call(port: int) -> None:
+                    client.port = port
+                    assert "result" in await client.call("touch")
+
+                await until(lambda: time.time() % GAP_S < GAP_S / 3)
+                began = stretch()
+                way.cut()
+                # Neither can ask anybody: they make the same id.
+                for replica in (first, second, first):
+                    await call(replica.port)
+                if stretch() != began:  # on a machine that is this slow, two halves are what is promised
+                    return
+                way.restore()
+                calls = 3
+                known = "SELECT count(*) >= 1 FROM callgate_replicas.homes"
+                while fleet.ask(known) != [["t"]] or stretch() == began:
+                    await call(first.port)
+                    calls += 1
+                    await asyncio.sleep(0.2)  # it only has to stay within its gap
+                await call(third.port)  # it never heard of the client, and asks the directory
+                await call(second.port)
+            await until(lambda: fleet.ask(SESSIONS)[0][0] == str(calls + 2))
+            assert fleet.ask(SESSIONS) == [[str(calls + 2), "1"]]
