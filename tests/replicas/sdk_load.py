@@ -6,6 +6,7 @@ The Python SDK 1.x (`py1`) does not recover from a 404, so it shows whether its 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -37,10 +38,10 @@ class Load:
         for name in ("py1", "py2-auto"):
             seats = await self._stage.seats_of_own(CLIENTS[name], "http", [UPSTREAMS[SERVER]])
             self._seats += seats
-        calls = [lambda seat=seat: _said(seat) for seat in self._seats]
+        calls: list[Callable[[], Awaitable[str]]] = [partial(_said, seat) for seat in self._seats]
         for client in self._raw:
             await client.__aenter__()
-            calls.append(lambda client=client: _answered(client))
+            calls.append(partial(_answered, client))
         self.callers = [asyncio.create_task(self._call_again_and_again(call)) for call in calls]
         await self.more()
         return self

@@ -7,7 +7,7 @@ record's own tables.
 
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -66,7 +66,7 @@ async def test_engine_and_role_alone_let_nothing_through(
     shown: dict[str, str] = {}
     for sql in texts:
         try:
-            table = await record.queries.run(sql, Query(sql, timeout_s=LIMIT_S))  # pyright: ignore
+            table = await record.queries.run(sql, Query(sql, timeout_s=LIMIT_S))  # pyright: ignore[reportAttributeAccessIssue]
         except CallgateError:
             continue
         if SHOWN.search(said := str(table.rows)):
@@ -79,7 +79,7 @@ async def test_engine_and_role_alone_let_nothing_through(
     assert list(row) == [5]
 
 
-def state_of(kind: StoreKind, record: KeptRecord) -> list[object]:
+def state_of(kind: StoreKind, record: KeptRecord) -> Sequence[object]:
     """All that an attack might change."""
     if isinstance(kind, PostgresKind):
         kept = [

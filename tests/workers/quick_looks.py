@@ -9,8 +9,8 @@ from callgate.app.workers import supervisor, worker
 from callgate.cli.main import main
 from callgate.recorder.archive.archive_keeper import ArchiveKeeper
 
-supervisor._LOOK_S = 0.5  # pyright: ignore[reportPrivateUsage]
-worker._BEAT_S = 0.05  # pyright: ignore[reportPrivateUsage]
+supervisor._LOOK_S = 0.5
+worker._BEAT_S = 0.05
 ArchiveKeeper.__init__.__defaults__ = (0.0,)
 
 sys.exit(main())
