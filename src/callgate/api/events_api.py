@@ -30,6 +30,7 @@ from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
+from callgate.model.identity import Role
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row, UnknownSeqError
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
@@ -99,6 +100,7 @@ class EventsApi:
                 EventsQuery,
                 media=("text/event-stream",),
                 errors=(CALLER_TOO_MANY_READERS,),
+                role=Role.WATCH,
             )
         ]
 

@@ -85,3 +85,8 @@ def withdraw(state_folder: Path, running: Running) -> None:
     with suppress(OSError, msgspec.DecodeError):
         if msgspec.json.decode(path.read_bytes(), type=Running) == running:
             path.unlink()
+
+
+def own_token() -> str | None:
+    """By which this process is somebody else than the person at this machine."""
+    return os.environ.get("CALLGATE_TOKEN") or None

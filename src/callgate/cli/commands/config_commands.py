@@ -62,11 +62,11 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(effective)
         return
-    import tomli_w
+    import tomlkit
 
     for note in loaded.notes:
         print_line(f"# {note}")
-    print_text(tomli_w.dumps(effective))
+    print_text(tomlkit.dumps(effective))
 
 
 @config_app.command()
