@@ -11,16 +11,16 @@ from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.sinks.audit import AuditedSink
 from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
 from callgate.app.principals import gate_rules, needs_token
 from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.setup_problems import setup_problems
+from callgate.app.sinks.audit import AuditedSink
+from callgate.app.sinks.telemetry import TracingSink, exporting
 from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
-from callgate.app.sinks.telemetry import TracingSink, exporting
 from callgate.background import Background
 from callgate.config.problem import ConfigProblems
 from callgate.config.specs.config import Config
