@@ -31,9 +31,11 @@ from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
+from callgate.api.settings_api import SettingsApi, told_to_record
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
+from callgate.model.events import Aside
 from callgate.model.health import State
 from callgate.model.identity import Principal, Role
 from callgate.ports.caller import Caller
@@ -43,6 +45,7 @@ from callgate.ports.peers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
+from callgate.ports.settings import SettingsNews
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
@@ -75,6 +78,7 @@ class ApiParts:
     redact: Callable[[str], str] = str
     redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
     page: PageFiles | None = None  # None: nobody comes with a browser
+    tell: Callable[[Aside], None] = lambda aside: None  # what an operator did
 
 
 class HttpApi:
@@ -90,7 +94,10 @@ class HttpApi:
         self._reads_record = parts.reads_record
         self._others = parts.others
         self._page = parts.page or PageFiles({})
-        self._events = EventsApi(parts.record, parts.feed, self._status, parts.redact, parts.fleet)
+        self.settings_api = SettingsApi()
+        self._events = EventsApi(
+            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
+        )
         servers = ServersApi(
             ServersParts(
                 self._status,
@@ -113,9 +120,18 @@ class HttpApi:
             AboutApi(parts.record, self._status, parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
+            self.settings_api,
             self._events,
         )
-        self.operations: list[Operation] = [one for room in rooms for one in room.operations()]
+        self.operations: list[Operation] = [
+            one if one.role < Role.OPERATE else told_to_record(one, parts.tell)
+            for room in rooms
+            for one in room.operations()
+        ]
+
+    def _news(self) -> SettingsNews:
+        settings = self.settings_api.settings
+        return SettingsNews() if settings is None else settings.news
 
     @cached_property
     def _openapi(self) -> dict[str, Any]:
@@ -163,6 +179,8 @@ class HttpApi:
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
         problems = [*self._problems(), *(self._fleet.problems() if self._fleet is not None else ())]
+        if (problem := self._news().problem) is not None:
+            problems.append(problem)
         if self._others is not None:
             told = await self._others.ask(_HEALTH, request.state.principal)
             problems += problems_of_workers(told)

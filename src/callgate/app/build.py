@@ -202,6 +202,7 @@ async def build_gateway(
             redact=redact,
             redact_document=redact_documents(config),
             page=PageFiles.bundled(),
+            tell=sink.emit,
         )
     )
     mounted = MountedApp(api.app(), api.is_open)

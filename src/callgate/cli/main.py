@@ -99,6 +99,15 @@ def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOpt
 
 
 @app.command()
+def reload(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """Have the running gateway read its configuration again, and take over what can be."""
+    from callgate.cli.commands.config_commands import run_reload
+    from callgate.config.sources.flags import Flags
+
+    run_reload(Flags(config=config, state_dir=state_dir), as_json)
+
+
+@app.command()
 def stdio(
     addresses: AddressesArgument = None,
     config: ConfigOption = None,

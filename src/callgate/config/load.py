@@ -37,6 +37,7 @@ class Loaded:
     origin: Path | None = None  # the file, when there was one
     warnings: tuple[ConfigProblem, ...] = ()
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
+    flags: Flags = field(default_factory=Flags)  # by which it can be loaded again
 
 
 def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -79,7 +80,7 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     ]
     warnings = (*unknown_variables(environ), *from_environment.warnings, *named.warnings, *ignored, *replaced)
     warnings += (*_without_peers(config), *_expired(config))
-    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed))
+    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed), flags)
 
 
 def _foreign_urls(draft: Draft, found: EnvironmentSources) -> list[ConfigProblem]:

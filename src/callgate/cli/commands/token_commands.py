@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 token_app = typer.Typer(help="Make, list and revoke tokens of clients.", no_args_is_help=True)
 _PREFIX = "cg_"
-_RESTART = "A gateway that runs already knows of it after a restart."
+_LIVE = "A gateway that runs with this file knows of it in a second."
 _COLUMNS = (TableColumn("name"), TableColumn("role"), TableColumn("expires"), TableColumn("from"))
 
 
@@ -70,7 +70,7 @@ def add(
         print_json({"name": name, "role": role, "expires": shown, "token": token, "file": str(edit.path)})
         return
     _say(f"{name} ({role}), {f'until {until}' if until else 'without end'}. Its hash is in {edit.path}.")
-    _say(f"This is the token, and it is not shown again. {_RESTART}")
+    _say(f"This is the token, and it is not shown again. {_LIVE}")
     print_line(token)
 
 
@@ -108,7 +108,7 @@ def revoke(
         raise CallerError(CALLER_NOT_FOUND, f"There is no principal {name!r} in {edit.path}", hint=hint)
     edit.remove(("principals", name))
     edit.write()
-    _say(f"{name} has no token any more. {_RESTART}")
+    _say(f"{name} has no token any more. {_LIVE}")
 
 
 def _entries(config: "Config") -> list[dict[str, Any]]:
