@@ -89,7 +89,7 @@ async def test_what_cannot_be_taken_over_is_named_and_told_on_the_stream(tmp_pat
         assert "These need a new start" in again.stdout
 
         # Who did it is in the record, without a value.
-        sql = "SELECT principal, sender, outcome FROM events WHERE method = 'operator/reload'"
+        sql = "SELECT principal, sender, outcome FROM rpc_events WHERE method = 'operator/reload'"
         body = json.dumps({"sql": sql}).encode()
 
         async def are_recorded() -> bool:
