@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from callgate.edge.stream_client import StreamClient
-from callgate.model.error_codes import ALL, REFUSED_UNAUTHENTICATED
-from callgate.model.errors import CallgateError, RefusedError
+from callgate.model.error_codes import REFUSED_UNAUTHENTICATED
+from callgate.model.errors import CallgateError, RefusedError, told_by_another
 from callgate.model.identity import LOCAL, Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
@@ -53,10 +53,8 @@ def introduce(stream: socket.socket, token: str) -> None:
         line += piece
     answer = msgspec.json.decode(line, type=JoinedLine)
     if not answer.principal:
-        code = ALL.get(answer.code, REFUSED_UNAUTHENTICATED)
-        raise RefusedError(
-            code, answer.message, hint="Set CALLGATE_TOKEN to a token of this gateway, or unset it"
-        )
+        hint = "Set CALLGATE_TOKEN to a token of this gateway, or unset it"
+        raise told_by_another(answer.code, answer.message, hint)
 
 
 class SocketStream:

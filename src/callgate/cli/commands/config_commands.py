@@ -77,7 +77,7 @@ def run_reload(flags: "Flags", as_json: bool) -> None:
     from callgate.app.commands.record_access import live_api
     from callgate.config.load import load_config
     from callgate.model.error_codes import SETUP_CONFIG
-    from callgate.model.errors import SetupError
+    from callgate.model.errors import told_by_another
 
     async def reload() -> dict[str, Any]:
         async with live_api(load_config(flags)) as api:
@@ -85,7 +85,8 @@ def run_reload(flags: "Flags", as_json: bool) -> None:
 
     news = asyncio.run(reload())
     if news["problem"] is not None and not as_json:
-        raise SetupError(SETUP_CONFIG, news["problem"], hint="callgate config check lists all problems")
+        hint = "callgate config check lists all problems"
+        raise told_by_another(SETUP_CONFIG.code, news["problem"], hint)
     if as_json:
         print_json(news)
         return
