@@ -2,7 +2,7 @@
 
 What is judged is also held by the server: a read-only transaction, under a role that may select from the
 four views and nothing else, ended at its limit of time, of which nothing stays. What the role cannot hold:
-a statement may leave it by `set_config`, and then has the rights of our own user. Only the guard refuses that.
+a statement may leave it by `set_config`, and then has the rights of our own user. The guard refuses that.
 """
 
 from collections.abc import AsyncGenerator
