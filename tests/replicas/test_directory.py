@@ -139,11 +139,12 @@ async def test_a_role_that_may_not_create_is_told_what_it_needs(database: Databa
         await guest.beat(ME)
     await guest.close()
     replicas = {"database": replace(database, user=name, password="plain-password").dsn}
+    key = uuid.uuid4().hex
     config = Config.model_validate(
-        {"server": {"state_key": "k" * 32}, "replicas": replicas, "record": {"store": "postgres"}}
+        {"server": {"state_key": key}, "replicas": replicas, "record": {"store": "postgres"}}
     )
     with pytest.raises(DirectoryAwayError, match="its user needs CREATE on the database"):
-        await look_at_replicas(config, b"k" * 32)  # as the doctor does
+        await look_at_replicas(config, key.encode())  # as the doctor does
 
 
 async def test_the_first_who_adopts_a_session_has_it(directory: Directory) -> None:

@@ -16,7 +16,7 @@ from callgate.replicas.reports import MAX_REPORT_BYTES
 SCHEMA = "callgate_replicas"
 # Any number will do, as long as nobody else takes it: tables are made by one at a time.
 _MAKING = 7_420_171_701
-RIGHTS = "its user needs CREATE on the database to make the schema callgate_replicas, and all rights in it afterwards"
+RIGHTS = "its user needs CREATE on the database, and afterwards all rights in the schema callgate_replicas"
 _BEAT_LIMIT_S = 3.0
 _LIMIT_S = 2.0
 # A database that takes longer to tell the time does not tell it well.
