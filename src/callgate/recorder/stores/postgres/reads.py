@@ -69,7 +69,8 @@ class PostgresReads:
                     transaction(connection, limit_s=limit_s, lock_s=limit_s, read_only=read_only),
                 ):
                     return await read(connection)
-            except TimeoutError:
+            except (TimeoutError, asyncio.CancelledError):
+                # What was sent may still be answered: the pool would find a transaction, and lend it again.
                 connection.terminate()
                 raise
 
