@@ -76,6 +76,12 @@ async def test_what_is_wrong_with_the_address_is_said_without_the_password(
     await record.close()
 
 
+def test_the_doctor_hears_which_server_it_is_or_what_is_wrong(kind: ClickhouseKind) -> None:
+    assert record_store.server_version(kind.address)[0].isdigit()
+    with pytest.raises(SetupError, match="cannot be used"):
+        record_store.server_version(replace(kind.address, port=1))
+
+
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
 
 

@@ -240,3 +240,15 @@ class ClickhouseStore(DatabaseStore):
             _log.warning("the record's upkeep was put off: %s", trouble_of(self.address, problem).message)
         finally:
             connection.close()
+
+
+def server_version(address: ClickhouseAddress) -> str:
+    """Of a server that lets us in and has the database; changes nothing. Blocks. Raises SetupError."""
+    connection = ClickhouseConnection(address, _CHECK_S)
+    try:
+        (found,) = connection.fetch("SELECT version() AS version")
+    except FAILURES as problem:
+        raise trouble_of(address, problem) from problem
+    finally:
+        connection.close()
+    return str(found["version"])
