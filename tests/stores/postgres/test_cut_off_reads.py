@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from stores.kinds import PostgresKind
+from waiting import until
 
 from callgate.postgres_connection import Connection
 from callgate.recorder.read.read_limits import ReadKind
@@ -30,3 +31,22 @@ async def test_a_reader_that_leaves_at_any_moment_leaves_no_transaction_behind(
     await reads.close()
     thread.close()
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+
+
+async def test_a_read_that_nobody_waits_for_is_ended_at_the_server(kind: PostgresKind) -> None:
+    running = (
+        "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND state = 'active'"
+    )
+
+    async def slow(connection: Connection) -> None:
+        await connection.execute("SELECT pg_sleep(600)")
+
+    thread = LoopThread("reads")
+    reads = PostgresReads(thread, kind.address)
+    reading = asyncio.create_task(reads.run(slow, ReadKind.SCAN, 600.0))
+    await until(lambda: kind.database.run(running) == "1")
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    await until(lambda: kind.database.run(running) == "0")
+    await reads.close()
+    thread.close()

@@ -5,6 +5,7 @@ A read that takes too long, or that nobody waits for any more, is cancelled at t
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from callgate.model.errors import CallgateError
@@ -71,7 +72,8 @@ class PostgresReads:
                     return await read(connection)
             except (TimeoutError, asyncio.CancelledError):
                 # What was sent may still be answered: the pool would find a transaction, and lend it again.
-                connection.terminate()
+                with suppress(driver.InterfaceError):  # the pool was ended meanwhile, and took it back
+                    connection.terminate()
                 raise
 
 
