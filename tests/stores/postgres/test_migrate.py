@@ -126,9 +126,11 @@ async def test_a_record_in_files_needs_no_migration(tmp_path: Path) -> None:
 async def test_the_doctor_says_what_the_user_of_the_record_lacks(
     kind: PostgresKind, account: Account, tmp_path: Path
 ) -> None:
-    async def doctor(*flags: str, migrate: str = "true") -> str:
-        config = {"CALLGATE_RECORD_STORE": account.dsn, "CALLGATE_RECORD_MIGRATE": migrate}
-        return (await run_callgate(tmp_path, "doctor", *flags, **config)).stdout
+    async def doctor(migrate: str = "true") -> str:
+        done = await run_callgate(
+            tmp_path, "doctor", CALLGATE_RECORD_STORE=account.dsn, CALLGATE_RECORD_MIGRATE=migrate
+        )
+        return done.stdout
 
     assert "its user may not make its tables" in await doctor()
     assert "has no tables, and this Callgate needs" in await doctor(migrate="false")
