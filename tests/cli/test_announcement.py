@@ -53,6 +53,13 @@ def test_the_line_for_claude_has_no_header_where_no_token_is_needed(tmp_path: Pa
     assert line.endswith("/mcp")
 
 
+def test_a_record_in_a_database_is_shown_with_its_journal(tmp_path: Path) -> None:
+    store = "clickhouse://me:hunter2hunter2@127.0.0.1:1/calls"
+    shown = "".join(announced(tmp_path, CALLGATE_RECORD_STORE=store).splitlines())
+    assert "127.0.0.1:1/calls (journal in" in shown
+    assert "hunter2" not in shown
+
+
 def test_the_line_for_claude_carries_the_token_of_the_shell(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text('version = 1\n[server]\ntokens = ["${CALLGATE_TOKEN}"]\n')
     shown = announced(tmp_path, CALLGATE_TOKEN=TOKEN)

@@ -1,5 +1,6 @@
 """`callgate FILE…` without any configuration, and `callgate init`."""
 
+import os
 import re
 import secrets
 import sqlite3
@@ -46,6 +47,29 @@ async def test_files_of_every_kind_are_served_and_nothing_beside_them(tmp_path: 
             assert answer.is_error
             assert "hunter2" not in text_in(answer.content[0])
     assert not (tmp_path / "out.csv").exists()
+
+
+async def test_a_line_that_cannot_be_read_is_not_quoted_however_long(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("a,b\nhunter2" + "x" * 3_000_000 + ",1\n")
+    (tmp_path / "callgate.toml").write_text(
+        'version = 1\n[[sources]]\nid = "long"\ndsn = "duckdb:///long.csv"\n'
+    )
+    done = await run_callgate(tmp_path, "doctor")
+    assert "Maximum line size" in done.stdout, done
+    assert "hunter2" not in done.stdout
+    assert len(done.stdout) < 2000
+
+
+async def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    named = await run_callgate(tmp_path, "pipe.csv")
+    assert (named.exit_code, "it is a pipe or a device" in named.stderr) == (3, True), named
+    (tmp_path / "callgate.toml").write_text(
+        'version = 1\n[[sources]]\nid = "pipe"\ndsn = "duckdb:///pipe.csv"\n'
+        '[[sources]]\nid = "other"\ndsn = "sqlite:///pipe.csv"\n'
+    )
+    done = await run_callgate(tmp_path, "doctor")
+    assert done.stdout.count("is a pipe or a device, not a file") == 2, done
 
 
 async def test_a_file_whose_path_means_many_is_not_opened(tmp_path: Path) -> None:

@@ -14,7 +14,12 @@ import pytest
 import pytest_asyncio
 from databases.database import Database
 from stores.postgres.way import way_to
+from waiting import until
 
+from callgate.app.replicas import look_at_replicas
+from callgate.config.specs.config import Config
+from callgate.postgres_connection import connect_to
+from callgate.replicas import postgres_directory
 from callgate.replicas.directory import Announcement, Directory, DirectoryAwayError, HomeRow
 from callgate.replicas.file_directory import FileDirectory, prepare
 from callgate.replicas.postgres_directory import PostgresDirectory
@@ -87,6 +92,59 @@ async def test_many_replicas_make_the_tables_at_once(database: Database) -> None
     await asyncio.gather(*(directory.beat(ME) for directory in directories))
     for directory in directories:
         await directory.close()
+
+
+async def test_who_waited_while_another_made_the_tables_finds_them(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_directory, "_BEAT_LIMIT_S", 60.0)  # on a busy machine too
+    making, late = await connect_to(database.dsn), await connect_to(database.dsn)
+    # As a pooler hands it out: its server process did the same before, and remembers what it looked up.
+    await late.execute(f"BEGIN; {postgres_directory._TABLES}; ROLLBACK")
+    await making.execute(f"BEGIN; SELECT pg_advisory_xact_lock({postgres_directory._MAKING})")
+    made = asyncio.create_task(postgres_directory._make_tables(late))
+
+    async def waits() -> bool:
+        return await making.fetchval(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        )
+
+    await until(waits)
+    await making.execute(f"{postgres_directory._TABLES}; COMMIT")
+    await made
+    await making.close()
+    await late.close()
+
+
+async def test_rows_that_somebody_else_wrote_do_not_hide_the_others(database: Database) -> None:
+    directory = PostgresDirectory(database.dsn)
+    await directory.beat(ME)
+    columns = "gateway, address, seal, state, version, fingerprint, health, started_at, seen_at"
+    database.run(
+        f"INSERT INTO callgate_replicas.replicas ({columns}) VALUES"
+        " ('ENDLESS1', '', '', 'serving', '1', 'f', NULL, 'infinity', now()),"
+        " ('ENDLESS2', '', '', 'serving', '1', 'f', NULL, now(), '-infinity'),"
+        " ('LONGtext', '', '', 'serving', '1', 'f', repeat('x', 1000000), now(), now())"
+    )
+    assert {member.said.gateway for member in await directory.members()} == {ME.gateway, "LONGtext"}
+    assert len((await directory.reports())["LONGtext"]) < 100_000
+    await directory.close()
+
+
+async def test_a_role_that_may_not_create_is_told_what_it_needs(database: Database) -> None:
+    name = f"user_{uuid.uuid4().hex[:8]}"
+    database.run(f"CREATE ROLE {name} LOGIN PASSWORD 'plain-password'")
+    guest = PostgresDirectory(replace(database, user=name, password="plain-password").dsn)
+    with pytest.raises(DirectoryAwayError, match="its user needs CREATE on the database"):
+        await guest.beat(ME)
+    await guest.close()
+    replicas = {"database": replace(database, user=name, password="plain-password").dsn}
+    key = uuid.uuid4().hex
+    config = Config.model_validate(
+        {"server": {"state_key": key}, "replicas": replicas, "record": {"store": "postgres"}}
+    )
+    with pytest.raises(DirectoryAwayError, match="its user needs CREATE on the database"):
+        await look_at_replicas(config, key.encode())  # as the doctor does
 
 
 async def test_the_first_who_adopts_a_session_has_it(directory: Directory) -> None:

@@ -109,9 +109,12 @@ async def test_an_address_that_somebody_else_wrote_is_not_dialled(scene: Scene) 
         replace(member.said, address="198.51.100.7:7421"),
         replace(member.said, gateway="ANOTHER1"),
         replace(member.said, seal=""),
+        replace(member.said, seal="\u00e9"),
     ):
         scene.told.rows = [replace(member, said=forged)]
+        await scene.members.look()
         assert await scene.members.address_of(forged.gateway) is None
+        assert [one.said.gateway for one in scene.members.living()] == [scene.members.me.gateway]
 
 
 async def test_who_said_that_it_left_is_gone_at_once(scene: Scene) -> None:

@@ -101,7 +101,9 @@ async def fill(target: DayTarget, on_first_day: int = FEW) -> None:
             events = [an_event(first + number) for number in range(begin, end)]
             await target.write(day, batch_of_events(f"filled.{day}", Piece(begin, end, events)))
             begin = end
-        await target.write(day, batch_of_gaps(f"filled.{day}.gaps", [GapRow(first, first + 5, 3, "full")], 0))
+        await target.write(
+            day, batch_of_gaps(f"filled.{day}.gaps", [GapRow(first, first + 5, 3, "full")], 0, 1)
+        )
 
 
 async def copy(source: Place, target: Place) -> list[CopiedSection]:
@@ -149,6 +151,23 @@ async def test_a_copy_has_every_row_once_with_its_day_and_both_sides_say_the_sam
     assert await everything(target) == await everything(source)
 
 
+@pytest.mark.parametrize(("one", "other"), [("duckdb", "postgres"), ("postgres", "duckdb")])
+async def test_a_record_that_is_copied_back_is_not_there_twice(places: Places, one: str, other: str) -> None:
+    source, target = places.empty(one), places.empty(other)
+    async with source.target() as days:
+        await fill(days)
+    before = await everything(source)
+    await copy(source, target)
+    async with target.target() as days:  # calls of its own meanwhile
+        await days.write(DAYS[0], batch_of_events("own", Piece(0, 1, [an_event(90_000)])))
+    back = await copy(target, source)
+    assert [part.copied for part in back if part.there.rows] == [1, 0, 0]
+    assert all(part.is_equal for part in back)
+    rows, gaps, _ = await everything(source)
+    assert (len(rows), gaps) == (len(before[0]) + 1, before[1])
+    assert all(part.copied == 0 for part in await copy(source, target))
+
+
 class _Killed(BaseException):
     pass
 
@@ -162,6 +181,8 @@ class _Dying:
         self._is_stored = is_stored
         self.reached = target.reached
         self.find = target.find
+        self.gaps = target.gaps
+        self.counts = target.counts
 
     async def write(self, day: date, batch: Batch) -> None:
         self._writes -= 1

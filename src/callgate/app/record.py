@@ -28,6 +28,7 @@ from callgate.sql.record.queries import Queries
 
 if TYPE_CHECKING:
     from callgate.recorder.archive.archive_keeper import ArchiveKeeper
+    from callgate.recorder.stores.clickhouse.connection import ClickhouseAddress
     from callgate.recorder.stores.postgres.connection import StoreAddress
 
 # What waits while a shared store is away; of DuckDB files nothing waits for long.
@@ -171,20 +172,14 @@ def _in_postgres(
     )
 
 
-def _in_clickhouse(
-    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
-) -> Record:
+def clickhouse_address(config: Config) -> "ClickhouseAddress":
+    """Of a record in ClickHouse."""
     from callgate.recorder.stores.clickhouse.connection import ClickhouseAddress, StoreUser
-    from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
-    from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
-    from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
-    from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
-    from callgate.sql.record.clickhouse_guard import ClickhouseGuard
 
     written = config.record.store.clickhouse
     assert written is not None
     server = written.server
-    address = ClickhouseAddress(
+    return ClickhouseAddress(
         host=server.host or "",
         port=written.port,
         database=server.database or "",
@@ -193,6 +188,18 @@ def _in_clickhouse(
         is_secure=written.is_secure,
         ca_file=server.params.get("sslrootcert"),
     )
+
+
+def _in_clickhouse(
+    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
+) -> Record:
+    from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
+    from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
+    from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
+    from callgate.recorder.stores.clickhouse.record_store import ClickhouseStore
+    from callgate.sql.record.clickhouse_guard import ClickhouseGuard
+
+    address = clickhouse_address(config)
     folder = record_folder(config)
     store = ClickhouseStore(folder, address, retention)
     recorder = make_recorder(store)

@@ -12,10 +12,10 @@ from callgate.config.specs.listen_address import ListenAddress, ListenError, par
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
 from callgate.replicas.comparison import problems_of
-from callgate.replicas.directory import Announcement
+from callgate.replicas.directory import Announcement, DirectoryAwayError
 from callgate.replicas.fleet import ReplicaFleet, tokens_digest
 from callgate.replicas.members import Members
-from callgate.replicas.postgres_directory import PostgresDirectory
+from callgate.replicas.postgres_directory import RIGHTS, PostgresDirectory
 from callgate.replicas.sealed_ids import new_gateway_name
 
 
@@ -76,10 +76,14 @@ async def look_at_replicas(config: Config, key: bytes) -> ReplicasSeen:
     directory = PostgresDirectory(database.dsn, makes_tables=False)
     try:
         if not await directory.is_made():
+            if not await directory.may_make():
+                raise DirectoryAwayError(f"its tables cannot be made: {RIGHTS}")
             return ReplicasSeen(0, True, None, ())
         me = Announcement("doctor--", "", "", "serving", callgate.__version__, fingerprint(config))
         members = Members(directory, me, key)
         await members.look()
+        if members.trouble:
+            raise DirectoryAwayError(members.trouble)
         fleet = ReplicaFleet(directory, members, tokens_digest(key, tokens_in_short(config)), str)
         await fleet.look()
     finally:

@@ -218,7 +218,8 @@ class Members:
         return hmac.new(self._key, joined((gateway, address)), hashlib.sha256).hexdigest()
 
     def _is_sealed(self, said: Announcement) -> bool:
-        return hmac.compare_digest(self._seal_of(said.gateway, said.address), said.seal)
+        # As bytes: of texts, only those in ASCII can be compared.
+        return hmac.compare_digest(self._seal_of(said.gateway, said.address).encode(), said.seal.encode())
 
     def _is_genuine(self, said: Announcement) -> bool:
         return self._is_sealed(said) and self._is_dialled(said.address)

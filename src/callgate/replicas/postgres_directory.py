@@ -9,12 +9,14 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from callgate.postgres_connection import FAILURES, Connection, begin, connect_to, said
+from callgate.postgres_connection import FAILURES, Connection, begin, connect_to, pg, said
 from callgate.replicas.directory import Announcement, DirectoryAwayError, HomeRow, Member
+from callgate.replicas.reports import MAX_REPORT_BYTES
 
 SCHEMA = "callgate_replicas"
 # Any number will do, as long as nobody else takes it: tables are made by one at a time.
 _MAKING = 7_420_171_701
+RIGHTS = "its user needs CREATE on the database, and afterwards all rights in the schema callgate_replicas"
 _BEAT_LIMIT_S = 3.0
 _LIMIT_S = 2.0
 # A database that takes longer to tell the time does not tell it well.
@@ -34,6 +36,11 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.leases (
     name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
 """
 _LAST_TABLE = f"{SCHEMA}.leases"
+# By a scan: what a session remembers of names (`to_regclass`) may be from before it waited for the lock.
+_IS_MADE_NOW = f"""
+SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = '{SCHEMA}' AND c.relname = 'leases')
+"""  # noqa: S608
 _BEAT = f"""
 INSERT INTO {SCHEMA}.replicas (gateway, address, seal, state, version, fingerprint, clock_offset_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -43,12 +50,13 @@ ON CONFLICT (gateway) DO UPDATE SET address = excluded.address, seal = excluded.
 _MEMBERS = f"""
 SELECT gateway, address, seal, state, version, fingerprint, clock_offset_ms,
     extract(epoch FROM started_at)::float8, extract(epoch FROM now() - seen_at)::float8
-FROM {SCHEMA}.replicas
+FROM {SCHEMA}.replicas WHERE isfinite(started_at) AND isfinite(seen_at)
 """  # noqa: S608
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _REPORT = f"UPDATE {SCHEMA}.replicas SET health = $2 WHERE gateway = $1"  # noqa: S608
+# A little more than any replica tells: whoever writes more there must not fill our memory.
 _REPORTS = f"""
-SELECT gateway, health FROM {SCHEMA}.replicas
+SELECT gateway, left(health, {2 * MAX_REPORT_BYTES}) FROM {SCHEMA}.replicas
 WHERE health IS NOT NULL AND state <> 'left' AND seen_at > now() - interval '5 minutes'
 """  # noqa: S608
 _PUT = f"""
@@ -118,6 +126,14 @@ class PostgresDirectory:
 
         async def work(connection: Connection) -> bool:
             return await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is not None
+
+        return await self._asking.run(work, _LIMIT_S)
+
+    async def may_make(self) -> bool:
+        """Whether our user could make the tables."""
+
+        async def work(connection: Connection) -> bool:
+            return await connection.fetchval("SELECT has_database_privilege(current_database(), 'CREATE')")
 
         return await self._asking.run(work, _LIMIT_S)
 
@@ -237,6 +253,8 @@ class _Lane:
         try:
             async with asyncio.timeout(limit_s), self._turn:
                 return await self._on_connection(work, limit_s)
+        except pg.InsufficientPrivilegeError as problem:
+            raise DirectoryAwayError(f"{said(problem)} ({RIGHTS})") from problem
         except FAILURES as problem:
             raise DirectoryAwayError(said(problem)) from problem
 
@@ -265,7 +283,8 @@ async def _make_tables(connection: Connection) -> None:
     await begin(connection, limit_s=_BEAT_LIMIT_S, lock_s=_BEAT_LIMIT_S)
     if await connection.fetchval("SELECT to_regclass($1)::text", _LAST_TABLE) is None:
         await connection.execute(f"SELECT pg_advisory_xact_lock({_MAKING})")
-        await connection.execute(_TABLES)
+        if not await connection.fetchval(_IS_MADE_NOW):
+            await connection.execute(_TABLES)
     await connection.execute("COMMIT")
 
 

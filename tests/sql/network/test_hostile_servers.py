@@ -16,7 +16,10 @@ from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
+from callgate.sql.drivers.network.server import MOST_FAULT_CHARS
 from callgate.sql.engines.mysql.driver.geometry import to_wkt
+from callgate.sql.engines.mysql.driver.packets import read_fault as mysql_fault
+from callgate.sql.engines.postgres.driver.messages import read_fault as postgres_fault
 from callgate.sql.settings import ServerAddress
 
 
@@ -86,3 +89,12 @@ async def test_a_message_without_end_is_not_collected(post: Opener, postgres: Da
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_geometry_or_none(data: bytes) -> None:
     assert to_wkt(data) is None or isinstance(to_wkt(data), str)
+
+
+@pytest.mark.parametrize("place", ["7", "\u00b2", "9" * 5000])
+def test_a_fault_has_few_words_and_a_place_only_if_it_is_a_number(place: str) -> None:
+    words = "x" * 3_000_000
+    told = postgres_fault(f"C28000\0M{words}\0H{words}\0P{place}\0\0".encode())
+    assert (len(told.message), len(told.hint)) == (MOST_FAULT_CHARS, MOST_FAULT_CHARS)
+    assert told.position == (7 if place == "7" else None)
+    assert len(mysql_fault(b"\xff\x15\x04#28000" + words.encode()).message) == MOST_FAULT_CHARS

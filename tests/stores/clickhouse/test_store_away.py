@@ -1,7 +1,10 @@
 """A ClickHouse that cannot be reached: calls go on, nothing is lost or doubled, no secret is told."""
 
+import select
+import threading
 from dataclasses import replace
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 import pytest
 from recorder.happenings import NOW_S, a_session, settled
@@ -11,6 +14,8 @@ from waiting import until
 
 from callgate.model.errors import SetupError
 from callgate.ports.record_reader import EventFilter
+from callgate.recorder.flush.retention import Retention
+from callgate.recorder.stores.clickhouse import connection, record_store
 from callgate.recorder.stores.clickhouse.connection import StoreUser
 
 DEADLINE_S = 120.0  # only against a hang
@@ -69,3 +74,51 @@ async def test_what_is_wrong_with_the_address_is_said_without_the_password(
     assert said in str(caught.value.hint)
     assert "not-the-pass-word" not in repr(caught.value) + repr(kind.address) + str(record.reader.problem())
     await record.close()
+
+
+def test_the_doctor_hears_which_server_it_is_or_what_is_wrong(kind: ClickhouseKind) -> None:
+    assert record_store.server_version(kind.address)[0].isdigit()
+    with pytest.raises(SetupError, match="cannot be used"):
+        record_store.server_version(replace(kind.address, port=1))
+
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (_HEAD % 5 + b"<html", "it answers with something else than rows"),
+        (_HEAD % 8 + b'["a"]\n1\n', "it answers with something else than rows"),
+        (_HEAD % 12 + b'["a"]\n[1,2]\n', "it answers with rows of another form"),
+        (_HEAD % 9 + b"[]", "the connection was lost (IncompleteRead)"),
+        (_HEAD % 9000 + b"a" * 8000, "its answer has more than 0 MiB"),
+        (_HEAD % 9000 + b"a", "it does not answer in time"),
+    ],
+)
+def test_what_is_no_clickhouse_keeps_nobody_from_serving_and_fills_no_memory(
+    kind: ClickhouseKind,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: bytes,
+    said: str,
+) -> None:
+    monkeypatch.setattr(connection, "_MOST_ANSWER_BYTES", 4000)
+    monkeypatch.setattr(connection, "_GRACE_S", 0.2)
+    monkeypatch.setattr(record_store, "_CHECK_S", 0.2)
+
+    class Liar(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(answer)
+            while answer.endswith(b"\na") and self.request.send(b"a"):  # a byte now and then, for ever
+                if self.request in select.select([self.request], [], [], 0.05)[0]:
+                    return
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Liar) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = replace(kind.address, port=server.server_address[1])
+        record_store.ClickhouseStore(tmp_path, address, Retention()).check()
+        server.shutdown()
+    assert said in caplog.text

@@ -121,3 +121,23 @@ async def test_a_record_in_files_needs_no_migration(tmp_path: Path) -> None:
     told = await run_callgate(tmp_path, "record", "migrate")
     assert told.exit_code == 2, told
     assert "DuckDB files" in told.stderr
+
+
+async def test_the_doctor_says_what_the_user_of_the_record_lacks(
+    kind: PostgresKind, account: Account, tmp_path: Path
+) -> None:
+    async def doctor(migrate: str = "true") -> str:
+        done = await run_callgate(
+            tmp_path, "doctor", CALLGATE_RECORD_STORE=account.dsn, CALLGATE_RECORD_MIGRATE=migrate
+        )
+        return done.stdout
+
+    assert "its user may not make its tables" in await doctor()
+    assert "has no tables, and this Callgate needs" in await doctor(migrate="false")
+    await kind.store(tmp_path).check()
+    assert "its user may not write to its tables" in await doctor()
+    name = f"SCHEMA callgate_store TO {account}"
+    kind.database.run(f"GRANT USAGE ON {name}; GRANT ALL ON ALL TABLES IN {name}")
+    told = await doctor()
+    assert "✓ record store: reachable (PostgreSQL" in told
+    assert "! SQL over the record needs the role callgate_reader" in told

@@ -45,7 +45,13 @@ async def test_a_record_moves_to_postgres_and_back(kind: PostgresKind, tmp_path:
 
 @pytest.mark.parametrize(
     "address",
-    ["postgres://me:hunter2hunter2@host:port/x", "mysql://me:hunter2hunter2@host/x", "duckdb:", "?"],
+    [
+        "postgres://me:hunter2hunter2@host:port/x",
+        "mysql://me:hunter2hunter2@host/x",
+        "duckdb:",
+        "postgres",
+        "?",
+    ],
 )
 async def test_an_address_that_cannot_be_read_is_refused_without_its_password(
     tmp_path: Path, address: str
@@ -54,3 +60,18 @@ async def test_an_address_that_cannot_be_read_is_refused_without_its_password(
     assert refused.exit_code == 2, refused
     assert "--to" in refused.stderr
     assert "hunter2" not in refused.stderr + refused.stdout
+
+
+async def test_a_record_in_clickhouse_is_neither_copied_nor_archived_nor_taken_for_files(
+    tmp_path: Path,
+) -> None:
+    address = "clickhouse://me@127.0.0.1:1/callgate"
+    for command in (("copy", "--to", f"duckdb:{tmp_path / 'x'}"), ("archive", "--to", str(tmp_path / "y"))):
+        refused = await run_callgate(tmp_path, "record", *command, CALLGATE_RECORD_STORE=address)
+        assert (refused.exit_code, refused.stdout) == (2, ""), refused
+        assert "[record] store: a record in ClickHouse cannot be copied or archived" in refused.stderr
+    for option in ("--from", "--to"):
+        other = {"--from": ("--to", "duckdb:x"), "--to": ()}[option]
+        refused = await run_callgate(tmp_path, "record", "copy", option, address, *other)
+        assert refused.exit_code == 2
+        assert f"{option}: a record in ClickHouse" in refused.stderr

@@ -1,6 +1,8 @@
 """A store that cannot be reached: calls go on, nothing is lost, nothing is stored twice, and it is said."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from waiting import until
 
 from callgate.model.errors import SetupError
 from callgate.ports.record_reader import EventFilter
+from callgate.recorder.stores.postgres import record_store
 from callgate.recorder.stores.postgres.connection import StoreAddress
 
 DEADLINE_S = 120.0  # only against a hang
@@ -182,3 +185,30 @@ async def test_a_password_that_is_wrong_is_named_without_it(kind: PostgresKind, 
         record.reader.problem() or ""
     )
     await record.close()
+
+
+async def test_a_server_that_says_nothing_after_the_login_keeps_nobody_from_serving(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a pooler does whose server is gone."""
+    monkeypatch.setattr(record_store, "_CHECK_S", 0.1)
+    given_up = asyncio.Event()
+
+    async def let_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(await reader.read(4096)) > 16:  # else it is told to cancel
+            version = b"S\0\0\0\x18server_version\x0015.1\0"
+            writer.write(b"R\0\0\0\x08\0\0\0\0" + version + b"Z\0\0\0\x05I")  # it is well, and ready
+            with suppress(ConnectionError):
+                await reader.read()  # until we give up
+            given_up.set()
+        writer.close()
+
+    async with await asyncio.start_server(let_in, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        address = StoreAddress(f"postgres://me@127.0.0.1:{port}/x?sslmode=disable", "there")
+        store = record_store.PostgresStore(tmp_path, address)
+        async with asyncio.timeout(DEADLINE_S):
+            await store.check()
+            await given_up.wait()
+        store.end()
+    assert "The record's store at there cannot be used: it does not answer in time" in caplog.text

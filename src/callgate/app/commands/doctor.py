@@ -1,6 +1,7 @@
 """`callgate doctor`: ask every source and every server how it is, once, and say what to do about it.
 
-Opens nothing but them: no listener, no record. Counterpart: `cli.commands.doctor_command` shows it.
+Opens nothing but them, the directory of replicas and the record's database: no listener, no file of a record.
+Counterpart: `cli.commands.doctor_command` shows it.
 """
 
 import asyncio
@@ -11,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import callgate
 from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.record import clickhouse_address, store_address
 from callgate.app.redactors import redact_all
 from callgate.app.sources import open_sources
 from callgate.config.specs.config import Config, SourceSpec
 from callgate.model.envelope import Envelope, Era
-from callgate.model.errors import CallgateError, SourceError
+from callgate.model.errors import CallgateError, SetupError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
@@ -45,10 +47,10 @@ class DoctorFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One source or server, or the directory of replicas."""
+    """One source or server, the directory of replicas, or the record's database."""
 
     name: str
-    kind: str  # "sql" | "mcp" | "replicas"
+    kind: str  # "sql" | "mcp" | "replicas" | "record"
     address: str  # without a password
     reachable: bool
     title: str = ""  # what people call it, where that is not its name
@@ -69,6 +71,8 @@ async def examine(config: Config) -> list[Diagnosis]:
         asked += [_examine_server(upstream, readings[upstream.name]) for upstream in servers]
         if config.replicas.is_on:
             asked.append(_examine_replicas(config))
+        if config.record.enabled and config.store.is_database:
+            asked.append(_examine_store(config))
         return list(await asyncio.gather(*asked))
 
 
@@ -192,6 +196,31 @@ async def _examine_replicas(config: Config) -> Diagnosis:
         text = f"The clock of this machine is {abs(seen.offset_s):.1f} s off the database's."
         findings.append(DoctorFinding("warning", text, "Set the clocks of all machines by NTP."))
     return replace(blank, reachable=True, findings=tuple(findings))
+
+
+async def _examine_store(config: Config) -> Diagnosis:
+    blank = Diagnosis("store", "record", str(config.store), reachable=False)
+    try:
+        version, findings = await asyncio.wait_for(_look_at_store(config), _PATIENCE_S)
+    except SetupError as error:
+        return replace(blank, findings=(DoctorFinding("problem", f"{error.message}.", error.hint),))
+    except TimeoutError:
+        return replace(blank, findings=(_too_slow(),))
+    return replace(blank, reachable=True, version=version, findings=findings)
+
+
+async def _look_at_store(config: Config) -> tuple[str, tuple[DoctorFinding, ...]]:
+    """Raises SetupError."""
+    if not config.store.is_postgres:
+        from callgate.recorder.stores.clickhouse.record_store import server_version
+
+        return f"ClickHouse {await asyncio.to_thread(server_version, clickhouse_address(config))}", ()
+    from callgate.recorder.stores.postgres.queries import NO_READER, NO_READER_HINT
+    from callgate.recorder.stores.postgres.upkeep import look
+
+    seen = await look(store_address(config), config.record.migrate)
+    missing = () if seen.has_reader else (DoctorFinding("warning", f"{NO_READER}.", NO_READER_HINT),)
+    return f"PostgreSQL {seen.version}", missing
 
 
 def _too_slow() -> DoctorFinding:

@@ -59,7 +59,17 @@ def configured_days(loaded: Loaded) -> RecordDays:
             SETUP_RECORD_OFF, "The record is switched off", hint="Remove enabled = false from [record]"
         )
     store = loaded.config.store
+    if store.clickhouse is not None:
+        raise _not_from_clickhouse("[record] store")
     return _in_postgres(store) if store.is_postgres else DuckdbDays(record_folder(loaded.config).resolve())
+
+
+def _not_from_clickhouse(place: str) -> CallerError:
+    return CallerError(
+        CALLER_BAD_PARAMS,
+        f"{place}: a record in ClickHouse cannot be copied or archived by Callgate",
+        hint="Use ClickHouse's own BACKUP, or callgate export for calls as Parquet, CSV or JSON lines",
+    )
 
 
 def days_at(text: str, option: str, *, is_target: bool = False) -> RecordDays:
@@ -72,8 +82,12 @@ def days_at(text: str, option: str, *, is_target: bool = False) -> RecordDays:
         said = refused.context or {}
         # Never the text itself: it may hold a password.
         raise CallerError(CALLER_BAD_PARAMS, f"{option}: {said['message']}", hint=_HINT) from None
+    if store.clickhouse is not None:
+        raise _not_from_clickhouse(option)
     if not store.is_postgres:
         raise CallerError(CALLER_BAD_PARAMS, f"{option}: the folder is missing", hint=_HINT)
+    if store.is_of_replicas:
+        raise CallerError(CALLER_BAD_PARAMS, f"{option}: the address of the database is missing", hint=_HINT)
     return _in_postgres(store)
 
 
@@ -139,10 +153,11 @@ async def migrate_record(config: Config, days_ahead: int, grant_to: Sequence[str
     """Raises SetupError."""
     record, store = config.record, config.store
     if not store.is_postgres:
+        kept = "ClickHouse, whose tables a gateway makes" if store.clickhouse is not None else "DuckDB files"
         raise CallerError(
             CALLER_BAD_ARGUMENTS,
-            "The record is kept in DuckDB files, which need no migration",
-            hint="Name a database in [record] store, or in CALLGATE_RECORD_STORE",
+            f"The record is kept in {kept}: nothing is to be migrated",
+            hint="Name a PostgreSQL in [record] store, or in CALLGATE_RECORD_STORE",
         )
     from callgate.recorder.stores.postgres.connection import StoreAddress
     from callgate.recorder.stores.postgres.upkeep import migrate

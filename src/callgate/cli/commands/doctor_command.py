@@ -19,7 +19,7 @@ from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
 
-_KINDS = {"sql": "source", "mcp": "server", "replicas": "replicas"}
+_KINDS = {"sql": "source", "mcp": "server", "replicas": "replicas", "record": "record"}
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
 
 
@@ -78,7 +78,7 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
     _show_notes(loaded.notes)
     if (workers := loaded.config.server.workers) > 1:
         print_line(f"  · {workers} worker processes serve; limits and stdio servers are for each of them")
-    if not diagnoses:
+    if loaded.config.is_empty:
         print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:
         _show_one(one)

@@ -132,5 +132,7 @@ def run_archive_check(flags: Flags, go_to: str | None, as_json: bool) -> None:
             TableColumn("state", shrinks=True),
         )
         print_table(columns, [(day.day, day.files, "; ".join(day.problems) or "as written") for day in days])
+        if not days:
+            stderr().print("There is no day in this archive. Check its address", markup=False)
     if any(day.problems for day in days):
         sys.exit(Exit.PARTIAL)

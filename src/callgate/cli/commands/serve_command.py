@@ -19,6 +19,7 @@ from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.load import Loaded, load_config
 from callgate.config.paths import record_folder
 from callgate.config.sources.flags import Flags
+from callgate.config.specs.config import Config
 from callgate.model.health import State
 from callgate.model.terminal_text import one_safe_line
 
@@ -74,8 +75,7 @@ def _announce(serving: Serving) -> None:
         console.print(f"  workers       {config.server.workers} processes")
     if config.is_empty:
         console.print("  serving       the read-only demo shop, since no source and no server is configured")
-    record = record_folder(config) if config.record.enabled else "off"
-    console.print(f"  record        {one_safe_line(str(record))}", markup=False)
+    console.print(f"  record        {one_safe_line(_record_in_words(config))}", markup=False)
     for entry in serving.health:
         console.print(f"  {_MARKS[entry.state]}", end=" ")
         console.print(one_safe_line(f"{entry.name}  {entry.detail}"), markup=False)
@@ -88,6 +88,16 @@ def _announce(serving: Serving) -> None:
     if config.is_empty:
         console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
     console.print(f"  {_claude_line(serving)}", markup=False)
+
+
+def _record_in_words(config: Config) -> str:
+    folder = record_folder(config)
+    if not config.record.enabled:
+        return "off"
+    if not config.store.is_database:
+        return str(folder)
+    kept = config.store.clickhouse or config.store
+    return f"{kept.shown} (journal in {folder})"
 
 
 def _announce_in_log(serving: Serving) -> None:

@@ -68,6 +68,8 @@ def _read(text: str) -> Dsn:
 def _file(path: Path) -> Dsn:
     absolute = Path.cwd() / path.expanduser()
     try:
+        if absolute.exists() and not (absolute.is_file() or absolute.is_dir()):
+            raise DsnError("it is a pipe or a device, not a file", "Write its content into a file.")
         with absolute.open("rb") as file:
             header = file.read(len(_SQLITE_MAGIC))
     except OSError as error:

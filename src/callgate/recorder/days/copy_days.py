@@ -1,24 +1,30 @@
 """Copies a record from one store to another, section by section, and compares both sides.
 
 Each piece is stored exactly once, under a key that says where it was read: a copy may be stopped at any
-moment, and run again for what is missing, or for what is new.
+moment, and run again for what is missing, or for what is new. What the target has already, by whichever way
+it came (the record was copied from there once), is left out.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+
+import msgspec
 
 from callgate.ports.record_store import AlreadyStoredError
 from callgate.recorder.days.record_days import (
     DaySource,
     DayTarget,
+    Piece,
     RowDigest,
     Section,
     batch_of_events,
     batch_of_gaps,
     batch_of_sessions,
 )
+from callgate.recorder.rows import GapRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,37 @@ async def copy_section(
         await target.write(section.day, sessions)
     begin = reached.get(gaps_segment, 0)
     if rest.gaps[begin:]:
-        await target.write(section.day, batch_of_gaps(gaps_segment, rest.gaps[begin:], begin))
-    async for piece in source.pieces(section, reached.get(segment, 0)):
+        gaps = _without(await target.gaps(section.day), rest.gaps[begin:])
+        await target.write(section.day, batch_of_gaps(gaps_segment, gaps, begin, len(rest.gaps)))
+    is_empty = segment not in reached and not (await target.counts(section.day)).events
+    async for found in source.pieces(section, reached.get(segment, 0)):
+        piece = found if is_empty else await _missing(target, section, found)
         with suppress(AlreadyStoredError):  # the answer to an earlier attempt was lost
             await target.write(section.day, batch_of_events(segment, piece))
             copied += len(piece.events)
         told(copied)
     return copied
+
+
+async def _missing(target: DayTarget, section: Section, piece: Piece) -> Piece:
+    there = {row.id for row in await target.find(section.day, [row.id for row in piece.events])}
+    return replace(piece, events=[row for row in piece.events if row.id not in there])
+
+
+def _without(known: Sequence[GapRow], gaps: Sequence[GapRow]) -> list[GapRow]:
+    """Gaps have no id: one that is known goes for one that is the same."""
+    left = Counter(map(_told, known))
+    found: list[GapRow] = []
+    for gap in gaps:
+        if left[_told(gap)] > 0:
+            left[_told(gap)] -= 1
+        else:
+            found.append(gap)
+    return found
+
+
+def _told(gap: GapRow) -> bytes:
+    return msgspec.json.encode(gap)
 
 
 async def _compared(source: DaySource, target: DayTarget, section: Section, copied: int) -> CopiedSection:

@@ -25,7 +25,7 @@ from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.drain import StoreLock
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.folder import folder_id, make_record_folder
-from callgate.recorder.rows import EventRow
+from callgate.recorder.rows import EventRow, GapRow
 from callgate.recorder.stores.duckdb import day_files
 from callgate.recorder.stores.duckdb.day_files import Day, days_in
 from callgate.recorder.stores.duckdb.schema import (
@@ -139,6 +139,12 @@ class DuckdbDays:
         found: list[EventRow] = []
         for one in self._parts(day):
             found += await self._ask(one, lambda connection: events_in(connection, ids))
+        return found
+
+    async def gaps(self, day: date) -> list[GapRow]:
+        found: list[GapRow] = []
+        for one in self._parts(day):
+            found += (await self._ask(one, rest_in)).gaps
         return found
 
     # ---- files

@@ -148,12 +148,9 @@ class PostgresDays:
         """Gaps have no order of their own: those of a day that may still grow are left for later."""
         async with self._read():
             sessions = await self._connection.fetch(_SESSIONS, section.day)
-            gaps: list[Any] = []
-            if not section.is_open:
-                gaps = await self._connection.fetch(_GAPS, section.day)
         return Rest(
             [SessionRow(**{name: _plain(value) for name, value in row.items()}) for row in sessions],
-            [GapRow(*map(_plain, row)) for row in gaps],
+            [] if section.is_open else await self.gaps(section.day),
         )
 
     # ---- archive.ArchiveSource
@@ -212,6 +209,10 @@ class PostgresDays:
 
     async def find(self, day: date, ids: Sequence[str]) -> list[EventRow]:
         return await self._events(day, _EVENTS.format(which="t.id = ANY($2::uuid[])"), list(ids))
+
+    async def gaps(self, day: date) -> list[GapRow]:
+        async with self._read():
+            return [GapRow(*map(_plain, row)) for row in await self._connection.fetch(_GAPS, day)]
 
     async def _store(self, rows: BatchRows) -> None:
         async with transaction(self._connection, limit_s=_LIMIT_S, lock_s=_LOCK_S):

@@ -88,6 +88,10 @@ class DayTarget(Protocol):
 
     async def find(self, day: date, ids: Sequence[str]) -> list[EventRow]: ...
 
+    async def gaps(self, day: date) -> Sequence[GapRow]: ...
+
+    async def counts(self, day: date) -> DayCounts: ...
+
 
 class ArchiveSource(Protocol):
     """A store whose days are archived."""
@@ -160,9 +164,9 @@ def batch_of_sessions(section_segment: str, sessions: Sequence[SessionRow]) -> B
     return batch
 
 
-def batch_of_gaps(segment: str, gaps: Sequence[GapRow], begin: int) -> Batch:
+def batch_of_gaps(segment: str, gaps: Sequence[GapRow], begin: int, end: int) -> Batch:
     batch = Batch()
-    batch.add(segment, Frame(GAPS, _encode(gaps), len(gaps), end=begin + len(gaps)), begin)
+    batch.add(segment, Frame(GAPS, _encode(gaps), len(gaps), end=end), begin)
     return batch
 
 

@@ -25,6 +25,8 @@ from callgate.model.errors import SetupError
 from callgate.ports.record_reader import Row
 
 _CHUNK_BYTES = 256 * 1024
+# Of an answer that is not written into a file: a page of calls with their bodies has less.
+_MOST_ANSWER_BYTES = 512 * 1024 * 1024
 _MOST_TOLD = 300
 # Exceptions of ClickHouse by their numbers.
 _UNKNOWN_TABLE, _UNKNOWN_DATABASE, _UNKNOWN_COLUMN = 60, 81, 16
@@ -97,7 +99,7 @@ class ClickhouseConnection:
 
     def run(self, sql: str, *, body: bytes | None = None, **settings: object) -> bytes:
         """`body`: the rows of an INSERT. Raises FAILURES."""
-        return self._asked(sql, body, settings).read()
+        return self._whole(self._asked(sql, body, settings))
 
     def fetch(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
         """Rows by their columns' names; moments as datetimes, ids as texts."""
@@ -122,12 +124,25 @@ class ClickhouseConnection:
         self, sql: str, settings: Mapping[str, object]
     ) -> tuple[list[str], list[str], list[list[Any]]]:
         form = {"default_format": "JSONCompactEachRowWithNamesAndTypes"}
-        told = self._asked(sql, None, {**_READS, **form, **settings}).read()
-        lines = [_decode(line) for line in told.splitlines()]
+        told = self._whole(self._asked(sql, None, {**_READS, **form, **settings}))
+        try:
+            lines = _decode_lines(told)
+        except msgspec.MsgspecError:
+            raise ClickhouseError(0, "it answers with something else than rows") from None
         if not lines:  # a statement that is no query has no columns
             return [], [], []
-        names, kinds, *rows = lines
+        names, *rows = lines
+        kinds = rows.pop(0) if rows else []
+        if any(len(row) != len(names) for row in (kinds, *rows)):
+            raise ClickhouseError(0, "it answers with rows of another form")
         return names, kinds, rows
+
+    def _whole(self, answer: http.client.HTTPResponse) -> bytes:
+        try:
+            return _read_whole(answer, self.limit_s + _GRACE_S)
+        except BaseException:
+            self.close()
+            raise
 
     def dump(self, sql: str, params: Sequence[Any], file: IO[bytes]) -> None:
         """Rows as lines of JSON."""
@@ -204,12 +219,34 @@ _READS: dict[str, object] = {
     # A column that is shown in another form is compared as it is.
     "prefer_column_name_to_alias": 1,
 }
-_decode = msgspec.json.decode
+_decode_lines = msgspec.json.Decoder(list[Any]).decode_lines
 
 
 def _shut(sock: socket.socket) -> None:
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
+
+
+def _read_whole(answer: http.client.HTTPResponse, limit_s: float) -> bytes:
+    """Within its time, and as much as anybody here asks for. What there is: a server that says a byte now and
+    then is not waited for."""
+    until = time.monotonic() + limit_s
+    pieces: list[bytes] = []
+    size, announced = 0, answer.length  # None: it says when it ends
+    while size != announced:
+        most = _CHUNK_BYTES if announced is None else min(_CHUNK_BYTES, announced - size)
+        if not (piece := answer.read1(most)):
+            break
+        pieces.append(piece)
+        size += len(piece)
+        if size > _MOST_ANSWER_BYTES:
+            raise ClickhouseError(0, f"its answer has more than {_MOST_ANSWER_BYTES >> 20} MiB")
+        if time.monotonic() > until:
+            raise TimeoutError
+    if announced is not None and size < announced:
+        raise http.client.IncompleteRead(b"", announced - size)
+    answer.close()
+    return b"".join(pieces)
 
 
 def _error_of(answer: http.client.HTTPResponse, told: str) -> ClickhouseError:

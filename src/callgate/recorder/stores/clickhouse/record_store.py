@@ -49,6 +49,7 @@ TRAITS = StoreTraits(
     keeps_segments_s=600.0,
 )
 _STATEMENT_S = 30.0
+_CHECK_S = 5.0  # nobody is served meanwhile; what is not made then is made later
 _TEND_EVERY_S = 60.0
 # One block, so that it is stored whole: whatever the server's own profile says of inserts.
 _INSERT_SETTINGS: Mapping[str, object] = {
@@ -102,7 +103,7 @@ class ClickhouseStore(DatabaseStore):
     def check(self) -> None:
         """Raises SetupError for tables that this version cannot use. Of a server that is away it says
         nothing: the record is late then, and that is no reason not to serve. Blocks."""
-        connection = ClickhouseConnection(self.address, _STATEMENT_S)
+        connection = ClickhouseConnection(self.address, _CHECK_S)
         try:
             bring_up_to_date(connection, self.address)
         except FAILURES as problem:
@@ -239,3 +240,15 @@ class ClickhouseStore(DatabaseStore):
             _log.warning("the record's upkeep was put off: %s", trouble_of(self.address, problem).message)
         finally:
             connection.close()
+
+
+def server_version(address: ClickhouseAddress) -> str:
+    """Of a server that lets us in and has the database; changes nothing. Blocks. Raises SetupError."""
+    connection = ClickhouseConnection(address, _CHECK_S)
+    try:
+        (found,) = connection.fetch("SELECT version() AS version")
+    except FAILURES as problem:
+        raise trouble_of(address, problem) from problem
+    finally:
+        connection.close()
+    return str(found["version"])

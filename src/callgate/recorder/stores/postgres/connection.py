@@ -40,6 +40,11 @@ _HINTS: tuple[tuple[tuple[type[Exception], ...], ErrorCode, str], ...] = (
         SETUP_STORE_SCHEMA,
         "The record's tables were changed. Put them back; or drop both schemas: they are created again",
     ),
+    (
+        (pg.ProtocolViolationError,),
+        SETUP_STORE_UNREACHABLE,
+        "It seems to be a pooler. Check user, password and database in [record] store, and in its own lists",
+    ),
     ((pg.DiskFullError,), SETUP_STORE_UNREACHABLE, "Make room on the database's disk"),
     (
         (pg.TooManyConnectionsError,),

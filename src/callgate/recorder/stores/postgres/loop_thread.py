@@ -29,6 +29,7 @@ class LoopThread:
                 raise record_closed()
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_exception_handler(_tell_of)
                 self._thread = threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -53,6 +54,12 @@ class LoopThread:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _tell_of(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    # asyncpg, cut off while it connects, leaves a future that nobody asks any more.
+    if not ("future" in context and isinstance(context.get("exception"), ConnectionError)):
+        loop.default_exception_handler(context)
 
 
 async def _end_all() -> None:

@@ -23,6 +23,12 @@ from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.schema import READER_ROLE, VIEWS
 
+NO_READER = f"SQL over the record needs the role {READER_ROLE}, which is missing or not granted"
+NO_READER_HINT = (
+    f"An administrator runs: CREATE ROLE {READER_ROLE} NOLOGIN; GRANT {READER_ROLE} TO the record's user; "
+    f"GRANT USAGE ON SCHEMA {VIEWS} TO {READER_ROLE}; "
+    f"GRANT SELECT ON ALL TABLES IN SCHEMA {VIEWS} TO {READER_ROLE}"
+)
 _AT_ONCE = 200
 _ROLE = (
     f"SET LOCAL ROLE {READER_ROLE}; SET LOCAL search_path = {VIEWS}, pg_catalog; SET LOCAL work_mem = '32MB'"
@@ -61,13 +67,7 @@ async def _take_role(connection: Connection) -> None:
     try:
         await connection.execute(_ROLE)
     except (pg.InvalidParameterValueError, pg.InsufficientPrivilegeError, pg.UndefinedObjectError):
-        raise SetupError(
-            SETUP_STORE_SCHEMA,
-            f"SQL over the record needs the role {READER_ROLE}, which is missing or not granted",
-            hint=f"An administrator runs: CREATE ROLE {READER_ROLE} NOLOGIN; GRANT {READER_ROLE} TO the "
-            f"record's user; GRANT USAGE ON SCHEMA {VIEWS} TO {READER_ROLE}; "
-            f"GRANT SELECT ON ALL TABLES IN SCHEMA {VIEWS} TO {READER_ROLE}",
-        ) from None
+        raise SetupError(SETUP_STORE_SCHEMA, NO_READER, hint=NO_READER_HINT) from None
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ A read that takes too long, or that nobody waits for any more, is cancelled at t
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from callgate.model.errors import CallgateError
@@ -75,8 +76,10 @@ class PostgresReads:
                     transaction(connection, limit_s=limit_s, lock_s=limit_s, read_only=read_only),
                 ):
                     return await read(connection)
-            except TimeoutError:
-                connection.terminate()
+            except (TimeoutError, asyncio.CancelledError):
+                # What was sent may still be answered: the pool would find a transaction, and lend it again.
+                with suppress(driver.InterfaceError):  # the pool was ended meanwhile, and took it back
+                    connection.terminate()
                 raise
 
 

@@ -54,6 +54,7 @@ _STATEMENT_S, _LOCK_S, _FLUSH_S = 10.0, 5.0, 30.0
 _TEND_EVERY_S = 60.0
 _NOTE_EVERY_S = 20.0  # that our writers live (see sweep)
 _TEND_LIMIT_S = 30.0
+_CHECK_S = 5.0  # nobody is served meanwhile
 _LEASE_S = 30.0  # as long as an upkeep may take
 _MARKS = f"""
 SELECT segment, max(to_offset) FROM {STORE}.batches WHERE segment = ANY($1::text[]) GROUP BY segment
@@ -235,6 +236,9 @@ class PostgresStore(DatabaseStore):
 async def _checked(address: StoreAddress, may_migrate: bool) -> None:
     connection = await connect(address)
     try:
+        # A pooler lets us in although no server behind it answers. A change of tables may take its time.
+        async with asyncio.timeout(_CHECK_S):
+            await connection.fetchval("SELECT 1")
         await bring_up_to_date(connection, address.shown, may_migrate)
     finally:
         connection.terminate()

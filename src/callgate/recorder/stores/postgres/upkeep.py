@@ -4,6 +4,7 @@ Each step can be done twice without harm: who holds the lease may hang, and anot
 themselves are `partitions`; what goes, and when, is `Retention`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -12,10 +13,17 @@ from callgate.postgres_connection import FAILURES, Connection, pg, transaction
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.stores.postgres import partitions
 from callgate.recorder.stores.postgres.connection import StoreAddress, connect, trouble_of
-from callgate.recorder.stores.postgres.migrations import SCHEMA_VERSION, bring_up_to_date
+from callgate.recorder.stores.postgres.migrations import SCHEMA_VERSION, bring_up_to_date, has_table
 from callgate.recorder.stores.postgres.schema import READER_ROLE, SESSION_NAMES, STORE, SUM_NAMES, VIEWS
 
-_STATEMENT_S, _LOCK_S = 10.0, 5.0
+_STATEMENT_S, _LOCK_S, _LOOK_S = 10.0, 5.0, 10.0
+_LOOK = f"""
+SELECT current_setting('server_version'), has_database_privilege(current_database(), 'CREATE'),
+    EXISTS (SELECT FROM pg_roles WHERE rolname = '{READER_ROLE}' AND pg_has_role(oid, 'MEMBER'))
+"""  # noqa: S608
+_MAY_WRITE = f"""
+SELECT has_schema_privilege('{STORE}', 'USAGE') AND has_table_privilege('{STORE}.rpc_events', 'INSERT')
+"""
 # A part that is folded is locked, and so is who wants to add to it: a few at a time.
 _MOST_FOLDED = 500
 _FOLDED = "folded"  # instead of a writer
@@ -102,6 +110,33 @@ async def migrate(
             connection.terminate()
     except FAILURES as problem:
         raise trouble_of(address, problem) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSeen:
+    version: str  # of the server
+    has_reader: bool  # the role that SQL over the record runs under is there, and granted
+
+
+async def look(address: StoreAddress, may_migrate: bool) -> StoreSeen:
+    """Whether a gateway could use it; changes nothing. Raises SetupError."""
+    try:
+        connection = await connect(address)
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                if not may_migrate:
+                    await bring_up_to_date(connection, address.shown, may_migrate=False)
+                version, may_make, has_reader = await connection.fetchrow(_LOOK)
+                is_made = await has_table(connection, "rpc_events")
+                may_write = is_made and await connection.fetchval(_MAY_WRITE)
+        finally:
+            connection.terminate()
+    except FAILURES as problem:
+        raise trouble_of(address, problem) from problem
+    if not (may_write if is_made else may_make):
+        wanted = "write to its tables" if is_made else "make its tables"
+        raise trouble_of(address, pg.InsufficientPrivilegeError(f"its user may not {wanted}"))
+    return StoreSeen(version, has_reader)
 
 
 async def _grant(connection: Connection, role: str) -> None:

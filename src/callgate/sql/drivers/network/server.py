@@ -31,9 +31,13 @@ class StatementFailed(Exception):  # noqa: N818 - the engine's `explain` words t
         self.number = number  # from 0
 
 
+# What a server says goes to callers, into the log and into the state of its source, again and again.
+MOST_FAULT_CHARS = 4000
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseFault:
-    """An error as the server words it."""
+    """An error as the server words it; `MOST_FAULT_CHARS` of it at most."""
 
     code: str  # MySQL: the number; PostgreSQL: the SQLSTATE
     sqlstate: str

@@ -11,6 +11,8 @@ def read_header(path: Path, size_bytes: int) -> bytes:
     try:
         if path.is_dir():
             raise unavailable(f"{path} is a folder, not a database file.", "Name the file itself.")
+        if path.exists() and not path.is_file():  # to open a pipe is to wait until somebody writes to it
+            raise unavailable(f"{path} is a pipe or a device, not a file.", "Write its content into a file.")
         with path.open("rb") as file:
             return file.read(size_bytes)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from callgate.model.clip import clip
 from callgate.model.data_files import reader_of
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.workers.database_file import read_header, unavailable
@@ -13,6 +14,7 @@ _MAGIC_AT = 8  # behind a checksum
 _PARQUET_MAGIC = b"PAR1"
 # DuckDB takes a path with these for many files.
 _GLOB = re.compile(r"[*?\[\]{}]")
+_MOST_TOLD_CHARS = 300
 _HOLDER = re.compile(r"\(PID (\d+)\)")
 
 
@@ -50,5 +52,8 @@ def explain_opening(path: Path, message: str) -> SourceError:
         return unavailable(
             f"the file {path} was written by another version of DuckDB.", "Export and import it, or upgrade."
         )
-    first = " ".join(message.partition("\n\n")[0].split())
+    # A line that it quotes is left out: this is told to people who may not read the data.
+    lines = message.partition("\n\n")[0].splitlines()
+    said = " ".join(line for line in lines if not line.startswith("Original Line:"))
+    first = clip(" ".join(said.split()), _MOST_TOLD_CHARS)
     return unavailable(f"the file {path} cannot be opened ({first}).", "It may be corrupt or locked.")

@@ -20,6 +20,7 @@ from pathlib import PurePath
 
 import duckdb
 
+from callgate.model.clip import clip
 from callgate.model.data_files import reader_of
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
 from callgate.sql.engines.duckdb.driver.statement_run import TypeRefused, run_statement
@@ -45,6 +46,7 @@ _IDLE_S = 5.0
 # An interrupt that comes before the statement has begun does nothing: it is repeated.
 _INTERRUPT_EVERY_S = 0.02
 _READ_BYTES = 65_536
+_MOST_LINES, _MOST_LINE_CHARS = 40, 500  # of a message
 # What all queries of a source share for sorting, joining and grouping; the limit of the process
 # (`driver.DATA_BYTES`) leaves room for values, for Python and for DuckDB itself above it.
 MEMORY_LIMIT = "768MiB"
@@ -119,7 +121,9 @@ class _Child:
         results: list[StatementRows] = []
 
         def failed(kind: str, message: str) -> Failed:
-            return Failed(job.run.job_id, STOPPED if job.is_stopped.is_set() else kind, message, len(results))
+            # DuckDB may quote a whole line of a file, however long.
+            told = "\n".join(clip(line, _MOST_LINE_CHARS) for line in message.split("\n", _MOST_LINES))
+            return Failed(job.run.job_id, STOPPED if job.is_stopped.is_set() else kind, told, len(results))
 
         try:
             job.connection = self._connect(job.run)

@@ -10,7 +10,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from callgate.sql.drivers.network.server import DatabaseFault
+from callgate.model.clip import clip
+from callgate.sql.drivers.network.server import MOST_FAULT_CHARS, DatabaseFault
 from callgate.sql.guard.judgement import Bound
 
 # Capabilities
@@ -238,7 +239,7 @@ def read_fault(data: bytes | bytearray) -> DatabaseFault:
     sqlstate = ""
     if text.startswith("#"):
         sqlstate, text = text[1:6], text[6:]
-    return DatabaseFault(str(code), sqlstate, text)
+    return DatabaseFault(str(code), sqlstate, clip(text, MOST_FAULT_CHARS))
 
 
 def read_affected(data: bytes | bytearray) -> int:

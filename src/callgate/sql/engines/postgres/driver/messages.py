@@ -9,13 +9,15 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from callgate.sql.drivers.network.server import DatabaseFault
+from callgate.model.clip import clip
+from callgate.sql.drivers.network.server import MOST_FAULT_CHARS, DatabaseFault
 from callgate.sql.guard.judgement import Bound
 
 _PROTOCOL_3_0 = 196608
 _SSL_REQUEST = 80877103
 _CANCEL_REQUEST = 80877102
 _LENGTH_BYTES = 4
+_MOST_DIGITS = 12  # of a place in a statement
 
 SYNC = b"S\x00\x00\x00\x04"
 TERMINATE = b"X\x00\x00\x00\x04"
@@ -90,7 +92,7 @@ def read_fault(body: bytes) -> DatabaseFault:
     fields: dict[str, str] = {}
     for part in body.split(b"\0"):
         if part:
-            fields[chr(part[0])] = part[1:].decode("utf-8", "backslashreplace")
+            fields[chr(part[0])] = clip(part[1:].decode("utf-8", "backslashreplace"), MOST_FAULT_CHARS)
     position = fields.get("P", "")
     detail = fields.get("D", "")
     return DatabaseFault(
@@ -98,7 +100,7 @@ def read_fault(body: bytes) -> DatabaseFault:
         fields.get("C", ""),
         fields.get("M", ""),
         hint=" ".join(filter(None, (detail, fields.get("H", "")))),
-        position=int(position) if position.isdigit() else None,
+        position=int(position) if position.isdecimal() and len(position) < _MOST_DIGITS else None,
     )
 
 
