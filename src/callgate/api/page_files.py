@@ -57,8 +57,8 @@ _TYPES = {
 _PACKED = frozenset({".png", ".woff2"})  # already compressed
 
 _CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
 _UNUSED_FEATURES = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 _GUARDS = {

@@ -16,6 +16,7 @@ from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
 from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
+from callgate.app.server_care import UpstreamCare
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
@@ -184,6 +185,7 @@ async def build_gateway(
             meter=meter,
             sources=source_facts(config),
             schema_of={one.name: one.schema for one in sql_servers}.get,
+            care=UpstreamCare(config, upstreams),
             setup=ShownSettings(
                 needs_token=bool(config.server.tokens),
                 is_demo=config.is_empty,

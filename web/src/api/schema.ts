@@ -293,6 +293,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/servers/{name}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect again now to a source or MCP server that is down, and wait up to 10 s for it */
+        post: operations["retryServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/servers/{name}/examine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What `callgate doctor` says of one source or MCP server */
+        post: operations["examineServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replicas": {
         parameters: {
             query?: never;
@@ -389,6 +423,23 @@ export interface paths {
         put?: never;
         /** Call a tool, recorded */
         post: operations["callTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/servers/{name}/ask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a server for its resources or prompts, recorded */
+        post: operations["askServer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -894,6 +945,10 @@ export interface components {
             era: ("legacy" | "modern") | null;
             protocol: string | null;
             version: string | null;
+            address: string | null;
+            limits: {
+                [key: string]: number;
+            };
             engine: string | null;
             mode: ("read_only" | "write") | null;
             stderr_tail: string[];
@@ -940,6 +995,23 @@ export interface components {
             since: string | null;
             detail: string;
             code: string | null;
+        };
+        /**
+         * NoBody
+         * @description `{}`
+         */
+        NoBody: Record<string, unknown>;
+        /** ExaminedServer */
+        ExaminedServer: {
+            name: string;
+            findings: components["schemas"]["FindingShape"][];
+        };
+        /** FindingShape */
+        FindingShape: {
+            /** @enum {unknown} */
+            severity: "note" | "problem" | "warning";
+            text: string;
+            advice: string;
         };
         /** ReplicaList */
         ReplicaList: {
@@ -1096,6 +1168,19 @@ export interface components {
             tool: string;
             /** @default {} */
             arguments?: Record<string, unknown>;
+        };
+        /**
+         * AskBody
+         * @description Only what reads: tools are called with `callTool`.
+         */
+        AskBody: {
+            /** @enum {unknown} */
+            method: "completion/complete" | "prompts/get" | "prompts/list" | "resources/list" | "resources/read" | "resources/templates/list";
+            /**
+             * @description As MCP has them, with the server's own names.
+             * @default {}
+             */
+            params?: Record<string, unknown>;
         };
         /** ReplayBody */
         ReplayBody: {
@@ -2583,6 +2668,184 @@ export interface operations {
             };
         };
     };
+    retryServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoBody"];
+            };
+        };
+        responses: {
+            /** @description Connect again now to a source or MCP server that is down, and wait up to 10 s for it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    examineServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoBody"];
+            };
+        };
+        responses: {
+            /** @description What `callgate doctor` says of one source or MCP server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExaminedServer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listReplicas: {
         parameters: {
             query?: never;
@@ -3060,6 +3323,95 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    askServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskBody"];
+            };
+        };
+        responses: {
+            /** @description Ask a server for its resources or prompts, recorded */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallAnswer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
