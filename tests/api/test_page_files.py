@@ -67,6 +67,7 @@ async def test_every_file_carries_the_headers_that_guard_the_page(path: str) -> 
     )
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-dns-prefetch-control"] == "off"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert "camera=()" in headers["permissions-policy"]

@@ -65,6 +65,8 @@ _GUARDS = {
     "content-security-policy": _CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    # Answers of strangers hold links: a browser must not look their names up before somebody follows one.
+    "x-dns-prefetch-control": "off",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": ", ".join(f"{feature}=()" for feature in _UNUSED_FEATURES),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asCsv, asJson, asTsv, sortRows, type Column } from './tableText'
+import { asCsv, asJson, asTsv, findRows, sortRows, type Column } from './tableText'
 
 type Pair = [string | null, number | null]
 const columns: Column<Pair>[] = [
@@ -17,6 +17,11 @@ describe('a table', () => {
   it('sorts numbers as numbers and nothing last, up and down', () => {
     expect(order(false)).toEqual([2, 10, null])
     expect(order(true)).toEqual([10, 2, null])
+  })
+  it('is searched in all cells without case, and a blank finds all', () => {
+    expect(findRows(rows, columns, ' B').map((row) => row[1])).toEqual([2])
+    expect(findRows(rows, columns, '10')).toEqual([[null, 10]])
+    expect(findRows(rows, columns, ' ')).toBe(rows)
   })
   it('keeps a row on a line as TSV', () => expect(asTsv(columns, rows).split('\n')[1]).toBe('b "x"\t2'))
   it('quotes CSV and runs no formula in a spreadsheet', () => {

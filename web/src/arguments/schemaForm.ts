@@ -86,6 +86,22 @@ function valueOf(field: Field, text: string): unknown {
   return text
 }
 
+/** The other way: what a field shows of given arguments. What no field is for stays in `rest`. */
+export function typedFrom(fields: Field[], given: Record<string, unknown>): { typed: Typed; rest: Record<string, unknown> } {
+  const typed: Typed = {}
+  const rest: Record<string, unknown> = {}
+  const known = new Set(fields.map((field) => field.name))
+  for (const [name, value] of Object.entries(given)) {
+    if (!known.has(name)) rest[name] = value
+    else typed[name] = typeof value === 'string' ? textFor(fields, name, value) : JSON.stringify(value)
+  }
+  return { typed, rest }
+}
+
+/** A text in a field of JSON is JSON too. */
+const textFor = (fields: Field[], name: string, value: string) =>
+  fields.find((field) => field.name === name)?.kind === 'json' ? JSON.stringify(value) : value
+
 export function fill(fields: Field[], typed: Typed): Filled {
   const filled: Filled = { arguments: {}, faults: {} }
   for (const field of fields) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fieldsOf, fill } from './schemaForm'
+import { fieldsOf, fill, typedFrom } from './schemaForm'
 
 const schema = {
   type: 'object',
@@ -47,4 +47,14 @@ test('a schema without properties, or a hostile one, gives no fields', () => {
   expect(fieldsOf({})).toEqual([])
   expect(fieldsOf({ properties: 7, required: 'x' })).toEqual([])
   expect(fieldsOf({ properties: { a: null } })[0]?.kind).toBe('json')
+})
+
+test('shows given arguments in its fields, gives them back the same, and drops none that it has no field for', () => {
+  const fields = fieldsOf({
+    properties: { sql: { type: 'string' }, n: { type: 'integer' }, on: { type: 'boolean' }, any: {}, list: { type: 'array' } },
+  })
+  const given = { sql: 'SELECT 1', n: 3, on: false, any: 'text', list: [1, { a: 2 }], other: null }
+  const { typed, rest } = typedFrom(fields, given)
+  expect(rest).toEqual({ other: null })
+  expect({ ...fill(fields, typed).arguments, ...rest }).toEqual(given)
 })

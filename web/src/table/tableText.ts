@@ -20,6 +20,13 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
+/** The rows that hold the text in any of their cells, in their order. Letters are compared without case. */
+export function findRows<Row>(rows: readonly Row[], columns: Column<Row>[], text: string): readonly Row[] {
+  const sought = text.trim().toLowerCase()
+  if (!sought) return rows
+  return rows.filter((row) => columns.some((column) => cellText(column.value(row)).toLowerCase().includes(sought)))
+}
+
 function compare(a: unknown, b: unknown): number {
   if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1 // nothing sorts last
   if (typeof a === 'number' && typeof b === 'number') return a - b
