@@ -93,7 +93,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return said({"type": "audio", "data": silence(), "mimeType": "audio/wav"})
     if name == "files":
         rows = [
-            {"name": "logo.png", "content": PIXEL * 3, "price": 9.5},
+            {"name": "logo.png", "content": PIXEL, "price": 9.5},
             {"name": "x", "content": None, "price": 120},
         ]
         link = {"type": "resource_link", "uri": NOTE, "name": "today", "mimeType": "text/markdown"}
