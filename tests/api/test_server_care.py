@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from api.conftest import Stage
@@ -33,15 +34,15 @@ async def whole(tmp_path: Path) -> AsyncIterator[Whole]:
 async def test_a_server_is_asked_for_its_resources_and_prompts_and_each_question_is_recorded(
     whole: Whole,
 ) -> None:
-    async def asked(server: str, method: str, **params: object) -> dict[str, object]:
+    async def asked(server: str, method: str, **params: Any) -> dict[str, Any]:
         answered = await whole.ask(f"/api/v1/servers/{server}/ask", {"method": method, "params": params})
         assert answered.status == 200, answered.body
         return answered.json
 
     listed = await asked("content", "resources/list")
-    assert [one["uri"] for one in listed["result"]["resources"]] == ["notes://today", "notes://logo"]  # pyright: ignore
+    assert [one["uri"] for one in listed["result"]["resources"]] == ["notes://today", "notes://logo"]
     found = await asked("content", "resources/read", uri="notes://monday/tea")
-    assert found["result"]["contents"][0]["text"] == "# Note of notes://monday/tea"  # pyright: ignore
+    assert found["result"]["contents"][0]["text"] == "# Note of notes://monday/tea"
     prompt = await asked("content", "prompts/get", name="review", arguments={"topic": "tea"})
     assert "Review tea" in json.dumps(prompt["result"])
     assert "sqlite" in json.dumps((await asked("shop", "resources/templates/list"))["result"])
@@ -52,9 +53,9 @@ async def test_a_server_is_asked_for_its_resources_and_prompts_and_each_question
     assert (row["method"], row["server"], row["outcome"]) == ("resources/read", "content", "answered")
 
 
-async def _recorded(whole: Whole, call_id: object) -> dict[str, object] | None:
+async def _recorded(whole: Whole, call_id: str) -> dict[str, Any]:
     answered = await whole.ask(f"/api/v1/exchanges/{call_id}")
-    return answered.json if answered.status == 200 and answered.json["outcome"] else None
+    return answered.json if answered.status == 200 and answered.json["outcome"] else {}
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,6 @@ PAGES = [
     "/servers",
     "/servers/demo",
     "/servers/tickets",
-    "/servers/demo?tab=resources",
-    "/servers/demo?tab=health",
     "/servers/demo?tab=schema&database=shop&table=orders",
     "/analytics",
     "/query",
