@@ -21,6 +21,7 @@ from callgate.model.error_codes import (
     CALLER_UNKNOWN_SERVER,
 )
 from callgate.model.errors import CallerError, unknown_server
+from callgate.model.identity import Role
 from callgate.ports.caller import CLI_PROGRAM, CalledTool, Caller, Program, ServerQuestion, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
@@ -63,7 +64,13 @@ class CallingApi:
     def operations(self) -> list[Operation]:
         return [
             Operation(
-                "/api/v1/call", "callTool", "Call a tool, recorded", self.call, CallAnswer, takes=CallBody
+                "/api/v1/call",
+                "callTool",
+                "Call a tool, recorded",
+                self.call,
+                CallAnswer,
+                takes=CallBody,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers/{name}/ask",
@@ -73,6 +80,7 @@ class CallingApi:
                 CallAnswer,
                 takes=AskBody,
                 errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/tool-calls/{call_id}/replay",
@@ -82,6 +90,7 @@ class CallingApi:
                 CallAnswer,
                 takes=ReplayBody,
                 errors=(CALLER_NOT_FOUND, CALLER_AMBIGUOUS_ID, CALLER_NOT_REPLAYABLE),
+                role=Role.WATCH,
             ),
         ]
 

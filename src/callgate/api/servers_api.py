@@ -27,6 +27,7 @@ from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server
 from callgate.model.health import Health
+from callgate.model.identity import Role
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.server_care import ServerCare
@@ -72,6 +73,7 @@ class ServersApi:
                 self.tools,
                 ToolList,
                 ToolsQuery,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers",
@@ -79,6 +81,7 @@ class ServersApi:
                 "Sources and MCP servers: health, era, version, last lines of stderr, tools",
                 self.servers,
                 ServerList,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers/{name}",
@@ -87,6 +90,7 @@ class ServersApi:
                 self.server,
                 ServerShape,
                 errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers/{name}/retry",
@@ -96,6 +100,7 @@ class ServersApi:
                 ServerShape,
                 takes=NoBody,
                 errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.OPERATE,
             ),
             Operation(
                 "/api/v1/servers/{name}/examine",
@@ -105,6 +110,7 @@ class ServersApi:
                 ExaminedServer,
                 takes=NoBody,
                 errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
             ),
         ]
 

@@ -361,6 +361,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the gateway takes you for */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/servers/{name}/schema": {
         parameters: {
             query?: never;
@@ -457,6 +474,40 @@ export interface paths {
         put?: never;
         /** Make a recorded call again, with its own arguments or with others */
         post: operations["replayToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of changes to the configuration since the start */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Read the configuration again and take over what can be; with a problem the old one stays */
+        post: operations["reload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -592,7 +643,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -658,7 +709,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -674,7 +725,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -742,7 +793,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -1079,6 +1130,12 @@ export interface components {
             /** @enum {unknown} */
             dialect: "clickhouse" | "duckdb" | "postgres";
         };
+        /** Me */
+        Me: {
+            principal: string;
+            /** @enum {unknown} */
+            role: "call" | "operate" | "watch";
+        };
         /** DatabasesShape */
         DatabasesShape: {
             server: string;
@@ -1188,6 +1245,22 @@ export interface components {
             arguments?: Record<string, unknown>;
         };
         /**
+         * SettingsNews
+         * @description What is known of the configuration that is served. Names of keys, never values.
+         */
+        SettingsNews: {
+            /** @default 0 */
+            version?: number;
+            /** @default [] */
+            changed?: string[];
+            /** @default [] */
+            needs_restart?: string[];
+            /** @default null */
+            problem?: string | null;
+        };
+        /** ReloadBody */
+        ReloadBody: Record<string, unknown>;
+        /**
          * EventShape
          * @description `data` of one event.
          */
@@ -1236,6 +1309,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1308,6 +1390,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1368,6 +1459,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1464,6 +1564,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1524,6 +1633,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1621,6 +1739,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.unknown_session`: The session does not exist, has ended, or is not yours */
             404: {
                 headers: {
@@ -1702,6 +1829,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1830,6 +1966,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -1899,6 +2044,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2027,6 +2181,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2096,6 +2259,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2221,6 +2393,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2292,6 +2473,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2418,6 +2608,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2498,6 +2697,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2556,6 +2764,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2623,6 +2840,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2703,6 +2929,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2799,6 +3034,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.unknown_server`: No server of that name is configured */
             404: {
                 headers: {
@@ -2882,6 +3126,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2940,6 +3193,89 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who the gateway takes you for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3014,7 +3350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3119,7 +3455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3225,7 +3561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3330,6 +3666,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -3403,6 +3748,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3499,6 +3853,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
@@ -3555,6 +3918,176 @@ export interface operations {
             };
         };
     };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of changes to the configuration since the start */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReloadBody"];
+            };
+        };
+        responses: {
+            /** @description Read the configuration again and take over what can be; with a problem the old one stays */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query?: {
@@ -3589,6 +4122,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
