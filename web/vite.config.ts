@@ -15,8 +15,8 @@ const toGateway = {
 
 // The gateway's own policy, so that `npm run preview` shows what it forbids.
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-  "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; " +
+  "font-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 const proxy = { '/api': toGateway, '/healthz': toGateway, '/metrics': toGateway }
 
 export default defineConfig({

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL
 from callgate.model.offers import Offer, OfferKind, Route
-from callgate.ports.caller import CalledTool, ToolCall
+from callgate.ports.caller import CalledTool, ServerQuestion, ToolCall
 from callgate.ports.http_app import HttpApp
 
 
@@ -32,6 +32,9 @@ class NoServers:
 class NoCaller:
     async def call(self, call: ToolCall) -> CalledTool:
         raise AssertionError("nobody calls here")
+
+    async def ask(self, question: ServerQuestion) -> CalledTool:
+        raise AssertionError("nobody asks here")
 
 
 def offer(name: str, server: str = "demo", **definition: Any) -> Offer:
@@ -73,10 +76,15 @@ class KeptCaller:
     """Answers every call, and remembers it."""
 
     called: list[ToolCall] = field(default_factory=list[ToolCall])
+    asked: list[ServerQuestion] = field(default_factory=list[ServerQuestion])
 
     async def call(self, call: ToolCall) -> CalledTool:
         self.called.append(call)
         return CalledTool("00000000-0000-7000-8000-000000000000", b'{"content":[]}', None)
+
+    async def ask(self, question: ServerQuestion) -> CalledTool:
+        self.asked.append(question)
+        return CalledTool("00000000-0000-7000-8000-000000000000", b'{"resources":[]}', None)
 
 
 @dataclass

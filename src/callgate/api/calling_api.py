@@ -1,6 +1,9 @@
-"""Try a tool, or make a recorded call again. Each is a call like any client's: judged and recorded."""
+"""Try a tool, make a recorded call again, or ask a server for what it offers beside tools.
 
-from typing import Annotated, Any
+Each is a request like any client's: judged and recorded.
+"""
+
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -11,10 +14,15 @@ from callgate.api.record.replay import offered
 from callgate.api.record.row_views import recorded_arguments
 from callgate.api.record.short_ids import find_call
 from callgate.api.shapes import CallAnswer, Json
-from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
-from callgate.model.errors import CallerError
+from callgate.model.error_codes import (
+    CALLER_AMBIGUOUS_ID,
+    CALLER_NOT_FOUND,
+    CALLER_NOT_REPLAYABLE,
+    CALLER_UNKNOWN_SERVER,
+)
+from callgate.model.errors import CallerError, unknown_server
 from callgate.model.identity import Role
-from callgate.ports.caller import CLI_PROGRAM, Caller, Program, ToolCall
+from callgate.ports.caller import CLI_PROGRAM, CalledTool, Caller, Program, ServerQuestion, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
 
@@ -25,6 +33,20 @@ _OWN_PROGRAMS: dict[str, Program] = {"callgate-page": "callgate-page", CLI_PROGR
 class CallBody(msgspec.Struct, forbid_unknown_fields=True):
     tool: Annotated[str, Meta(min_length=1, max_length=500, description="A public name, of /api/v1/tools.")]
     arguments: dict[str, Any] = {}
+
+
+class AskBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Only what reads: tools are called with `callTool`."""
+
+    method: Literal[
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+    ]
+    params: Annotated[dict[str, Any], Meta(description="As MCP has them, with the server's own names.")] = {}
 
 
 class ReplayBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,6 +73,16 @@ class CallingApi:
                 role=Role.WATCH,
             ),
             Operation(
+                "/api/v1/servers/{name}/ask",
+                "askServer",
+                "Ask a server for its resources or prompts, recorded",
+                self.ask,
+                CallAnswer,
+                takes=AskBody,
+                errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
+            ),
+            Operation(
                 "/api/v1/tool-calls/{call_id}/replay",
                 "replayToolCall",
                 "Make a recorded call again, with its own arguments or with others",
@@ -65,6 +97,15 @@ class CallingApi:
     async def call(self, asked: Asked[None, CallBody]) -> CallAnswer:
         body = asked.body
         return await self._call(asked, body.tool, body.arguments)
+
+    async def ask(self, asked: Asked[None, AskBody]) -> CallAnswer:
+        name, body = asked.path["name"], asked.body
+        known = [entry.name for entry in self._status.health()]
+        if name not in known:
+            raise unknown_server(name, known)
+        client, program = _client(asked)
+        question = ServerQuestion(body.method, body.params, name, asked.principal, client, program)
+        return _answer(await self._caller.ask(question))
 
     async def replay(self, asked: Asked[None, ReplayBody]) -> CallAnswer:
         row = await find_call(self._record, asked.path["call_id"])
@@ -83,8 +124,12 @@ class CallingApi:
         self, asked: Asked[None, Any], tool: str, arguments: Json, server: str | None = None
     ) -> CallAnswer:
         client, program = _client(asked)
-        called = await self._caller.call(ToolCall(tool, arguments, asked.principal, client, program, server))
-        return CallAnswer(called.exchange_id, _object(called.result), _object(called.error))
+        call = ToolCall(tool, arguments, asked.principal, client, program, server)
+        return _answer(await self._caller.call(call))
+
+
+def _answer(called: CalledTool) -> CallAnswer:
+    return CallAnswer(called.exchange_id, _object(called.result), _object(called.error))
 
 
 def _recorded(row: Row) -> Json:

@@ -45,6 +45,7 @@ from callgate.ports.peers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
+from callgate.ports.server_care import ServerCare
 from callgate.ports.settings import SettingsNews
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.status import SourceFacts, Status
@@ -68,6 +69,7 @@ class ApiParts:
     meter: CallMeter | None = None
     sources: Sequence[SourceFacts] = ()
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
+    care: ServerCare | None = None  # None: as of a server that nobody configured
     setup: ShownSettings = field(default_factory=ShownSettings)
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
@@ -107,6 +109,7 @@ class HttpApi:
                 parts.setup.tool_search,
                 parts.redact,
                 parts.fleet,
+                parts.care,
             )
         )
         self.cost_of_tools = servers.cost

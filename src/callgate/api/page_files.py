@@ -57,14 +57,16 @@ _TYPES = {
 _PACKED = frozenset({".png", ".woff2"})  # already compressed
 
 _CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
 _UNUSED_FEATURES = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 _GUARDS = {
     "content-security-policy": _CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    # Answers of strangers hold links: a browser must not look their names up before somebody follows one.
+    "x-dns-prefetch-control": "off",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": ", ".join(f"{feature}=()" for feature in _UNUSED_FEATURES),

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
+import msgspec
+
 from callgate.api.merged_health import on_replicas
 from callgate.api.operation import Asked, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.shapes import (
     Era,
+    ExaminedServer,
     FailureShape,
+    FindingShape,
     RecentCalls,
     ServerList,
     ServerReplicas,
@@ -26,6 +30,7 @@ from callgate.model.health import Health
 from callgate.model.identity import Role
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
+from callgate.ports.server_care import ServerCare
 from callgate.ports.status import SourceFacts, Status
 
 # No definitions have a token for each two bytes: these are far from what anybody has to be told of.
@@ -41,6 +46,11 @@ class ServersParts:
     tool_search: bool
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
     fleet: Fleet | None = None  # None: there are no replicas
+    care: ServerCare | None = None  # None: nothing is known beside what a server says itself
+
+
+class NoBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`{}`"""
 
 
 class ServersApi:
@@ -52,6 +62,7 @@ class ServersApi:
         self._tool_search = parts.tool_search
         self._redact = parts.redact
         self._fleet = parts.fleet
+        self._care = parts.care
 
     def operations(self) -> list[Operation]:
         return [
@@ -78,6 +89,26 @@ class ServersApi:
                 "One source or MCP server",
                 self.server,
                 ServerShape,
+                errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
+            ),
+            Operation(
+                "/api/v1/servers/{name}/retry",
+                "retryServer",
+                "Connect again now to a source or MCP server that is down, and wait up to 10 s for it",
+                self.retry,
+                ServerShape,
+                takes=NoBody,
+                errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.OPERATE,
+            ),
+            Operation(
+                "/api/v1/servers/{name}/examine",
+                "examineServer",
+                "What `callgate doctor` says of one source or MCP server",
+                self.examine,
+                ExaminedServer,
+                takes=NoBody,
                 errors=(CALLER_UNKNOWN_SERVER,),
                 role=Role.WATCH,
             ),
@@ -111,12 +142,33 @@ class ServersApi:
         return len(told), sum(tool.tokens for tool in told)
 
     async def server(self, asked: Asked[None, None]) -> ServerShape:
-        name = asked.path["name"]
         await self._look()
-        found = [entry for entry in self._status.health() if entry.name == name]
-        if not found:
-            raise unknown_server(name, [entry.name for entry in self._status.health()])
-        return (await self._told(found))[0]
+        return (await self._told([self._find(asked.path["name"])]))[0]
+
+    async def retry(self, asked: Asked[None, NoBody]) -> ServerShape:
+        name = self._find(asked.path["name"]).name
+        if self._care is not None:
+            await self._care.retry(name)
+            await self._status.tools()  # a server whose list failed before is up once it has listed
+        await self._look()
+        return (await self._told([self._find(name)]))[0]
+
+    async def examine(self, asked: Asked[None, NoBody]) -> ExaminedServer:
+        name = self._find(asked.path["name"]).name
+        found = await self._care.examine(name) if self._care is not None else ()
+        # A child or a database says what is wrong in its own words.
+        findings = [
+            FindingShape(cast(Any, one.severity), self._redact(one.text), self._redact(one.advice))
+            for one in found
+        ]
+        return ExaminedServer(name, findings)
+
+    def _find(self, name: str) -> Health:
+        health = self._status.health()
+        for entry in health:
+            if entry.name == name:
+                return entry
+        raise unknown_server(name, [entry.name for entry in health])
 
     async def _look(self) -> None:
         if self._fleet is not None:
@@ -134,6 +186,7 @@ class ServersApi:
 
     def _server(self, entry: Health, tools: list[ToolShape], known: Known) -> ServerShape:
         facts, failure = self._sources.get(entry.name), entry.last_failure
+        configured = self._care.facts(entry.name) if self._care is not None else None
         return ServerShape(
             name=entry.name,
             title=entry.title or entry.name,
@@ -147,6 +200,8 @@ class ServersApi:
             era=cast(Era | None, entry.era),
             protocol=entry.protocol and self._redact(entry.protocol),
             version=entry.version and self._redact(entry.version),
+            address=configured and self._redact(configured.address),
+            limits=dict(configured.limits) if configured is not None else {},
             engine=facts and facts.engine,
             mode=_mode(entry, facts),
             stderr_tail=[self._redact(line) for line in entry.stderr_tail],

@@ -225,6 +225,9 @@ class ServerShape(msgspec.Struct, kw_only=True):
     era: Era | None
     protocol: str | None  # the revision that it speaks with us
     version: str | None
+    # How it is reached, without passwords, keys and tokens; null: it is not in the configuration.
+    address: str | None
+    limits: dict[str, float]  # by the names of their settings
     engine: str | None  # of a database
     mode: Literal["read_only", "write"] | None  # of a database
     stderr_tail: list[str]
@@ -234,6 +237,17 @@ class ServerShape(msgspec.Struct, kw_only=True):
     tokens: int  # of all its tools
     seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
     replicas: ServerReplicas | None  # null: this gateway is alone
+
+
+class FindingShape(msgspec.Struct):
+    severity: Literal["note", "warning", "problem"]
+    text: str
+    advice: str  # what to do about it; may be empty
+
+
+class ExaminedServer(msgspec.Struct):
+    name: str
+    findings: list[FindingShape]  # empty: nothing is wrong
 
 
 class SessionList(msgspec.Struct):

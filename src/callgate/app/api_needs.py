@@ -5,8 +5,10 @@ ready: all replicas would say it at once, and calls go on.
 """
 
 import time
+from collections.abc import Mapping
 from contextlib import aclosing
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -16,7 +18,7 @@ from callgate.model.exchange import Arrival
 from callgate.model.identity import new_exchange_id
 from callgate.model.reply import Reply
 from callgate.ports.answerer import Answerer
-from callgate.ports.caller import CalledTool, ToolCall
+from callgate.ports.caller import CalledTool, ServerQuestion, ToolCall
 from callgate.recorder.recorder import Recorder
 from callgate.wire.eras.params import with_envelope
 from callgate.wire.json_rpc import encode_reply
@@ -34,18 +36,25 @@ class RelayCaller:
         self._answerer = answerer
 
     async def call(self, call: ToolCall) -> CalledTool:
+        return await self._ask("tools/call", {"name": call.tool, "arguments": call.arguments}, call)
+
+    async def ask(self, question: ServerQuestion) -> CalledTool:
+        return await self._ask(question.method, question.params, question)
+
+    async def _ask(
+        self, method: str, params: Mapping[str, Any], asked: ToolCall | ServerQuestion
+    ) -> CalledTool:
         exchange_id = new_exchange_id(time.time())
-        envelope = _envelope(call.program)
-        params = msgspec.json.encode({"name": call.tool, "arguments": call.arguments})
+        envelope = _envelope(asked.program)
         arrival = Arrival(
-            method="tools/call",
+            method=method,
             rpc_id=b"1",
-            params=with_envelope(params, envelope),
+            params=with_envelope(msgspec.json.encode(params), envelope),
             envelope=envelope,
-            principal=call.principal,
+            principal=asked.principal,
             transport="http",
-            client=call.client,
-            target=call.server,
+            client=asked.client,
+            target=asked.server,
             exchange_id=exchange_id,
         )
         reply = Reply()

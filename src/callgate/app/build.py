@@ -16,6 +16,7 @@ from callgate.app.principals import gate_rules, needs_token
 from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
+from callgate.app.server_care import UpstreamCare
 from callgate.app.setup_problems import setup_problems
 from callgate.app.sinks.audit import AuditedSink
 from callgate.app.sinks.telemetry import TracingSink, exporting
@@ -185,6 +186,7 @@ async def build_gateway(
             meter=meter,
             sources=source_facts(config),
             schema_of={one.name: one.schema for one in sql_servers}.get,
+            care=UpstreamCare(config, upstreams),
             setup=ShownSettings(
                 needs_token=needs_token(config),
                 is_demo=config.is_empty,

@@ -1,4 +1,4 @@
-"""Api tries a tool, or makes a recorded call again."""
+"""Api tries a tool, makes a recorded call again, or asks a server for a list, a resource or a prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +22,18 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerQuestion:
+    """Any other request of a client's, to one server."""
+
+    method: str
+    params: Mapping[str, Any]
+    server: str
+    principal: Principal
+    client: str
+    program: Program = "callgate-api"
+
+
+@dataclass(frozen=True, slots=True)
 class CalledTool:
     """What came of it: a raw result, or a JSON-RPC error object."""
 
@@ -33,4 +45,8 @@ class CalledTool:
 class Caller(Protocol):
     async def call(self, call: ToolCall) -> CalledTool:
         """Goes the way of every client's call: judged, routed and recorded. Cancelling cancels it."""
+        ...
+
+    async def ask(self, question: ServerQuestion) -> CalledTool:
+        """Likewise."""
         ...

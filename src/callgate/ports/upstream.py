@@ -66,6 +66,15 @@ class StatefulUpstream(Protocol):
         ...
 
 
+@runtime_checkable
+class RetryingUpstream(Protocol):
+    """An upstream that connects, and connects again by itself after a while."""
+
+    async def retry(self) -> None:
+        """Connect again now, if it is down. Returns when the attempt is over; health says how it went."""
+        ...
+
+
 class Upstream(Protocol):
     @property
     def name(self) -> str:

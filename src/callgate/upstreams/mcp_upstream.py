@@ -204,6 +204,10 @@ class McpUpstream:
             return shown(State.STARTING, detail, stderr_tail=tail)
         return shown(State.DOWN, first.trouble, error.code.code, stderr_tail=tail)
 
+    async def retry(self) -> None:
+        """Implements `ports.RetryingUpstream`: of the line that all others follow."""
+        await self._first.link.retry()
+
     async def close(self) -> None:
         await asyncio.gather(
             self._own.close(), self._listing.close(), *(line.close() for line in self._shared())

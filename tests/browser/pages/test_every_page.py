@@ -1,15 +1,14 @@
 """What must hold for every page: it fits a phone, satisfies axe in both themes, and loads little."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Literal
 
 import pytest
 import pytest_asyncio
+from browser.axe import serious_findings
 from browser.browser_stage import Stage, open_stage
 from browser.page_watch import PageWatch
 from browser.sight import expect_loaded, rows
-from locked_packages import node_modules
 from playwright.async_api import Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -23,6 +22,7 @@ PAGES = [
     "/servers",
     "/servers/demo",
     "/servers/tickets",
+    "/servers/demo?tab=schema&database=shop&table=orders",
     "/analytics",
     "/query",
     "/tool-calls?call={call}",
@@ -45,12 +45,6 @@ async def lived_in(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tu
         yield stage, {"call": newest["id"], "session": newest["session_id"]}
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
-    folder = node_modules(Path(__file__).parents[1], "browser")
-    return (folder / "axe-core" / "axe.min.js").read_text()
-
-
 async def show(page: Page, stage: Stage, path: str) -> None:
     await page.goto(stage.url + path)
     await expect_loaded(page)
@@ -58,11 +52,10 @@ async def show(page: Page, stage: Stage, path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 async def test_axe_finds_nothing_serious_in_either_theme_and_a_phone_needs_no_scrolling_sideways(
-    page: Page, lived_in: tuple[Stage, dict[str, str]], axe: str, path: str
+    page: Page, lived_in: tuple[Stage, dict[str, str]], path: str
 ) -> None:
     stage, names = lived_in
     await show(page, stage, path.format(**names))
-    await page.evaluate(axe)  # by the debugger's hand, which the page's policy does not bind
     for theme in THEMES:
         await page.emulate_media(color_scheme=theme)
         await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
@@ -70,15 +63,6 @@ async def test_axe_finds_nothing_serious_in_either_theme_and_a_phone_needs_no_sc
         assert (theme, await serious_findings(page)) == (theme, [])
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")
-
-
-async def serious_findings(page: Page) -> list[str]:
-    found = await page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']][:5]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 async def test_the_first_load_is_small(page: Page, lived_in: tuple[Stage, dict[str, str]]) -> None:

@@ -293,6 +293,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/servers/{name}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect again now to a source or MCP server that is down, and wait up to 10 s for it */
+        post: operations["retryServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/servers/{name}/examine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What `callgate doctor` says of one source or MCP server */
+        post: operations["examineServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replicas": {
         parameters: {
             query?: never;
@@ -319,6 +353,23 @@ export interface paths {
         };
         /** Version, uptime, and how the record is doing */
         get: operations["getAbout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the gateway takes you for */
+        get: operations["getMe"];
         put?: never;
         post?: never;
         delete?: never;
@@ -395,6 +446,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/servers/{name}/ask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a server for its resources or prompts, recorded */
+        post: operations["askServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tool-calls/{call_id}/replay": {
         parameters: {
             query?: never;
@@ -406,6 +474,40 @@ export interface paths {
         put?: never;
         /** Make a recorded call again, with its own arguments or with others */
         post: operations["replayToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of changes to the configuration since the start */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Read the configuration again and take over what can be; with a problem the old one stays */
+        post: operations["reload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -541,7 +643,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -607,7 +709,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -623,7 +725,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -691,7 +793,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -894,6 +996,10 @@ export interface components {
             era: ("legacy" | "modern") | null;
             protocol: string | null;
             version: string | null;
+            address: string | null;
+            limits: {
+                [key: string]: number;
+            };
             engine: string | null;
             mode: ("read_only" | "write") | null;
             stderr_tail: string[];
@@ -940,6 +1046,23 @@ export interface components {
             since: string | null;
             detail: string;
             code: string | null;
+        };
+        /**
+         * NoBody
+         * @description `{}`
+         */
+        NoBody: Record<string, unknown>;
+        /** ExaminedServer */
+        ExaminedServer: {
+            name: string;
+            findings: components["schemas"]["FindingShape"][];
+        };
+        /** FindingShape */
+        FindingShape: {
+            /** @enum {unknown} */
+            severity: "note" | "problem" | "warning";
+            text: string;
+            advice: string;
         };
         /** ReplicaList */
         ReplicaList: {
@@ -1006,6 +1129,12 @@ export interface components {
             max_size_bytes: number | null;
             /** @enum {unknown} */
             dialect: "clickhouse" | "duckdb" | "postgres";
+        };
+        /** Me */
+        Me: {
+            principal: string;
+            /** @enum {unknown} */
+            role: "call" | "operate" | "watch";
         };
         /** DatabasesShape */
         DatabasesShape: {
@@ -1097,11 +1226,40 @@ export interface components {
             /** @default {} */
             arguments?: Record<string, unknown>;
         };
+        /**
+         * AskBody
+         * @description Only what reads: tools are called with `callTool`.
+         */
+        AskBody: {
+            /** @enum {unknown} */
+            method: "completion/complete" | "prompts/get" | "prompts/list" | "resources/list" | "resources/read" | "resources/templates/list";
+            /**
+             * @description As MCP has them, with the server's own names.
+             * @default {}
+             */
+            params?: Record<string, unknown>;
+        };
         /** ReplayBody */
         ReplayBody: {
             /** @description Instead of those of the recorded call. */
             arguments?: Record<string, unknown>;
         };
+        /**
+         * SettingsNews
+         * @description What is known of the configuration that is served. Names of keys, never values.
+         */
+        SettingsNews: {
+            /** @default 0 */
+            version?: number;
+            /** @default [] */
+            changed?: string[];
+            /** @default [] */
+            needs_restart?: string[];
+            /** @default null */
+            problem?: string | null;
+        };
+        /** ReloadBody */
+        ReloadBody: Record<string, unknown>;
         /**
          * EventShape
          * @description `data` of one event.
@@ -1151,6 +1309,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1223,6 +1390,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1283,6 +1459,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1379,6 +1564,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1439,6 +1633,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1536,6 +1739,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.unknown_session`: The session does not exist, has ended, or is not yours */
             404: {
                 headers: {
@@ -1617,6 +1829,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1745,6 +1966,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -1814,6 +2044,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1942,6 +2181,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2011,6 +2259,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2136,6 +2393,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2207,6 +2473,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2333,6 +2608,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2413,6 +2697,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2471,6 +2764,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2545,6 +2847,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.unknown_server`: No server of that name is configured */
             404: {
                 headers: {
@@ -2556,6 +2867,202 @@ export interface operations {
             };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoBody"];
+            };
+        };
+        responses: {
+            /** @description Connect again now to a source or MCP server that is down, and wait up to 10 s for it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    examineServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoBody"];
+            };
+        };
+        responses: {
+            /** @description What `callgate doctor` says of one source or MCP server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExaminedServer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2612,6 +3119,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2677,6 +3193,89 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who the gateway takes you for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2751,7 +3350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2856,7 +3455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2962,7 +3561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3067,6 +3666,113 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    askServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskBody"];
+            };
+        };
+        responses: {
+            /** @description Ask a server for its resources or prompts, recorded */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallAnswer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -3147,6 +3853,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
@@ -3203,6 +3918,176 @@ export interface operations {
             };
         };
     };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of changes to the configuration since the start */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReloadBody"];
+            };
+        };
+        responses: {
+            /** @description Read the configuration again and take over what can be; with a problem the old one stays */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query?: {
@@ -3237,6 +4122,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blankFor } from '@/call/replay/blankArguments'
+import { blankFor } from '@/arguments/blankArguments'
 import { argumentsOf, calledName, clientName, faultTitle, plainAdvice } from './callWords'
 
 const fault = (more: object) => ({

@@ -1,6 +1,7 @@
 // How a server is told in a few words.
 
 import type { Server } from '@/api/client'
+import { formatCount } from '@/format/number'
 
 const ENGINES: Record<string, string> = {
   mysql: 'MySQL',
@@ -20,4 +21,21 @@ export function inWords(server: Server): string {
   }
   const era = server.protocol && server.era ? `${server.protocol} (${server.era})` : server.protocol
   return ['MCP server', server.version, era].filter(Boolean).join(' · ')
+}
+
+const LIMITS: Record<string, string> = {
+  timeout_s: 'Time for a call',
+  start_timeout_s: 'Time to start',
+  max_rows: 'Most rows',
+  character_limit: 'Most characters',
+  pool_size: 'Connections',
+}
+
+/** Label, value and the name of the setting, in the operator's order. */
+export function limitsInWords(limits: Server['limits']): [label: string, value: string, setting: string][] {
+  return Object.entries(limits).map(([setting, value]) => [
+    LIMITS[setting] ?? setting,
+    setting.endsWith('_s') ? `${formatCount(value)} s` : formatCount(value),
+    setting,
+  ])
 }

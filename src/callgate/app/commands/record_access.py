@@ -14,7 +14,7 @@ from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import SetupError
 from callgate.model.health import Health
 from callgate.model.offers import Offer
-from callgate.ports.caller import CalledTool, ToolCall
+from callgate.ports.caller import CalledTool, ServerQuestion, ToolCall
 from callgate.upstreams.http.client import HttpClient
 
 
@@ -106,4 +106,7 @@ class _Nobody:
         return ()
 
     async def call(self, call: ToolCall) -> CalledTool:
+        raise not_running()
+
+    async def ask(self, question: ServerQuestion) -> CalledTool:
         raise not_running()

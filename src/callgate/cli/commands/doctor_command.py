@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from callgate.app.commands.doctor import Diagnosis, examine
+from callgate.app.commands.doctor import examine
 from callgate.app.loop import run_loop
+from callgate.app.server_care import Diagnosis
 from callgate.app.setup_problems import load_and_check
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr

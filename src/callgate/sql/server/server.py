@@ -7,6 +7,7 @@ templates and completions come from the schema_reader.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -21,7 +22,7 @@ from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker
 from callgate.sql.drivers.driver import Driver, LimitedDriver
 from callgate.sql.drivers.posture import Posture
-from callgate.sql.guard.judgement import Bound
+from callgate.sql.guard.judgement import Bound, Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
@@ -180,6 +181,11 @@ class SqlServer(StatelessUpstream):
     async def posture(self) -> Posture:
         """What the account may really do; asks the database. Raises SourceError when it is down."""
         return await self._driver.posture()
+
+    async def retry(self) -> None:
+        """Implements `ports.RetryingUpstream`: a statement finds out, and the driver remembers what came."""
+        with suppress(CallgateError):
+            await self._driver.run([Statement("SELECT 1", "SELECT")])
 
     async def close(self) -> None:
         await self._driver.close()

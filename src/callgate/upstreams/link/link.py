@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from callgate.model.envelope import Envelope, Era
@@ -69,6 +70,7 @@ class Link:
         self._is_probing = False
         self._session_lost_at = -_SESSION_PATIENCE_S
         self._gone = asyncio.Event()
+        self._hurried = asyncio.Event()  # somebody asked to start again before the back-off is over
         self._closing = False
         self.attempted = asyncio.Event()
         self.used_at = self._loop.time()
@@ -125,6 +127,13 @@ class Link:
             raise copy_of(self.error or UpstreamError(UPSTREAM_FAILED, f"{self._plan.name} is not ready"))
         return self.introduction
 
+    async def retry(self) -> None:
+        """End the back-off, if there is one. Returns when the attempt is over, well or not."""
+        if self._traffic.connection.retry_at() is not None:
+            self.attempted.clear()
+            self._hurried.set()
+        await self.attempted.wait()
+
     def _still_starting(self, waited_s: float) -> UpstreamError:
         since = f"for {self.starting_s:.0f} s" if self.starting_s is not None else "again"
         text = f"{self._plan.name} is still starting ({since}); this request waited {waited_s:g} s for it"
@@ -162,7 +171,9 @@ class Link:
                 self.attempted.set()
             retry_at = self._traffic.connection.retry_at()
             if retry_at is not None:
-                await asyncio.sleep(max(0.0, retry_at - self._loop.time()))
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurried.wait(), max(0.0, retry_at - self._loop.time()))
+            self._hurried.clear()
             self._traffic.connection.retrying()
 
     async def _live_once(self) -> None:

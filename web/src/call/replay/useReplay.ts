@@ -1,9 +1,9 @@
-// Makes a recorded call again, as it was or with other arguments, and goes to the new one. A call that may destroy
-// something waits for a word first.
+// Makes a recorded call again. As it was: then the page goes to the new one. With other arguments: then the answer is
+// kept here, to be compared with the recorded one. A call that may destroy something waits for a word first.
 
 import { computed, ref, shallowRef, type Ref } from 'vue'
 import { useRouter } from 'vue-router'
-import { api, read, type WholeCall } from '@/api/client'
+import { api, read, type CallAnswer, type WholeCall } from '@/api/client'
 import { asProblem, type ApiProblem } from '@/api/problem'
 
 type Arguments = Record<string, unknown> | undefined
@@ -21,6 +21,7 @@ export function useReplay(call: Readonly<Ref<WholeCall | null>>) {
   const isAsking = ref(false)
   const isSending = ref(false)
   const problem = shallowRef<ApiProblem | null>(null)
+  const answer = shallowRef<CallAnswer | null>(null)
   let wanted: Arguments
 
   const replay = computed(() => call.value?.replay ?? null)
@@ -41,8 +42,10 @@ export function useReplay(call: Readonly<Ref<WholeCall | null>>) {
     try {
       const params = { path: { call_id: from.id } }
       const body = wanted ? { arguments: wanted } : {}
-      const answer = await read(api.POST('/api/v1/tool-calls/{call_id}/replay', { params, body }))
-      await router.push({ path: `/calls/${answer.id}`, state: { replayOf: from.id } })
+      const made = await read(api.POST('/api/v1/tool-calls/{call_id}/replay', { params, body }))
+      if (call.value?.id !== from.id) return // the page went on meanwhile
+      if (wanted) answer.value = made
+      else await router.push({ path: `/calls/${made.id}`, state: { replayOf: from.id } })
     } catch (cause) {
       problem.value = asProblem(cause)
     } finally {
@@ -57,5 +60,5 @@ export function useReplay(call: Readonly<Ref<WholeCall | null>>) {
     else void send()
   }
 
-  return { replay, canEdit, isEditOnly, whyNot, isAsking, isSending, problem, again, send, wanted: () => wanted }
+  return { replay, canEdit, isEditOnly, whyNot, isAsking, isSending, problem, answer, again, send, wanted: () => wanted }
 }

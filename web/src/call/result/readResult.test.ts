@@ -96,11 +96,26 @@ describe('content that is not text', () => {
     ])
   })
   it.each([
-    ['https://evil.example/x.png', 'image/png'],
-    ['aGk=', 'image/svg+xml'],
-    ['aGk=', 'text/html'],
-  ])('shows no picture of %s as %s', (data, mimeType) => {
-    expect(kinds({ content: [{ type: 'image', data, mimeType }] })).toEqual(['held'])
+    ['https://evil.example/x.png', 'image/png', 'held'],
+    ['aGk=', 'image/svg+xml', 'packed'], // bytes to keep as a file, never to show
+    ['aGk=', 'text/html', 'packed'],
+  ])('shows no picture of %s as %s', (data, mimeType, kind) => {
+    expect(kinds({ content: [{ type: 'image', data, mimeType }] })).toEqual([kind])
+  })
+  it('plays sound that is in the answer, and nothing else', () => {
+    expect(kinds({ content: [{ type: 'audio', data: 'aGk=', mimeType: 'audio/wav' }] })).toEqual(['audio'])
+    expect(kinds({ content: [{ type: 'audio', data: 'aGk=', mimeType: 'audio/x-script' }] })).toEqual(['packed'])
+    expect(kinds({ content: [{ type: 'audio', data: 'https://evil.example/a.wav', mimeType: 'audio/wav' }] })).toEqual(['held'])
+  })
+  it('reads Markdown as such, and the tables in it as tables', () => {
+    const text = '# Title\n\nSome **bold**.\n\n| a |\n|---|\n| 1 |\n\nafter'
+    expect(kinds({ content: [{ type: 'text', text }] })).toEqual(['markdown', 'table', 'markdown'])
+  })
+  it('reads what resources/read and prompts/get answer', () => {
+    expect(kinds({ contents: [{ uri: 'a://b', mimeType: 'text/markdown', text: 'plain' }] })).toEqual(['link', 'markdown'])
+    expect(kinds({ contents: [{ uri: 'a://b', mimeType: 'text/x-python', text: '# a\n\n**b**' }] })).toEqual(['link', 'text'])
+    const messages = [{ role: 'user', content: { type: 'text', text: 'hi' } }]
+    expect(kinds({ description: 'd', messages })).toEqual(['text', 'role', 'text'])
   })
   it('shows an embedded resource by its address and its text', () => {
     const resource = { uri: 'file:///a', mimeType: 'text/plain', text: 'hello' }

@@ -1,18 +1,24 @@
-// An MCP result as parts a person can read: tables, decoded JSON, text, images. Pure. Every byte of it is a stranger's:
-// nothing here is ever markup, and an image is only what came inside the answer itself.
+// An MCP result as parts a person can read: tables, decoded JSON, text, pictures, sound. Pure. Every byte of it is a
+// stranger's: nothing here is ever markup, and a picture is only what came inside the answer itself.
 
+import { tablesIn, type Rows } from '@/call/rows'
+import { looksLikeMarkdown } from '@/content/looksLikeMarkdown'
+import { bytesOf, isPicture, isSound, type Packed } from '@/content/packed'
 import { isObject, tryJson } from '@/format/parseJson'
 import { splitMarkdown } from './markdownTables'
-import { tablesIn, type Rows } from '@/call/rows'
 
 export type Part =
   | { kind: 'table'; title: string; rows: Rows }
   | { kind: 'facts'; facts: [string, unknown][] }
   | { kind: 'json'; title: string; value: unknown }
   | { kind: 'text'; text: string }
+  | { kind: 'markdown'; text: string }
+  | { kind: 'role'; role: string } // who says what follows, in a prompt
   | { kind: 'image'; src: string; about: string }
-  | { kind: 'link'; uri: string; name: string; about: string }
-  | { kind: 'held'; title: string; about: string } // audio, and images that no browser should be given
+  | { kind: 'audio'; type: string; base64: string; about: string }
+  | { kind: 'packed'; packed: Packed; name: string } // bytes that are neither, to keep as a file
+  | { kind: 'link'; uri: string; name: string; about: string; isHeld: boolean } // held: its content follows
+  | { kind: 'held'; title: string; about: string } // what no browser should be given
 
 export interface Reading {
   parts: Part[]
@@ -23,12 +29,10 @@ export interface Reading {
 const FENCE = '```'
 const FENCED_AS_JSON = /^```(?:json)?$/i
 const LOOKS_LIKE_JSON = /^\s*[[{]/
-const SHOWN_IMAGES = /^image\/(png|jpeg|gif|webp|avif)$/
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 const isScalar = (value: unknown) => value === null || ['string', 'number', 'boolean'].includes(typeof value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const bytesOf = (base64: string) => Math.floor((base64.replace(/[\s=]/g, '').length * 3) / 4)
 
 function restParts(rest: Record<string, unknown>): Part[] {
   const scalars = Object.entries(rest).filter(([, value]) => isScalar(value))
@@ -56,51 +60,46 @@ function jsonIn(text: string): unknown {
   return LOOKS_LIKE_JSON.test(inner) ? tryJson(inner) : undefined
 }
 
-function textParts(text: string): Part[] {
+function textParts(text: string, isMarkdown = looksLikeMarkdown(text)): Part[] {
   const value = jsonIn(text)
   if (value !== undefined) return dataParts(value)
-  return splitMarkdown(text).map((segment): Part =>
-    segment.kind === 'table' ? { kind: 'table', title: '', rows: segment.rows } : segment,
-  )
+  return splitMarkdown(text).map((segment): Part => {
+    if (segment.kind === 'table') return { kind: 'table', title: '', rows: segment.rows }
+    return { kind: isMarkdown ? 'markdown' : 'text', text: segment.text }
+  })
 }
 
-function imagePart(data: string, mime: string): Part {
-  const packed = data.replace(/\s/g, '')
-  if (SHOWN_IMAGES.test(mime) && packed && BASE64.test(packed)) {
-    return {
-      kind: 'image',
-      src: `data:${mime};base64,${packed}`,
-      about: `${mime}, ${bytesOf(data)} bytes`,
-    }
-  }
-  return { kind: 'held', title: mime || 'image', about: 'Not shown: not a picture held in the answer itself.' }
+/** Bytes of an answer, by what it says they are. */
+function bytesPart(data: string, mime: string, name: string): Part {
+  const base64 = data.replace(/\s/g, '')
+  if (!base64 || !BASE64.test(base64)) return { kind: 'held', title: mime || name, about: 'Not shown: it holds no base64.' }
+  const about = `${mime}, ${bytesOf(base64)} bytes`
+  if (isPicture(mime)) return { kind: 'image', src: `data:${mime};base64,${base64}`, about }
+  if (isSound(mime)) return { kind: 'audio', type: mime, base64, about }
+  return { kind: 'packed', name, packed: { type: mime || 'binary', bytes: bytesOf(base64), base64 } }
 }
 
 function resourceParts(resource: Record<string, unknown>): Part[] {
   const mime = textOf(resource.mimeType)
-  const head: Part = { kind: 'link', uri: textOf(resource.uri), name: '', about: mime }
-  if (typeof resource.text === 'string') return [head, ...textParts(resource.text)]
-  const blob = textOf(resource.blob)
-  if (mime.startsWith('image/')) return [head, imagePart(blob, mime)]
-  return [head, { kind: 'held', title: mime || 'binary', about: `${bytesOf(blob)} bytes, not shown` }]
+  const uri = textOf(resource.uri)
+  const head: Part = { kind: 'link', uri, name: '', about: mime, isHeld: true }
+  if (typeof resource.text === 'string') {
+    const says = mime.split(';')[0]?.trim() ?? ''
+    const isMarkdown = says === 'text/markdown' || (['', 'text/plain'].includes(says) && looksLikeMarkdown(resource.text))
+    return [head, ...textParts(resource.text, isMarkdown)]
+  }
+  return [head, bytesPart(textOf(resource.blob), mime, uri.split('/').pop() || 'resource')]
 }
 
 function blockParts(block: unknown): Part[] {
   if (!isObject(block)) return [{ kind: 'json', title: '', value: block }]
   if (block.type === 'text') return textParts(textOf(block.text))
-  if (block.type === 'image') return [imagePart(textOf(block.data), textOf(block.mimeType))]
-  if (block.type === 'audio') {
-    return [
-      {
-        kind: 'held',
-        title: textOf(block.mimeType) || 'audio',
-        about: `${bytesOf(textOf(block.data))} bytes of sound`,
-      },
-    ]
+  if (block.type === 'image' || block.type === 'audio') {
+    return [bytesPart(textOf(block.data), textOf(block.mimeType), String(block.type))]
   }
   if (block.type === 'resource_link') {
     const about = [textOf(block.description), textOf(block.mimeType)].filter(Boolean).join(', ')
-    return [{ kind: 'link', uri: textOf(block.uri), name: textOf(block.title) || textOf(block.name), about }]
+    return [{ kind: 'link', uri: textOf(block.uri), name: textOf(block.title) || textOf(block.name), about, isHeld: false }]
   }
   if (block.type === 'resource' && isObject(block.resource)) return resourceParts(block.resource)
   return [{ kind: 'json', title: textOf(block.type), value: block }]
@@ -120,14 +119,25 @@ function isRetold(block: unknown, structured: unknown): boolean {
 
 const CONTENT_KEYS = new Set(['content', 'structuredContent', 'isError', '_meta', 'resultType'])
 
-/** A result of tools/call; of any other method, its value. */
+/** Of resources/read: what it read. Of prompts/get: who says what. */
+function otherParts(result: Record<string, unknown>): Part[] | null {
+  if (Array.isArray(result.contents) && result.contents.every(isObject)) return result.contents.flatMap(resourceParts)
+  const { messages } = result
+  if (!Array.isArray(messages) || !messages.every(isObject) || !messages.every((one) => isObject(one.content))) return null
+  const says = messages.flatMap((one): Part[] => [{ kind: 'role', role: textOf(one.role) }, ...blockParts(one.content)])
+  return typeof result.description === 'string' ? [{ kind: 'text', text: result.description }, ...says] : says
+}
+
+/** A result of tools/call, resources/read or prompts/get; of any other method, its value. */
 export function readResult(result: unknown): Reading {
+  const others = isObject(result) ? otherParts(result) : null
+  if (others) return reading(others, [])
   const isCall = isObject(result) && (Array.isArray(result.content) || 'structuredContent' in result)
   if (!isCall) return reading(result === undefined ? [] : dataParts(result), [])
   const blocks: unknown[] = Array.isArray(result.content) ? result.content : []
   const structured = result.structuredContent ?? undefined
   const told = structured === undefined ? blocks : blocks.filter((block) => !isRetold(block, structured))
-  const others = Object.fromEntries(Object.entries(result).filter(([key]) => !CONTENT_KEYS.has(key)))
+  const rest = Object.fromEntries(Object.entries(result).filter(([key]) => !CONTENT_KEYS.has(key)))
   const texts = blocks
     .filter(isObject)
     .filter((block) => block.type === 'text')
@@ -135,7 +145,7 @@ export function readResult(result: unknown): Reading {
   const parts = [
     ...(structured === undefined ? [] : dataParts(structured)),
     ...told.flatMap(blockParts),
-    ...restParts(others),
+    ...restParts(rest),
   ]
   return reading(parts, texts)
 }
