@@ -120,9 +120,3 @@ async def _look_at_store(config: Config) -> tuple[str, tuple[DoctorFinding, ...]
     seen = await look(store_address(config), config.record.migrate)
     missing = () if seen.has_reader else (DoctorFinding("warning", f"{NO_READER}.", NO_READER_HINT),)
     return f"PostgreSQL {seen.version}", missing
-
-
-def too_slow() -> DoctorFinding:
-    return DoctorFinding(
-        "problem", f"It did not answer within {_PATIENCE_S:g} s.", "See whether it is overloaded."
-    )
