@@ -1,9 +1,11 @@
 """Makes every part, and gives it the parts that it needs."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -191,6 +193,7 @@ async def build_gateway(
                 max_size_bytes=config.record.max_size_bytes,
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
+                program=_program(),
             ),
             problems=lambda: [*background.problems(), *_archive_problems(record)],
             reads_record=lead is None,
@@ -266,6 +269,12 @@ async def _check_store(record: Record) -> None:
     except SetupError:
         await record.close()
         raise
+
+
+def _program() -> str:
+    """The whole path: desktop programs have a shorter PATH than terminals."""
+    beside = Path(sys.executable).with_name("callgate")
+    return str(beside) if beside.exists() else "callgate"
 
 
 def _gate_rules(server: ServerSpec) -> GateRules:
