@@ -258,6 +258,11 @@ def feed_record_archive(stage: Stage) -> Iterator[Shown]:
     yield stage.run("record", "archive", "--to", f"/dev/null/{HOSTILE}")
 
 
+def feed_service_install(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("service", "install", "--print", "--config", f"/dev/null/{HOSTILE}")
+    yield stage.run("service", "install", "--system", "--config", f"/home/{HOSTILE}")
+
+
 FEEDS = {
     ("serve",): feed_serve,
     ("init",): feed_init,
@@ -277,6 +282,7 @@ FEEDS = {
     ("record", "migrate"): feed_record_migrate,
     ("record", "copy"): feed_record_copy,
     ("record", "archive"): feed_record_archive,
+    ("service", "install"): feed_service_install,
     ("config", "check"): feed_config_check,
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,

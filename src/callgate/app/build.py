@@ -1,11 +1,9 @@
 """Makes every part, and gives it the parts that it needs."""
 
 import asyncio
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -23,6 +21,7 @@ from callgate.app.sources import briefly_named, open_demo, open_sources, share_c
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
+from callgate.config.paths import installed_program
 from callgate.config.problem import ConfigProblems
 from callgate.config.specs.config import Config, ServerSpec
 from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
@@ -193,7 +192,7 @@ async def build_gateway(
                 max_size_bytes=config.record.max_size_bytes,
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
-                program=_program(),
+                program=str(installed_program() or "callgate"),
             ),
             problems=lambda: [*background.problems(), *_archive_problems(record)],
             reads_record=lead is None,
@@ -269,12 +268,6 @@ async def _check_store(record: Record) -> None:
     except SetupError:
         await record.close()
         raise
-
-
-def _program() -> str:
-    """The whole path: desktop programs have a shorter PATH than terminals."""
-    beside = Path(sys.executable).with_name("callgate")
-    return str(beside) if beside.exists() else "callgate"
 
 
 def _gate_rules(server: ServerSpec) -> GateRules:
