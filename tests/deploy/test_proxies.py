@@ -7,7 +7,7 @@ import shutil
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -110,7 +110,7 @@ class Visitor:
 
 @pytest.mark.parametrize("proxy", [nginx, caddy])
 async def test_a_client_behind_the_proxy_calls_and_hears_of_it_at_once(
-    folder: Path, proxy: Callable[[Path, int], "asyncio._AsyncGeneratorContextManager[int]"]
+    folder: Path, proxy: Callable[[Path, int], AbstractAsyncContextManager[int]]
 ) -> None:
     trust = make_certificates(folder, f"DNS:{NAME}").trusting_context
     (folder / "callgate.toml").write_text(CONFIG)
