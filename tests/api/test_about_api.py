@@ -103,6 +103,8 @@ async def test_a_gateway_with_tokens_leaves_a_place_for_one_and_does_not_say_whe
         "https://a b",
         "https://a/?x=1",
         "https://u:p@a",
+        "https://[1:2]",
+        "https://a:99999",
         "https://a'; rm -rf ~",
         "https://a/$(id)",
         "https://" + "x" * 400,

@@ -1,23 +1,35 @@
 """`GET /api/v1/clients`: what to write into each MCP client so that it uses this gateway."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from callgate.api.about_api import MCP_PATH, ShownSettings
 from callgate.api.operation import Asked, Operation, bad_params
 from callgate.config.mcp_clients import CLIENTS, ClientFile, Door, McpClient
 
 # The address is put into shells, files and links. Nothing that any of them reads otherwise passes.
-_BASE = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
+_BASE = r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
 _MAX_BASE = 300
 # Only a gateway without tokens tells where its program is: then nobody beyond this machine reaches it.
 _UNTOLD_PROGRAM = "/path/to/callgate"
 
 
 class ClientsQuery(msgspec.Struct, forbid_unknown_fields=True):
-    base: str = ""  # how clients reach the gateway (https://callgate.example.com); else: as this request did
+    base: (
+        Annotated[
+            str,
+            Meta(
+                pattern=f"^{_BASE}$",
+                max_length=_MAX_BASE,
+                description="How clients reach the gateway, as https://callgate.example.com.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class ClientShape(msgspec.Struct, kw_only=True):
@@ -60,7 +72,7 @@ class ClientsApi:
 
     async def clients(self, asked: Asked[ClientsQuery, None]) -> ClientList:
         base = asked.query.base or f"http://{asked.headers.get('host', '')}"
-        if len(base) > _MAX_BASE or not _BASE.fullmatch(base):
+        if not _is_address(base):
             hint = "Give a scheme, a host and at most a port and a path: https://callgate.example.com"
             raise bad_params("base is not an http or https address", hint)
         needs_token = self._setup.needs_token
@@ -75,6 +87,14 @@ class ClientsApi:
             program=program,
             needs_token=needs_token,
         )
+
+
+def _is_address(base: str) -> bool:
+    """A Host may be anything, and what is in brackets or after the colon need not be an address or a port."""
+    try:
+        return re.fullmatch(_BASE, base) is not None and urlsplit(base).port != 0
+    except ValueError:
+        return False
 
 
 def _shape(client: McpClient, door: Door) -> ClientShape:

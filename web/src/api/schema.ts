@@ -2762,6 +2762,7 @@ export interface operations {
     listClients: {
         parameters: {
             query?: {
+                /** @description How clients reach the gateway, as https://callgate.example.com. */
                 base?: string;
             };
             header?: never;
