@@ -82,9 +82,8 @@ async def test_every_client_is_told_the_address_that_the_page_was_reached_by() -
     assert [client["name"] for client in told["clients"]] == [client.title for client in CLIENTS]
     for client in told["clients"]:
         assert (told["url"] if client["transport"] == "http" else PROGRAM) in client["entry"]
-    assert (await ask(app, "/api/v1/clients", host="127.0.0.1:7420")).json[
-        "url"
-    ] == "http://127.0.0.1:7420/mcp"
+    for host in ("127.0.0.1:7420", "[fd00::1]:7420"):
+        assert (await ask(app, "/api/v1/clients", host=host)).json["url"] == f"http://{host}/mcp"
 
 
 async def test_a_gateway_with_tokens_leaves_a_place_for_one_and_does_not_say_where_it_is_installed() -> None:

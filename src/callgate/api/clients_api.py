@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from callgate.api.about_api import MCP_PATH, ShownSettings
 from callgate.api.operation import Asked, Operation, bad_params
 from callgate.config.mcp_clients import CLIENTS, ClientFile, Door, McpClient
+from callgate.model.identity import Role
 
 # The address is put into shells, files and links. Nothing that any of them reads otherwise passes.
 _BASE = r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
@@ -66,7 +67,8 @@ class ClientsApi:
                 "What to write into each MCP client so that it uses this gateway",
                 self.clients,
                 ClientList,
-                ClientsQuery,
+                role=Role.WATCH,
+                query=ClientsQuery,
             )
         ]
 

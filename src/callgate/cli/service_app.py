@@ -95,6 +95,7 @@ def unit_text(plan: ServicePlan) -> str:
         "",
         "[Service]",
         f"ExecStart={_quoted(plan.program)} serve{config}{state} --log-format json --quiet --no-open",
+        "ExecReload=/bin/kill -HUP $MAINPID",
         "# Variables for the configuration: CALLGATE_TOKEN=…, one a line. Only its owner should read it.",
         f"EnvironmentFile=-{_escaped(plan.environment_file)}",
         *(_HOME_LINES if plan.is_system else ()),

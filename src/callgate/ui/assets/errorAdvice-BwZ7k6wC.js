@@ -199,6 +199,19 @@ expired (\`[server] answer_timeout_s\`, 10 minutes by default), or the gateway w
 ## What to do
 Make the call again, without \`requestState\` and \`inputResponses\`. Answer within the time, with the exact
 \`requestState\` of the last answer and the same params, once.
+`,"../../../docs/errors/caller.stale.md":`# \`caller.stale\`
+
+What was to be changed is not what it was any more.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31412 | 412 | 1 |
+
+## What it means
+Somebody else changed the file between reading and writing it. Nothing was written.
+
+## What to do
+Look at what it says now, and make the change again.
 `,"../../../docs/errors/caller.timeout.md":`# \`caller.timeout\`
 
 The request did not arrive in time.
@@ -515,6 +528,21 @@ The statement would change data, and the source is read-only, which is the defau
 ## What to do
 If the agent should write, set \`mode = "write"\` for this source in \`callgate.toml\` (for a source made from \`MYSQL_*\`
 variables: \`MYSQL_ALLOW_WRITE=true\`). Otherwise use SELECT.
+`,"../../../docs/errors/refused.role.md":`# \`refused.role\`
+
+The caller's role may not do this.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -31403 | 403 | 6 |
+
+## What it means
+The token is good, but its role is too low for this address. \`call\` may use the MCP endpoints and nothing else,
+\`watch\` may also read the record and try tools, \`operate\` may also change what the gateway does.
+
+## What to do
+Use another token. An operator makes one with \`callgate token add NAME --role watch\`
+([roles](../security.md#who-may-do-what)).
 `,"../../../docs/errors/refused.too_many_guesses.md":`# \`refused.too_many_guesses\`
 
 The token is wrong, and so were many others from this address.
@@ -604,6 +632,19 @@ The configuration has problems; each is listed with its key path.
 
 ## What to do
 Correct them; \`callgate config check\` shows what is left, \`docs/configuration.md\` lists every key.
+`,"../../../docs/errors/setup.config_locked.md":`# \`setup.config_locked\`
+
+The configuration file cannot be written.
+
+| JSON-RPC code | HTTP status | exit code |
+|---|---|---|
+| -32603 | 409 | 3 |
+
+## What it means
+The file, or its folder, is read-only for this user, or the disk is full. The file is as it was.
+
+## What to do
+Make the change where the file comes from: the image, the secret or the repository that it is mounted from.
 `,"../../../docs/errors/setup.engine.md":`# \`setup.engine\`
 
 This version does not support that database engine.
