@@ -1,14 +1,20 @@
-"""What the page's frame asks first."""
+"""What the page's frame asks first, and what its Connect shows."""
 
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
+import pytest
 from api.conftest import Stage
-from api.parts import NoCaller, OneServer, ask, offer
+from api.parts import NoCaller, NoServers, OneServer, ask, offer
 from api.real_gateway import whole_gateway
 from recorder.happenings import Record
 
 import callgate
+from callgate.api.about_api import ShownSettings
 from callgate.api.http_api import ApiParts, HttpApi
+from callgate.config.mcp_clients import CLIENTS
+from callgate.ports.http_app import HttpApp
 
 CONFIG = """
 version = 1
@@ -60,3 +66,49 @@ async def test_a_record_that_another_process_holds_is_a_problem_and_no_error(
         await second.close()
     assert "Another process" in about["record"]["problem"]
     assert about["record"]["events"] is None
+
+
+PROGRAM = "/opt/callgate/bin/callgate"
+
+
+def app_of(**settings: Any) -> HttpApp:
+    return HttpApi(ApiParts(NoServers(), NoCaller(), setup=ShownSettings(program=PROGRAM, **settings))).app()
+
+
+async def test_every_client_is_told_the_address_that_the_page_was_reached_by() -> None:
+    app = app_of()
+    told = (await ask(app, "/api/v1/clients?base=https://callgate.example.com")).json
+    assert told["url"] == "https://callgate.example.com/mcp"
+    assert [client["name"] for client in told["clients"]] == [client.title for client in CLIENTS]
+    for client in told["clients"]:
+        assert (told["url"] if client["transport"] == "http" else PROGRAM) in client["entry"]
+    for host in ("127.0.0.1:7420", "[fd00::1]:7420"):
+        assert (await ask(app, "/api/v1/clients", host=host)).json["url"] == f"http://{host}/mcp"
+
+
+async def test_a_gateway_with_tokens_leaves_a_place_for_one_and_does_not_say_where_it_is_installed() -> None:
+    answer = await ask(app_of(needs_token=True), "/api/v1/clients?base=https://callgate.example.com")
+    assert PROGRAM.encode() not in answer.body
+    assert answer.json["program"] == "/path/to/callgate"
+    for client in answer.json["clients"]:
+        assert client["transport"] == "stdio" or "TOKEN" in client["entry"] or "inputs" in client["entry"]
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "callgate.example.com",
+        "ftp://a",
+        "https://a b",
+        "https://a/?x=1",
+        "https://u:p@a",
+        "https://[1:2]",
+        "https://a:99999",
+        "https://a'; rm -rf ~",
+        "https://a/$(id)",
+        "https://" + "x" * 400,
+    ],
+)
+async def test_what_is_no_address_is_not_put_into_commands(base: str) -> None:
+    answer = await ask(app_of(), f"/api/v1/clients?base={quote(base, safe='')}")
+    assert (answer.status, answer.json["code"]) == (400, "caller.bad_params")

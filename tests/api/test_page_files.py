@@ -37,6 +37,7 @@ PAGES = [
     "/servers/demo",
     "/analytics",
     "/query",
+    "/connect",
 ]
 
 

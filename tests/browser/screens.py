@@ -1,4 +1,4 @@
-"""Photographs every page in light and dark, into docs/screens or the folder that is named: `scripts/screens`.
+"""Photographs every page in light and dark, and films a short tour: `scripts/screens [FOLDER]`.
 
 The record is written with fixed ids and times. Where it ends the gateway starts, and the browser's clock
 stands still.
@@ -14,13 +14,14 @@ from browser.browser_stage import Stage, open_stage, write_config
 from browser.chromium import open_chromium
 from browser.demo_past import NOW, DemoPast
 from browser.past import write_past
-from browser.sight import expect_loaded
-from playwright.async_api import Browser, Page, Request
+from browser.tour import MAX_BYTES as MAX_TOUR_BYTES
+from browser.tour import film, open_window
+from playwright.async_api import Browser
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 GATEWAY = (sys.executable, str(Path(__file__).with_name("gateway_at.py")), str(NOW.timestamp()))
 MAX_BYTES = 5_000_000
-STILL_MS = 30_000
+TOUR = "tour.webp"
 # What is opened before the picture is taken.
 PRESSED = {
     "server": ("search_tickets",),
@@ -44,35 +45,12 @@ async def places(stage: Stage) -> dict[str, str]:
         "schema": "/servers/demo?tab=schema",
         "analytics": "/analytics",
         "query": "/query",
+        "connect": "/connect?client=cursor",
     }
 
 
-class Waiting:
-    """What a page has asked for and not yet got; the event stream never ends, and does not count."""
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._asked: set[Request] = set()
-        page.on("request", lambda request: self._asked.add(request))
-        page.on("requestfinished", lambda request: self._asked.discard(request))
-        page.on("requestfailed", lambda request: self._asked.discard(request))
-
-    async def is_over(self) -> None:
-        while True:
-            await expect_loaded(self._page)
-            if all("/api/v1/events" in request.url for request in self._asked):
-                return
-
-
 async def photograph(browser: Browser, stage: Stage, theme: Literal["light", "dark"], folder: Path) -> None:
-    context = await browser.new_context(
-        viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce",
-        locale="en-GB", timezone_id="UTC",
-    )  # fmt: skip
-    page = await context.new_page()
-    page.set_default_timeout(STILL_MS)
-    waiting = Waiting(page)
-    await page.clock.set_fixed_time(NOW)
+    page, waiting = await open_window(browser, theme, 1440, 900)
     for name, path in (await places(stage)).items():
         await page.goto("http://127.0.0.1:7420" + path)
         await waiting.is_over()
@@ -80,7 +58,7 @@ async def photograph(browser: Browser, stage: Stage, theme: Literal["light", "da
             await page.get_by_role("button", name=button).first.click()
             await waiting.is_over()
         await page.screenshot(path=folder / f"{name}-{theme}.png", animations="disabled", caret="hide")
-    await context.close()
+    await page.context.close()
 
 
 async def main(folder: Path) -> int:
@@ -92,13 +70,21 @@ async def main(folder: Path) -> int:
         async with (
             open_stage(state, command=GATEWAY) as stage,
             # The address in the picture is the one that people see.
-            open_chromium(f"--host-resolver-rules=MAP 127.0.0.1:7420 127.0.0.1:{stage.port}") as browser,
+            open_chromium(
+                f"--host-resolver-rules=MAP 127.0.0.1:7420 127.0.0.1:{stage.port}", prefers_shell=True
+            ) as browser,
         ):
             for theme in THEMES:
                 await photograph(browser, stage, theme, folder)
+            # Last, since it adds to the record.
+            await film(browser, stage, folder / TOUR)
     sizes = [path.stat().st_size for path in folder.glob("*.png")]
-    print(f"{len(sizes)} pictures, {sum(sizes) / 1e6:.1f} MB (limit {MAX_BYTES / 1e6:.0f}), in {folder}")
-    return 0 if sum(sizes) < MAX_BYTES else 1
+    tour = (folder / TOUR).stat().st_size
+    print(
+        f"{len(sizes)} pictures, {sum(sizes) / 1e6:.1f} MB (limit {MAX_BYTES / 1e6:.0f}), and {TOUR}, "
+        f"{tour / 1e6:.1f} MB (limit {MAX_TOUR_BYTES / 1e6:.0f}), in {folder}"
+    )
+    return 0 if sum(sizes) < MAX_BYTES and tour < MAX_TOUR_BYTES else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How a person finds their way on the page: by what things are and are called."""
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Request, expect
 
 # Two frames: in the first a change of style takes effect, and with it what it animates begins.
 _ALL_STILL = """async () => {
@@ -50,3 +50,20 @@ async def expect_loaded(page: Page) -> None:
     await expect(page.locator('[data-ready="false"]')).to_have_count(0)  # editors come in their own time
     await page.evaluate("() => document.fonts.ready.then(() => true)")
     await page.evaluate(_ALL_STILL)
+
+
+class Waiting:
+    """What a page has asked for and not yet got; the event stream never ends, and does not count."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._asked: set[Request] = set()
+        page.on("request", lambda request: self._asked.add(request))
+        page.on("requestfinished", lambda request: self._asked.discard(request))
+        page.on("requestfailed", lambda request: self._asked.discard(request))
+
+    async def is_over(self) -> None:
+        while True:
+            await expect_loaded(self._page)
+            if all("/api/v1/events" in request.url for request in self._asked):
+                return

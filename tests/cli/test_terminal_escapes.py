@@ -258,6 +258,11 @@ def feed_record_archive(stage: Stage) -> Iterator[Shown]:
     yield stage.run("record", "archive", "--to", f"/dev/null/{HOSTILE}")
 
 
+def feed_service_install(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("service", "install", "--print", "--config", f"/dev/null/{HOSTILE}")
+    yield stage.run("service", "install", "--system", "--config", f"/home/{HOSTILE}")
+
+
 def feed_reload(stage: Stage) -> Iterator[Shown]:
     yield stage.run("reload", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
 
@@ -300,6 +305,7 @@ FEEDS = {
     ("record", "migrate"): feed_record_migrate,
     ("record", "copy"): feed_record_copy,
     ("record", "archive"): feed_record_archive,
+    ("service", "install"): feed_service_install,
     ("reload",): feed_reload,
     ("token", "add"): feed_token_add,
     ("token", "list"): feed_token_list,

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -188,17 +188,10 @@ drain = "{self.drain}"
         """Starts nginx in front of all."""
         servers = "".join(f"    server 127.0.0.1:{replica.port} max_fails=0;\n" for replica in self.replicas)
         site = re.sub(r"(    server [^\n]+;\n)+", servers, nginx_file(), count=1)
-        for port in range(21_000 + uuid.uuid4().int % 9_000, 31_000):
-            listening = site.replace("listen 80;", f"listen 127.0.0.1:{port};")
-            (self.folder / "nginx.conf").write_text(_MAIN.format(folder=self.folder, site=listening))
-            nginx = program("nginx", "nginx-light", "/usr/sbin")
-            command = (nginx, "-e", str(self.folder / "nginx.log"), "-c", str(self.folder / "nginx.conf"))
-            process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
-            await until(partial(_is_decided, process, port))
-            if process.returncode is None:
-                self.port = port
-                return process
-        raise AssertionError((self.folder / "nginx.log").read_text())
+        process, self.port = await start_nginx(
+            self.folder, lambda port: site.replace("listen 80;", f"listen 127.0.0.1:{port};")
+        )
+        return process
 
     async def until_up(self) -> None:
         """All servers of all replicas are there."""
@@ -211,7 +204,25 @@ drain = "{self.drain}"
             await until(is_up)
 
 
-async def _is_decided(process: asyncio.subprocess.Process, port: int) -> bool:
+async def start_nginx(folder: Path, site: Callable[[int], str]) -> "tuple[asyncio.subprocess.Process, int]":
+    """With the site that is made for a port, and the port that was free."""
+    nginx = program("nginx", "nginx-light", "/usr/sbin")
+    command = (nginx, "-e", str(folder / "nginx.log"), "-c", str(folder / "nginx.conf"))
+    for port in free_ports():
+        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, site=site(port)))
+        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+        await until(partial(is_decided, process, port))
+        if process.returncode is None:
+            return process, port
+    raise AssertionError((folder / "nginx.log").read_text())
+
+
+def free_ports() -> range:
+    """Those that one may try, from anywhere."""
+    return range(21_000 + uuid.uuid4().int % 9_000, 31_000)
+
+
+async def is_decided(process: asyncio.subprocess.Process, port: int) -> bool:
     """It listens, or it has given up."""
     if process.returncode is not None:
         return True

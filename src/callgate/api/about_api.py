@@ -34,6 +34,7 @@ class ShownSettings:
     max_size_bytes: int | None = None
     tool_search: bool = False
     dialect: SqlDialect = "duckdb"  # of SQL over the record
+    program: str = "callgate"  # what starts us; for clients on this machine
     started_s: float = field(default_factory=time.time)
 
 

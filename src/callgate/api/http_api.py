@@ -18,6 +18,7 @@ from starlette.routing import Route
 import callgate
 from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
+from callgate.api.clients_api import ClientsApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
@@ -121,6 +122,7 @@ class HttpApi:
             servers,
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),
+            ClientsApi(parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
             self.settings_api,

@@ -33,6 +33,7 @@ _PAGES = (
     "/servers/{name}",
     "/analytics",
     "/query",
+    "/connect",
 )
 _PAGE_PATTERNS = tuple(compile_path(path)[0] for path in _PAGES)
 # What a person may have typed or followed as an address of the page. What programs ask for is not: there an

@@ -23,6 +23,7 @@ from callgate.app.sinks.telemetry import TracingSink, exporting
 from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.background import Background
+from callgate.config.paths import installed_program
 from callgate.config.problem import ConfigProblems
 from callgate.config.specs.config import Config
 from callgate.edge.listener import Listener, ListenerLimits
@@ -194,6 +195,7 @@ async def build_gateway(
                 max_size_bytes=config.record.max_size_bytes,
                 tool_search=config.server.tool_search,
                 dialect=record.dialect if record is not None else "duckdb",
+                program=str(installed_program() or "callgate"),
             ),
             problems=lambda: [*background.problems(), *_archive_problems(record)],
             reads_record=lead is None,

@@ -23,6 +23,7 @@ from callgate.cli.options import (
     StdioLogLevelOption,
     grouped,
 )
+from callgate.cli.service_app import service_app
 from callgate.cli.store_app import store_app
 from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 app.add_typer(config_app, name="config")
 app.add_typer(store_app, name="record")
+app.add_typer(service_app, name="service")
 app.add_typer(token_app, name="token")
 
 

@@ -1,5 +1,6 @@
 """Where things lie on this machine. Names folders; creates none."""
 
+import sys
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -14,3 +15,9 @@ def state_folder(config: Config) -> Path:
 def record_folder(config: Config) -> Path:
     """A folder, not a file: the record is one DuckDB file per day."""
     return config.record.path or state_folder(config) / "record"
+
+
+def installed_program() -> Path | None:
+    """`callgate` beside the Python that runs us: desktop programs and services have a short PATH."""
+    program = Path(sys.executable).with_name("callgate")
+    return program if program.exists() else None

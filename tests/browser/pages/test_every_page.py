@@ -25,6 +25,8 @@ PAGES = [
     "/servers/demo?tab=schema&database=shop&table=orders",
     "/analytics",
     "/query",
+    "/connect",
+    "/connect?client=other",
     "/tool-calls?call={call}",
 ]
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

@@ -12,12 +12,12 @@ class Certificates:
     trusting_context: ssl.SSLContext
 
 
-def make_certificates(folder: Path) -> Certificates:
+def make_certificates(folder: Path, names: str = "IP:127.0.0.1,DNS:localhost") -> Certificates:
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
          "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=callgate test",
-         "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"],
+         "-addext", f"subjectAltName={names}"],
         check=True, capture_output=True,
     )  # fmt: skip
     server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

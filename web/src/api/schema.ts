@@ -378,6 +378,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What to write into each MCP client so that it uses this gateway */
+        get: operations["listClients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/servers/{name}/schema": {
         parameters: {
             query?: never;
@@ -1135,6 +1152,35 @@ export interface components {
             principal: string;
             /** @enum {unknown} */
             role: "call" | "operate" | "watch";
+        };
+        /** ClientList */
+        ClientList: {
+            clients: components["schemas"]["ClientShape"][];
+            total: number;
+            next_cursor: string | null;
+            url: string;
+            program: string;
+            needs_token: boolean;
+        };
+        /** ClientShape */
+        ClientShape: {
+            id: string;
+            name: string;
+            calls_itself: string[];
+            files: components["schemas"]["ClientFile"][];
+            /** @enum {unknown} */
+            transport: "http" | "stdio";
+            /** @enum {unknown} */
+            syntax: "json" | "toml" | "yaml";
+            entry: string;
+            command: string | null;
+            link: string | null;
+            note: string | null;
+        };
+        /** ClientFile */
+        ClientFile: {
+            system: string;
+            path: string;
         };
         /** DatabasesShape */
         DatabasesShape: {
@@ -3254,6 +3300,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listClients: {
+        parameters: {
+            query?: {
+                /** @description How clients reach the gateway, as https://callgate.example.com. */
+                base?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What to write into each MCP client so that it uses this gateway */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientList"];
                 };
             };
             /** @description `caller.bad_params`: The params do not fit the method */

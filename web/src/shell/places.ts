@@ -1,6 +1,6 @@
 // The places of the page, in the order of the navigation, with the letter that goes there after "g".
 
-import { Activity, ChartNoAxesCombined, DatabaseZap, ListTree, Server, SquareTerminal } from '@lucide/vue'
+import { Activity, ChartNoAxesCombined, DatabaseZap, ListTree, PlugZap, Server, SquareTerminal } from '@lucide/vue'
 import type { Component } from 'vue'
 
 export interface Place {
@@ -17,6 +17,7 @@ export const PLACES: Place[] = [
   { to: '/servers', label: 'Servers', letter: 'v', icon: Server },
   { to: '/analytics', label: 'Analytics', letter: 'a', icon: ChartNoAxesCombined },
   { to: '/query', label: 'Query', letter: 'q', icon: DatabaseZap },
+  { to: '/connect', label: 'Connect', letter: 'c', icon: PlugZap },
 ]
 
 // A page below a place: /calls/… belongs to Tool calls.

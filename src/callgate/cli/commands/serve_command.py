@@ -17,6 +17,7 @@ from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.load import Loaded, load_config
+from callgate.config.mcp_clients import Door, claude_code_command
 from callgate.config.paths import record_folder
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
@@ -110,11 +111,7 @@ def _announce_in_log(serving: Serving) -> None:
 
 
 def _claude_line(serving: Serving) -> str:
-    """As a shell takes it. The token is the shell's to read: it is in nothing that we write."""
-    line = f"claude mcp add --transport http callgate {serving.url}/mcp"
-    if serving.loaded.config.server.tokens:
-        line += ' --header "Authorization: Bearer ${CALLGATE_TOKEN:?is not set to your token}"'
-    return line
+    return claude_code_command(Door(f"{serving.url}/mcp", bool(serving.loaded.config.server.tokens)))
 
 
 def _program() -> str:
