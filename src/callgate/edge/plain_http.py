@@ -10,21 +10,19 @@ Rules
 4. When the server says something before its answer, the task of the connection goes on with it.
 """
 
-from collections.abc import AsyncGenerator
-
 import msgspec
 
 from callgate.edge.event_stream import start_sse
 from callgate.edge.http.message import Begun, BegunOwner, HttpRequest, Responder
 from callgate.edge.http_session import HttpSession
 from callgate.edge.legacy_http import LegacyHttp
-from callgate.edge.modern_http import ModernHttp, read_envelope, send_reply
+from callgate.edge.modern_http import answer_by, read_envelope, send_reply
 from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply
 from callgate.model.session import Session
-from callgate.ports.answerer import Answerer, PlainCall
+from callgate.ports.answerer import Answerer, Answering, PlainCall
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
 from callgate.wire.json_rpc import Request, decode_call, encode_reply
@@ -34,10 +32,9 @@ _METHOD = "tools/call"
 
 
 class PlainHttp:
-    def __init__(self, answerer: Answerer, legacy: LegacyHttp, modern: ModernHttp) -> None:
+    def __init__(self, answerer: Answerer, legacy: LegacyHttp) -> None:
         self._answerer = answerer
         self._legacy = legacy
-        self._modern = modern
 
     def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
         """What can be known of all requests with the head of this visit; None: none of them is plain."""
@@ -46,7 +43,7 @@ class PlainHttp:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return ModernHead(self._answerer, visit, modern=self._modern) if is_call else None
+                return ModernHead(self._answerer, visit) if is_call else None
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
@@ -102,7 +99,6 @@ class LegacyHead(_Head, eq=False, kw_only=True):
 
 
 class ModernHead(_Head, eq=False, kw_only=True):
-    modern: ModernHttp
     # Of the call before: the next one mostly says the same of itself.
     meta: msgspec.Raw = msgspec.Raw()
     name: str = ""
@@ -122,7 +118,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
             self.envelope = self._read(message.params)
         if self.envelope is None:
             return None
-        answer = ModernAnswer(message, responder, owner, modern=self.modern)
+        answer = ModernAnswer(message, responder, owner)
         arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
         if call is None:
@@ -152,7 +148,7 @@ class _Answer(msgspec.Struct, eq=False):
     responder: Responder
     owner: BegunOwner
     call: PlainCall | None = None  # while it is under way: it holds us
-    items: AsyncGenerator[Item] | None = None  # the task is to go on with these
+    go_on: Answering | None = None  # the task is to go on with this
     is_over: bool = False  # answered or given up: what comes now is for nobody
 
     def abort(self) -> None:
@@ -166,8 +162,8 @@ class _Answer(msgspec.Struct, eq=False):
         if call is not None:
             call.cancel()
 
-    def said_more(self, items: AsyncGenerator[Item]) -> None:
-        self.items = items
+    def said_more(self, go_on: Answering) -> None:
+        self.go_on = go_on
         self.owner.hand_over(self._go_on)
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
@@ -194,7 +190,7 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         if self.is_over:
             return
         self._give_up()
-        if self.items is None:
+        if self.go_on is None:
             self._end_without_reply()
             self.owner.finish()
 
@@ -210,14 +206,12 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         if self.is_over:  # the client cancelled it meanwhile
             self._end_without_reply()
             return
-        assert self.items is not None
+        assert self.go_on is not None
         self.is_over = True
-        await self.legacy.answer_items(self.http_session, self.items, self.message, responder)
+        await self.legacy.answer_by(self.go_on, self.http_session, self.message, responder)
 
 
-class ModernAnswer(_Answer, eq=False, kw_only=True):
-    modern: ModernHttp
-
+class ModernAnswer(_Answer, eq=False):
     def start_stream(self) -> None:
         start_sse(self.responder)
 
@@ -228,8 +222,8 @@ class ModernAnswer(_Answer, eq=False, kw_only=True):
             self.owner.finish()
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
-        assert self.items is not None
+        assert self.go_on is not None
         if self.is_over:  # given up meanwhile
             return
         self.is_over = True
-        await self.modern.answer_items(self.items, self.message, responder)
+        await answer_by(self.go_on, self.message, responder)

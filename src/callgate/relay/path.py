@@ -1,8 +1,8 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Offer, OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.listings import Listings
@@ -77,14 +77,15 @@ class Path:
         upstream: str,
         params: bytes,
         asker: Asker,
+        tell: Tell,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> AsyncGenerator[Item]:
+    ) -> Coroutine[Any, Any, Reply]:
         asked = self.upstreams[upstream]
         exchange.server_name = upstream
         if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
-            return self._bridge(exchange, asked, params, asker, param_headers)
+            return self._bridge(exchange, asked, params, asker, tell, param_headers)
         hop = self._new_leg(exchange, upstream, params, param_headers)
-        return run_hop(hop, asked.ask(hop, asker))
+        return run_hop(hop, partial(asked.ask, hop, asker, tell))
 
     def _bridge(
         self,
@@ -92,18 +93,19 @@ class Path:
         upstream: Upstream,
         params: bytes,
         asker: Asker,
+        tell: Tell,
         param_headers: tuple[tuple[str, str], ...],
-    ) -> AsyncGenerator[Item]:
+    ) -> Coroutine[Any, Any, Reply]:
         """The client may have to be asked, in the words of another era than the server's."""
         if asker.envelope.era is Era.MODERN:
             hop = self._new_leg(exchange, upstream.name, params, param_headers)
-            return run_hop(hop, self.parked.ask(upstream, exchange, hop, asker))
+            return run_hop(hop, partial(self.parked.ask, upstream, exchange, hop, asker, tell))
 
-        def leg(params: bytes) -> AsyncGenerator[Item]:
+        def leg(params: bytes) -> Coroutine[Any, Any, Reply]:
             hop = self._new_leg(exchange, upstream.name, params, param_headers)
-            return run_hop(hop, upstream.ask(hop, asker))
+            return run_hop(hop, partial(upstream.ask, hop, asker, tell))
 
-        return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s)
+        return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s, tell)
 
     def _new_leg(
         self, exchange: Exchange, upstream: str, params: bytes, param_headers: tuple[tuple[str, str], ...]
@@ -119,8 +121,8 @@ class Path:
         return hop
 
     async def subscribe(
-        self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker
-    ) -> AsyncGenerator[Item]:
+        self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker, tell: Tell
+    ) -> Reply:
         """`resources/subscribe` or `resources/unsubscribe` of a legacy client.
 
         The subscriber is there before the upstream is asked: what changes meanwhile is heard.
@@ -131,14 +133,13 @@ class Path:
         if is_subscribed:
             self.subscribers.subscribe(session, route, public_uri)
         try:
-            async with aclosing(self.ask(exchange, route.upstream, params, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Reply) and item.fault is not None:
-                        is_subscribed = was_subscribed
-                    yield item
+            reply = await self.ask(exchange, route.upstream, params, asker, tell)
         except CallgateError:
             is_subscribed = was_subscribed
             raise
+        else:
+            is_subscribed = is_subscribed if reply.fault is None else was_subscribed
+            return reply
         finally:
             if not is_subscribed:
                 self.subscribers.unsubscribe(session, route)

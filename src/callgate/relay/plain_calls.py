@@ -1,20 +1,21 @@
 """Tool calls that need nothing but their server's answer: sent at once, and answered by a callback.
 
-A task, its generators and a future cost more than everything else that is done for such a call.
+A task, its coroutines and a future cost more than everything else that is done for such a call.
 
 Rules
 1. A call is plain when its tool is known and allowed as it is, its server takes it at once in the client's
    own era, and nothing has to be added to it. Everything else is `Relay.answer`'s, which is the definition: a
    plain call is recorded and answered exactly as there.
-2. When the server says something before its answer, `Relay.answer` goes on with the call. It also begins
-   plain calls itself, for clients with a task that waits (`begin_waiting`).
+2. When the server says something before its answer, `Relay.answer` goes on with the call.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
 from callgate.model.offers import OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
@@ -38,7 +39,7 @@ from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.result_shape import to_modern
-from callgate.wire.params import call_params, with_member
+from callgate.wire.params import with_member
 
 _log = logging.getLogger(__name__)
 
@@ -195,7 +196,7 @@ class CallEnd:
         self,
         settle: Callable[[Exchange, Settlement], None],
         stopped: Callable[[], Settlement],
-        answer: "Callable[[BegunToolCall], AsyncGenerator[Item]]",
+        answer: "Callable[[BegunToolCall, Tell], Coroutine[Any, Any, Reply]]",
     ) -> None:
         """`stopped`: how a call ends that nobody waits for; `answer`: goes on with one that is not plain."""
         self.settle = settle
@@ -211,15 +212,15 @@ class BegunToolCall(msgspec.Struct, eq=False):
     receiver: PlainReceiver
     calls: PlainCalls
     begun: BegunCall | None = None
-    early: Item | CallgateError | None = None  # what was received before it was begun
+    early: Reply | Said | CallgateError | None = None  # what was received before it was begun
 
     @property
     def session(self) -> Session:
         return self.exchange.session
 
-    def items(self) -> AsyncGenerator[Item]:
+    def go_on(self, tell: Tell) -> Awaitable[Reply]:
         assert self.begun is not None
-        return self.begun.items()
+        return self.begun.go_on(tell)
 
     def cancel(self) -> None:
         if self.exchange.settlement is None and self.begun is not None:
@@ -229,7 +230,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
             end.settle(self.exchange, end.stopped())
             self.begun = None
 
-    def received(self, item: Item | CallgateError) -> None:
+    def received(self, item: Reply | Said | CallgateError) -> None:
         exchange, hop = self.exchange, self.hop
         if exchange.settlement is not None:
             return  # cancelled in the same turn of the loop
@@ -252,7 +253,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
             else:
-                self.receiver.said_more(self.calls.end.answer(self))
+                self.receiver.said_more(partial(self.calls.end.answer, self))
                 return
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")
@@ -266,48 +267,3 @@ class BegunToolCall(msgspec.Struct, eq=False):
 
 
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]
-
-
-class WaitingCall:
-    """A plain call for whose answer a task waits. Implements `ports.answerer.PlainReceiver`."""
-
-    __slots__ = ("_first", "call")
-
-    def __init__(self) -> None:
-        self._first: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self.call: BegunToolCall | None = None
-
-    async def told(self) -> Reply | None:
-        """None: the server said something before its answer, and the call is still under way."""
-        try:
-            return await self._first
-        except asyncio.CancelledError:
-            call, self.call = self.call, None
-            if call is not None:
-                call.cancel()
-            raise
-
-    def replied(self, reply: Reply) -> None:
-        self.call = None  # it holds us
-        if not self._first.done():  # else its task was cancelled
-            self._first.set_result(reply)
-
-    def said_more(self, items: AsyncGenerator[Item]) -> None:
-        if not self._first.done():
-            self._first.set_result(None)
-
-
-def begin_waiting(arrival: Arrival, begin: Begin) -> WaitingCall | None:
-    """None: the call is not plain, and nothing was sent."""
-    envelope = arrival.envelope
-    if arrival.method != "tools/call" or envelope.log_level or envelope.traceparent:
-        return None
-    params = call_params(arrival.params)
-    if params is None:
-        return None
-    waiting = WaitingCall()
-    try:
-        waiting.call = begin(arrival, params.name, waiting)
-    except Exception:  # noqa: BLE001 - a bug of ours: `Relay.answer` has a border for it
-        _log.exception("a call could not be begun")
-    return None if waiting.call is None else waiting

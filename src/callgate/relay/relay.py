@@ -6,7 +6,8 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -15,7 +16,7 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health, StateHistory
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Offer, OfferKind
-from callgate.model.reply import Item, Notice, Reply, Undelivered
+from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
@@ -33,7 +34,7 @@ from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S
 from callgate.relay.lists.tool_choice import ToolChoice, tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
-from callgate.relay.plain_calls import Begin, BegunToolCall, CallEnd, PlainCalls, begin_waiting
+from callgate.relay.plain_calls import Begin, BegunToolCall, CallEnd, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
@@ -54,7 +55,6 @@ _CHANGED_KINDS = {
 }
 # What lives in the memory of this process from then on: no other replica can go on with such a session.
 _BINDING = frozenset({"resources/subscribe", "logging/setLevel"})
-_NOTHING = Reply()  # as long as none has come
 
 
 class Relay:
@@ -118,7 +118,9 @@ class Relay:
         self._plain: PlainCalls | None = None
         if tracer is None:  # a trace is written into the call
             end = CallEnd(
-                self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
+                self._settle,
+                self._stopped,
+                lambda begun, tell: self.answer(begun.exchange.arrival, tell, begun),
             )
             self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
             if where is not None:  # a session that was not seen here is claimed first
@@ -190,40 +192,30 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._side_messages.notified(arrival, session, told)
 
-    async def answer(self, arrival: Arrival, begun: BegunToolCall | None = None) -> AsyncGenerator[Item]:
+    async def answer(self, arrival: Arrival, tell: Tell, begun: BegunToolCall | None = None) -> Reply:
         """`begun`: it is under way already."""
-        if begun is None and (waiting := begin_waiting(arrival, self.begin)) is not None:
-            if (plain_reply := await waiting.told()) is not None:
-                yield plain_reply
-                return
-            begun = waiting.call
         exchange = self._open(arrival) if begun is None else begun.exchange
-        reply = _NOTHING
+
+        def pass_on(said: Said) -> Awaitable[None]:
+            return tell(self._side_messages.pass_on(said, exchange))
+
         try:
             if begun is not None:
-                routed = run_hop(begun.hop, begun.items())
+                routed = run_hop(begun.hop, partial(begun.go_on, pass_on))
             else:
                 if self._record_gate is not None:
                     self._record_gate.admit()
                 path = self._aggregate if arrival.target is None else self._direct
                 asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-                routed = await path.route(exchange, asker)
+                routed = await path.route(exchange, asker, pass_on)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:
-                try:
-                    async for item in routed:
-                        if isinstance(item, Reply):
-                            reply = item
-                            break
-                        yield self._side_messages.pass_on(item, exchange)
-                finally:
-                    await routed.aclose()
-                reply = await self._in_era(reply, exchange)
+                reply = await self._in_era(await routed, exchange)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
             self._settle(exchange, self._stopped())
             raise
         except CallgateError as error:
@@ -234,7 +226,7 @@ class Relay:
         self._settle(exchange, settlement, reply.opened)
         if self._record_gate is not None and (written := self._record_gate.written()) is not None:
             await written
-        yield reply
+        return reply
 
     def retire(self) -> None:
         """We are about to stop: modern listeners are told that their subscription ends."""

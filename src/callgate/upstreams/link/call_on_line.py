@@ -14,9 +14,9 @@ Rules
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -25,7 +25,7 @@ from callgate.model.error_codes import CALLER_REQUEST_STATE, CALLER_UNKNOWN_METH
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
+from callgate.model.reply import Asking, Notice, Reply, Said, Tell, Withdrawn
 from callgate.ports.upstream import Asker
 from callgate.upstreams.link.call import Call, CallListener
 from callgate.upstreams.link.handshake import Introduction
@@ -55,7 +55,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
     levels: LogLevels
     is_shared: bool = True
 
-    def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    def plain(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         """As it is, but for the envelope."""
         modern_client = asker.envelope.era is Era.MODERN
         if self.introduction.era is Era.MODERN:
@@ -80,36 +80,36 @@ class CallOnLine(msgspec.Struct, frozen=True):
             timeout_s, call.limit_key = self.line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
-        return self.line.link.ask(call, hop.method, params, timeout_s)
+        return self.line.link.ask(call, hop.method, params, tell, timeout_s)
 
-    async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def any(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         """Whatever the method is, and whichever the eras."""
         reply = await self._own_reply(hop, asker)
         if reply is not None:
-            yield reply
-            return
-        modern_line = self.introduction.era is Era.MODERN
-        if hop.method == "subscriptions/listen" and not modern_line:
-            asked = self.line.listen(hop.params, asker.rpc_id)
-        else:
-            asked = self.plain(hop, asker)
-        is_listening = hop.method == "subscriptions/listen" and modern_line
-        async with aclosing(asked) as items:
-            async for item in items:
-                yield _restore_subscription(item, asker.rpc_id) if is_listening else item
+            return reply
+        if hop.method != "subscriptions/listen":
+            return await self.plain(hop, asker, tell)
+        if self.introduction.era is Era.LEGACY:
+            return await self.line.listen(hop.params, asker.rpc_id, tell)
+        # The client knows its subscription by its own request's id, the upstream by ours.
+        reply = await self.plain(hop, asker, lambda said: tell(_restore_subscription(said, asker.rpc_id)))
+        if reply.result is not None and subscription_of(reply.result) is not None:
+            reply = Reply(result=with_subscription(reply.result, asker.rpc_id))
+        return reply
 
-    async def in_turn(self, hop: Hop, asker: Asker, own: OwnLines, timeout_s: float) -> AsyncGenerator[Item]:
+    async def in_turn(self, hop: Hop, asker: Asker, tell: Tell, own: OwnLines, timeout_s: float) -> Reply:
         """A call that may be asked something where questions carry no address: see `own_lines`, rule 3."""
         turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
         try:
             introduction = await own.until_ready(turn.line, timeout_s)
             call = CallOnLine(turn.line, introduction, self.levels, is_shared=False)
-            async with aclosing(call.any(hop, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Asking):
-                        yield turn.ask(item)
-                    else:
-                        yield turn.take_back(item) if isinstance(item, Withdrawn) else item
+
+            def put(said: Said) -> Awaitable[None]:
+                if isinstance(said, Asking):
+                    return tell(turn.ask(said))
+                return tell(turn.take_back(said) if isinstance(said, Withdrawn) else said)
+
+            return await call.any(hop, asker, put)
         finally:
             turn.end()
 
@@ -231,10 +231,7 @@ def _name_in(method: str, params: bytes) -> str | None:
     return text_of(peeked.name if member == "name" else peeked.uri)
 
 
-def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
-    """The client knows its subscription by its own request's id, the upstream by ours."""
-    if isinstance(item, Notice) and subscription_of(item.params) is not None:
-        return Notice(item.method, with_subscription(item.params, rpc_id))
-    if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
-        return Reply(result=with_subscription(item.result, rpc_id))
-    return item
+def _restore_subscription(said: Said, rpc_id: bytes) -> Said:
+    if isinstance(said, Notice) and subscription_of(said.params) is not None:
+        return Notice(said.method, with_subscription(said.params, rpc_id))
+    return said

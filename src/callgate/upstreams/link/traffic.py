@@ -11,7 +11,8 @@ Rules
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
@@ -20,13 +21,14 @@ from callgate.model.offers import OfferKind
 from callgate.model.reply import (
     Answer,
     Asking,
-    Item,
     Notice,
     Paused,
     Reply,
+    Tell,
     Undelivered,
     Unsolicited,
     Withdrawn,
+    tell_nobody,
 )
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
@@ -117,20 +119,12 @@ class Traffic:
 
     # ---- asking
 
-    async def ask(
-        self, call: Call, method: str = "", params: bytes = b"", timeout_s: float | None = None
-    ) -> AsyncGenerator[Item]:
-        """What comes of a call: sent when the first item is asked for; without a method, it runs already."""
-        if method:
-            self.begin(method, params, call, timeout_s)
-        try:
-            while True:
-                item = await call.next()
-                yield item
-                if isinstance(item, Reply):
-                    return
-        finally:
-            self.let_go(call)
+    def ask(
+        self, call: Call, method: str, params: bytes, tell: Tell, timeout_s: float | None = None
+    ) -> Coroutine[Any, Any, Reply]:
+        """The server's reply; `tell` hears what it says before. It is sent when that is awaited."""
+        call.method, call.params, call.timeout_s, call.keeper = method, params, timeout_s, self
+        return call.go_on(tell)
 
     def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
         """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
@@ -163,11 +157,10 @@ class Traffic:
         call.rpc_id, call.method = send.rpc_id, method
         self._arm()
         self._send(send, call)
-        item = await call.next()
-        assert isinstance(item, Reply)
-        if item.fault is not None:
-            return Answer(error=encode_error_object(item.fault))
-        return Answer(result=item.result)
+        reply = await call.go_on(tell_nobody)
+        if reply.fault is not None:
+            return Answer(error=encode_error_object(reply.fault))
+        return Answer(result=reply.result)
 
     def tell(self, method: str, params: bytes) -> None:
         if self.is_ready and self._over is not None:
