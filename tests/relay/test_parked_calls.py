@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[
     async def hear(said: Said) -> None:
         items.append(said)
 
-    items.append(await calls.ask(server, exchange, hop, asker, hear))
+    items.append(await calls.ask(partial(server.ask, hop, asker), exchange, hop, hear))
     return items
 
 
@@ -143,7 +144,7 @@ async def test_params_that_cannot_be_read_park_nothing() -> None:
     arrival = Arrival("tools/call", b"1", raw, CLIENT, LOCAL, "http", "test")
     exchange.arrival = arrival
     with pytest.raises(CallgateError):
-        await calls.ask(server, exchange, hop, asker, tell_nobody)
+        await calls.ask(partial(server.ask, hop, asker), exchange, hop, tell_nobody)
     assert server.is_closed
 
 

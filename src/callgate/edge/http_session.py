@@ -148,19 +148,11 @@ class AnsweredRequest:
         self._rpc_id = rpc_id
         self._is_stream = is_stream
         self.stream: EventStream | None = None
-        self._decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # It is answered, cancelled, or a stream.
+        self.decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(answer(self._tell))
         self.task.add_done_callback(self._ended)
         http_session.open[rpc_id] = OpenRequest(self.task)
-
-    async def decided(self) -> None:
-        """It is answered, cancelled, or a stream."""
-        try:
-            await self._decided
-        except asyncio.CancelledError:  # the connection's: nobody waits for the answer any more
-            self.task.cancel()
-            await asyncio.wait([self.task])
-            raise
 
     async def _tell(self, said: Said) -> None:
         stream = self.stream or self._turn_into_stream()
@@ -172,8 +164,8 @@ class AnsweredRequest:
 
     def _turn_into_stream(self) -> EventStream:
         stream = self.stream = self._http_session.new_stream()
-        if not self._decided.done():
-            self._decided.set_result(None)
+        if not self.decided.done():
+            self.decided.set_result(None)
         return stream
 
     def _ended(self, task: asyncio.Task[Reply]) -> None:
@@ -185,5 +177,5 @@ class AnsweredRequest:
                 stream.push(encode_reply(self._rpc_id, task.result()))
             stream.finish()
             self._http_session.look_at(stream)
-        elif not self._decided.done():
-            self._decided.set_result(None)
+        elif not self.decided.done():
+            self.decided.set_result(None)

@@ -163,7 +163,12 @@ class LegacyHttp:
     ) -> None:
         """`is_stream`: also when there is nothing but the reply."""
         request = AnsweredRequest(http_session, message.rpc_id, answer, is_stream)
-        await request.decided()
+        try:
+            await request.decided
+        except asyncio.CancelledError:  # the connection's task: nobody waits for the answer any more
+            request.task.cancel()
+            await asyncio.wait([request.task])
+            raise
         if request.stream is not None:
             await _serve(http_session, request.stream, responder, None)
         elif request.task.cancelled():

@@ -74,6 +74,7 @@ class McpHttp:
 
     def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
+        self.plain.has_replicas = True
         self._passing = PassingOn(homes, peers, answerer, self._legacy, self._refuse)
         if peers is None:
             self._alone = StatelessLegacy(answerer)

@@ -3,12 +3,15 @@
 Rules
 1. A request may be begun here when it is a short POST to an MCP endpoint (`http.request_reader`, rule 4), of
    a session that is still open or of a modern client. That is decided once for all requests with one head.
-2. It must be a `tools/call`. A modern client's must carry no trace or log level, and its envelope is read
-   again only when it is another one than in the request before.
-3. The relay must take it as it is (`ports.Answerer.begin`). Whatever is refused, unusual or not known yet is
-   not begun: `mcp_http` answers it, which is the definition.
+2. It must be a `tools/call`. A modern client's must carry no log level, and its envelope is read again only
+   when it is another one than in the request before. Whatever is refused or unusual is not begun: `mcp_http`
+   answers it, which is the definition.
+3. The relay must take it as it is (`ports.Answerer.begin`). If it does not, the connection's task awaits the
+   answer; among replicas `mcp_http` finds out first whose it is.
 4. When the server says something before its answer, the task of the connection goes on with it.
 """
+
+from functools import partial
 
 import msgspec
 
@@ -35,6 +38,7 @@ class PlainHttp:
     def __init__(self, answerer: Answerer, legacy: LegacyHttp) -> None:
         self._answerer = answerer
         self._legacy = legacy
+        self.has_replicas = False
 
     def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
         """What can be known of all requests with the head of this visit; None: none of them is plain."""
@@ -43,14 +47,18 @@ class PlainHttp:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return ModernHead(self._answerer, visit) if is_call else None
+                return ModernHead(self._answerer, visit, self.has_replicas) if is_call else None
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
         if http_rules.prefers_stream(headers.get("accept", "")):
             return None
         client = name_client(http_session.session.envelope, headers, visit.request.peer)
-        return LegacyHead(self._answerer, visit, client, legacy=self._legacy, http_session=http_session)
+        head = LegacyHead(
+            self._answerer, visit, self.has_replicas, legacy=self._legacy, http_session=http_session
+        )
+        head.client = client
+        return head
 
 
 class _Head(msgspec.Struct, eq=False):
@@ -58,6 +66,7 @@ class _Head(msgspec.Struct, eq=False):
 
     answerer: Answerer
     visit: Visit
+    has_replicas: bool
     client: str = ""
 
 
@@ -81,9 +90,11 @@ class LegacyHead(_Head, eq=False, kw_only=True):
             return None
         answer = LegacyAnswer(message, responder, owner, legacy=self.legacy, http_session=http_session)
         arrival = self.visit.arrival(message, envelope, session, self.client)
-        call = answer.call = self.answerer.begin(arrival, params.name, answer)
-        if call is None:
-            return None
+        answer.call = self.answerer.begin(arrival, params.name, answer)
+        if answer.call is None:
+            if self.has_replicas:
+                return None
+            answer.said_more(partial(self.answerer.answer, arrival))
         http_session.open[message.rpc_id] = answer
         return answer
 
@@ -121,9 +132,12 @@ class ModernHead(_Head, eq=False, kw_only=True):
         answer = ModernAnswer(message, responder, owner)
         arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
-        if call is None:
+        if call is not None:
+            self.session = call.session
+        elif self.has_replicas:
             return None
-        self.session = call.session
+        else:
+            answer.said_more(partial(self.answerer.answer, arrival))
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = answer.start_stream
         return answer
@@ -138,7 +152,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         except CallerError:
             return None
         self.client = name_client(envelope, self.visit.headers, self.visit.request.peer)
-        return None if envelope.log_level or envelope.traceparent else envelope
+        return None if envelope.log_level else envelope
 
 
 class _Answer(msgspec.Struct, eq=False):

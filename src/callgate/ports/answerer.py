@@ -34,7 +34,7 @@ class PlainCall(Protocol):
 
 class Answerer(Protocol):
     async def answer(self, arrival: Arrival, tell: Tell) -> Reply:
-        """`tell` hears what is said before the reply. Cancelling it is the client's cancellation, and a `tell`
+        """`tell` hears what is said before the reply. Cancelling it is the client's cancellation. A `tell`
         that has no listener any more raises CancelledError itself."""
         ...
 

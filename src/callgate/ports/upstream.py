@@ -23,11 +23,14 @@ class Asker(msgspec.Struct, frozen=True, gc=False):
     rpc_id: bytes  # the client's own id of the request: a subscription is known to the client by it
 
 
+CallListener = Callable[[Reply | Said | CallgateError], None]
+
+
 class BegunCall(Protocol):
     """A call that is under way; its listener hears of the answer."""
 
     def go_on(self, tell: Tell) -> Awaitable[Reply]:
-        """After the listener was told of something that is not the answer: tells that, and all that comes."""
+        """All that the server says, from the first on that the listener was told of instead of the answer."""
         ...
 
     def cancel(self) -> None:
@@ -38,12 +41,12 @@ class BegunCall(Protocol):
 class ToolCaller(Protocol):
     """Calls of one tool by one client, sent without a task that waits for their answers."""
 
-    def begin(self, hop: Hop, listener: Callable[[Reply | Said | CallgateError], None]) -> BegunCall | None:
+    def begin(self, hop: Hop, listener: CallListener | None) -> BegunCall | None:
         """As `Upstream.ask`, for a call that can be sent at once and needs nothing but the server's answer.
 
         None: ask, this caller is of no use any more. The listener is told once: the answer, the error that
         ended the call, or the first that the server said before its answer. It may be told before this
-        returns.
+        returns. Without a listener everything is told by `go_on`.
         """
         ...
 

@@ -27,7 +27,7 @@ from callgate.model.error_codes import CALLER_REQUEST_STATE, UPSTREAM_BUSY
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, Tell, Withdrawn, tell_nobody
-from callgate.ports.upstream import Asker, Upstream
+from callgate.ports.answerer import Answering
 from callgate.relay.side_messages import SideMessages
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
@@ -159,7 +159,9 @@ class ParkedCalls:
         self._parked: dict[str, _Parked] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def ask(self, upstream: Upstream, exchange: Exchange, hop: Hop, asker: Asker, tell: Tell) -> Reply:
+    async def ask(self, ask: Answering, exchange: Exchange, hop: Hop, tell: Tell) -> Reply:
+        """`ask`: asks the server on this leg, unless the request resumes a call."""
+        envelope = exchange.arrival.envelope
         retry = read_retry(exchange.arrival.params)
         resumed = self._take(retry, exchange) if retry is not None else None
         call = resumed or _Parked(exchange.arrival.principal.name, hop)
@@ -171,14 +173,14 @@ class ParkedCalls:
                 call.note(self._side_messages.withdraw(said))
             elif not isinstance(said, Notice):
                 await tell(said)
-            elif (notice := _for_this_leg(said, asker.envelope, resumed is not None)) is not None:
+            elif (notice := _for_this_leg(said, envelope, resumed is not None)) is not None:
                 await tell(notice)
 
         is_parked = False
         try:
             is_complete = resumed is None or retry is None or call.resume(hop, retry)
             if is_complete and call.task is None:
-                call.task = asyncio.create_task(upstream.ask(hop, asker, call.said))
+                call.task = asyncio.create_task(ask(call.said))
                 call.task.add_done_callback(call.wake)
             if not is_complete or call.task is None or not await call.answered(call.task, hear):
                 reply = self._park(call, exchange)
@@ -186,7 +188,7 @@ class ParkedCalls:
                 return reply
             reply = call.task.result()
             if reply.fault is not None:
-                reply = self._revisit(reply.fault, call, exchange, asker) or reply
+                reply = self._revisit(reply.fault, call, exchange) or reply
             return reply
         finally:
             if not is_parked:
@@ -208,10 +210,10 @@ class ParkedCalls:
         if self._closing:
             await asyncio.wait(list(self._closing))
 
-    def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange, asker: Asker) -> Reply | None:
+    def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange) -> Reply | None:
         """`input_required` for a call that the server wants to be made again after a url was visited."""
         asked = url_elicitations(fault)
-        capabilities = asker.envelope.capabilities
+        capabilities = exchange.arrival.envelope.capabilities
         if not asked or any(lacks(capabilities, "elicitation/create", params) for params in asked):
             return None
         anew = _Parked(call.principal, call.hop)

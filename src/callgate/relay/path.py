@@ -10,10 +10,11 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.error_codes import REFUSED_DESTRUCTIVE
 from callgate.model.errors import CallgateError, RefusedError
-from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop, Trace
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.model.reply import Reply, Tell
+from callgate.ports.answerer import Answering
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.listings import Listings
@@ -83,42 +84,48 @@ class Path:
         asked = self.upstreams[upstream]
         exchange.server_name = upstream
         if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
-            return self._bridge(exchange, asked, params, asker, tell, param_headers)
-        hop = self._new_leg(exchange, upstream, params, param_headers)
+            hop = self.new_leg(exchange, upstream, params, param_headers)
+            return self.bridge(exchange, hop, asker, tell, partial(asked.ask, hop, asker))
+        hop = self.new_leg(exchange, upstream, params, param_headers)
         return run_hop(hop, partial(asked.ask, hop, asker, tell))
 
-    def _bridge(
-        self,
-        exchange: Exchange,
-        upstream: Upstream,
-        params: bytes,
-        asker: Asker,
-        tell: Tell,
-        param_headers: tuple[tuple[str, str], ...],
+    def bridge(
+        self, exchange: Exchange, first: Hop, asker: Asker, tell: Tell, ask: Answering
     ) -> Coroutine[Any, Any, Reply]:
-        """The client may have to be asked, in the words of another era than the server's."""
+        """The client may have to be asked, in the words of another era than the server's. `ask`: asks the
+        server on the first leg, or goes on with it."""
         if asker.envelope.era is Era.MODERN:
-            hop = self._new_leg(exchange, upstream.name, params, param_headers)
-            return run_hop(hop, partial(self.parked.ask, upstream, exchange, hop, asker, tell))
+            return run_hop(first, partial(self.parked.ask, ask, exchange, first, tell))
+        upstream, is_first = self.upstreams[first.upstream], True
 
         def leg(params: bytes) -> Coroutine[Any, Any, Reply]:
-            hop = self._new_leg(exchange, upstream.name, params, param_headers)
+            nonlocal is_first
+            if is_first:
+                is_first = False
+                return run_hop(first, partial(ask, tell))
+            hop = self.new_leg(exchange, first.upstream, params, first.param_headers)
             return run_hop(hop, partial(upstream.ask, hop, asker, tell))
 
-        return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s, tell)
+        return ask_in_rounds(leg, first.params, asker.session.envelope, self._answer_timeout_s, tell)
 
-    def _new_leg(
-        self, exchange: Exchange, upstream: str, params: bytes, param_headers: tuple[tuple[str, str], ...]
+    def new_leg(
+        self,
+        exchange: Exchange,
+        upstream: str,
+        params: bytes,
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> Hop:
-        span_id, trace = None, exchange.trace
-        if trace is not None and upstream in self._told_of_traces:
-            span_id = new_span_id()
-            ours = write_traceparent(trace.trace_id, span_id, trace.is_sampled)
-            params = with_trace(params, ours, trace.headers)
-        method, now = exchange.arrival.method, time.monotonic()
-        hop = Hop(upstream, method, params, now, param_headers=param_headers, span_id=span_id)
+        hop = Hop(upstream, exchange.arrival.method, params, time.monotonic(), param_headers=param_headers)
+        if exchange.trace is not None:
+            self.write_trace(hop, exchange.trace)
         exchange.hops.append(hop)
         return hop
+
+    def write_trace(self, hop: Hop, trace: Trace) -> None:
+        if hop.upstream in self._told_of_traces:
+            hop.span_id = new_span_id()
+            ours = write_traceparent(trace.trace_id, hop.span_id, trace.is_sampled)
+            hop.params = with_trace(hop.params, ours, trace.headers)
 
     async def subscribe(
         self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker, tell: Tell

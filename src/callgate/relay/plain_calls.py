@@ -3,10 +3,10 @@
 A task, its coroutines and a future cost more than everything else that is done for such a call.
 
 Rules
-1. A call is plain when its tool is known and allowed as it is, its server takes it at once in the client's
-   own era, and nothing has to be added to it. Everything else is `Relay.answer`'s, which is the definition: a
+1. A call is plain when its tool is known and allowed as it is, and its server takes it at once, in whichever
+   era. Everything else is `Relay.answer`'s, which is the definition: a
    plain call is recorded and answered exactly as there.
-2. When the server says something before its answer, `Relay.answer` goes on with the call.
+2. When the server says something before its answer, or asks for input, `Relay.answer` goes on with the call.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 """
 
@@ -31,15 +31,18 @@ from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
+from callgate.ports.tracer import Tracer
 from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
 from callgate.relay import settlements
-from callgate.relay.hops import MAX_ERROR_CHARS
+from callgate.relay.hops import MAX_ERROR_CHARS, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
+from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
+from callgate.wire.eras.input_required import says_input_required
 from callgate.wire.eras.result_shape import to_modern
-from callgate.wire.params import with_member
+from callgate.wire.params import call_params, with_member
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +59,8 @@ class _Route(msgspec.Struct, frozen=True):
     """Where the calls of one tool go that one session makes."""
 
     server: str
-    caller: ToolCaller
+    caller: ToolCaller | None  # None: its server speaks another era, and there is none at the moment
+    is_bridged: bool
     annotations: bytes | None  # of the tool
     native_json: bytes | None  # what the server calls it, where that has to be said again
     until_mono: float  # then the list it comes from is old
@@ -80,12 +84,13 @@ class PlainCalls:
         self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
-        # Whether a modern session's calls to a server may be made by this replica; None: there are no others.
+        # Whether a session's calls to a server may be made by this replica; None: there are no others.
         self.is_here: Callable[[Session, str], bool] | None = None
         self._emit = sink.emit
         self._lasting = lasting
         self._young = lasting.young
         self.record_gate = record_gate
+        self.tracer: Tracer | None = None
         self.end = end
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
         self._routes_found = 0
@@ -105,13 +110,18 @@ class PlainCalls:
         key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
-        if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
-            # What a legacy call carries beside that is its own, and may be large: it is not remembered.
-            envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
-            route = self._find(key, Asker(envelope, session, b"null"))
-            if route is None:
-                return None
-        if self.is_here is not None and session.era is _MODERN and not self.is_here(session, route.server):
+        if (
+            route is None
+            or route.caller is None
+            or route.until_mono < now_mono
+            or self._routes_version != self._known_lists.version
+        ):
+            route = self._find(key, arrival, session)
+        if (
+            route is None
+            or (caller := route.caller) is None
+            or (self.is_here is not None and not self.is_here(session, route.server))
+        ):
             return None
         try:
             params = arrival.params
@@ -129,8 +139,11 @@ class PlainCalls:
                 tool_name if len(tool_name) <= MAX_TOOL_NAME_CHARS else tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
-            call = BegunToolCall(exchange, hop, receiver, self)
-            begun = route.caller.begin(hop, call.received)
+            if self.tracer is not None:
+                exchange.trace = self.tracer.begin(arrival)
+                self._path.write_trace(hop, exchange.trace)
+            call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
+            begun = caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
         if begun is None:  # the server, or the line to it, is another one
@@ -145,6 +158,43 @@ class PlainCalls:
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
 
+    def ask(self, exchange: Exchange, tell: Tell) -> Awaitable[Reply] | None:
+        """The same for `Relay.answer`, which awaits the answer: what is known of the tool is not found again.
+        None: it is not known, or more has to be done."""
+        arrival, session = exchange.arrival, exchange.session
+        params = call_params(arrival.params)
+        if params is None:
+            return None
+        key = (arrival.target, params.name, arrival.envelope.capabilities)
+        routes = self._routes.get(session.session_id)
+        route = None if routes is None else routes.get(key)
+        if (
+            route is None
+            or route.until_mono < exchange.opened_mono
+            or self._routes_version != self._known_lists.version
+        ):
+            route = self._find(key, arrival, session)
+            if route is None:
+                return None
+        exchange.tool_name = params.name[:MAX_TOOL_NAME_CHARS]
+        exchange.annotations = route.annotations
+        native = arrival.params
+        if route.native_json is not None:
+            native = with_member(native, "name", route.native_json)
+        asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
+        if route.is_bridged or route.caller is None:
+            return self._path.ask(exchange, route.server, native, asker, tell)
+        exchange.server_name = route.server
+        hop = self._path.new_leg(exchange, route.server, native)
+        return run_hop(hop, partial(self._begin_or_ask, route.caller, hop, asker, tell))
+
+    def _begin_or_ask(self, caller: ToolCaller, hop: Hop, asker: Asker, tell: Tell) -> Awaitable[Reply]:
+        begun = caller.begin(hop, None)
+        if begun is None:  # the server, or the line to it, is another one
+            self._routes.pop(asker.session.session_id, None)
+            return self._path.upstreams[hop.upstream].ask(hop, asker, tell)
+        return begun.go_on(tell)
+
     def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
         """As `Relay._settle`: nothing else can be open of a call during which nothing was said."""
         exchange.settlement, exchange.settled_mono = settlement, now_mono
@@ -155,9 +205,12 @@ class PlainCalls:
         """The session ended."""
         self._routes.pop(session.session_id, None)
 
-    def _find(self, key: _RouteKey, asker: Asker) -> _Route | None:
+    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> _Route | None:
         """None: it is not known where the call goes, or more has to be done than to send it there."""
         target, tool_name, _ = key
+        # What a legacy call carries beside that is its own, and may be large: it is not remembered.
+        envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
+        asker = Asker(envelope, session, b"null")
         listings = self._listings
         if self._routes_version != self._known_lists.version or self._routes_found >= _MAX_ROUTES:
             self._routes.clear()
@@ -175,13 +228,14 @@ class PlainCalls:
         if offer is None or offer.may_want_headers or not self._path.allows(offer):
             return None
         caller = upstream.tool_caller(offer.route.native_name, asker)
-        if caller is None:
+        is_bridged = self._path.upstreams[server].bridges(asker.envelope.era)
+        if caller is None and not is_bridged:
             return None
         # What was judged is what is asked: a second "name" does not get through.
         is_named = target is None or self._path.denies or server in listings.choices
         native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
-        route = _Route(server, caller, offer.annotations, native_json, until_mono)
+        route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
         self._routes.setdefault(asker.session.session_id, {})[key] = route
         self._routes_found += 1
         return route
@@ -211,16 +265,18 @@ class BegunToolCall(msgspec.Struct, eq=False):
     hop: Hop
     receiver: PlainReceiver
     calls: PlainCalls
+    is_bridged: bool
     begun: BegunCall | None = None
+    reply: Reply | None = None  # the server's, where it is not the end of the call
     early: Reply | Said | CallgateError | None = None  # what was received before it was begun
 
     @property
     def session(self) -> Session:
         return self.exchange.session
 
-    def go_on(self, tell: Tell) -> Awaitable[Reply]:
+    async def go_on(self, tell: Tell) -> Reply:
         assert self.begun is not None
-        return self.begun.go_on(tell)
+        return await self.begun.go_on(tell) if self.reply is None else self.reply
 
     def cancel(self) -> None:
         if self.exchange.settlement is None and self.begun is not None:
@@ -239,11 +295,13 @@ class BegunToolCall(msgspec.Struct, eq=False):
             return
         now_mono = time.monotonic()
         try:
-            if isinstance(item, Reply):
+            if isinstance(item, Reply) and not (self.is_bridged and _asks_for_input(item)):
                 reply = item
                 hop.ended_mono, hop.result = now_mono, reply.result
                 if reply.fault is not None:
                     hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
+                if self.is_bridged:
+                    reply = reply_in_era(reply, exchange)
                 elif reply.result is not None and exchange.arrival.envelope.era is _MODERN:
                     result = to_modern(reply.result, "tools/call")
                     if result is not reply.result:
@@ -253,6 +311,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
             else:
+                self.reply = item if isinstance(item, Reply) else None
                 self.receiver.said_more(partial(self.calls.end.answer, self))
                 return
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
@@ -264,6 +323,13 @@ class BegunToolCall(msgspec.Struct, eq=False):
             self.receiver.replied(reply)
         else:
             gate.when_written(self.receiver.replied, reply)
+
+
+def _asks_for_input(reply: Reply) -> bool:
+    """It may be what `rounds` and `parked_calls` are for: they know."""
+    if reply.fault is not None:
+        return reply.fault.code == URL_ELICITATION_REQUIRED
+    return reply.result is not None and says_input_required(reply.result)
 
 
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]

@@ -111,7 +111,8 @@ class McpUpstream:
     def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         self._principals.add(asker.session.principal.name)
         line = self._line_at_hand(hop.method, asker)
-        if line is not None and (introduction := line.link.ready) is not None:
+        introduction = line.link.ready if line is not None else None
+        if line is not None and introduction is not None and introduction.era is asker.envelope.era:
             return CallOnLine(line, introduction, self._levels).plain(hop, asker, tell)
         return self._find_and_ask(hop, asker, tell)
 
@@ -119,23 +120,25 @@ class McpUpstream:
         line = self._line_at_hand("tools/call", asker)
         if line is None or (introduction := line.link.ready) is None:
             return None
+        if self._takes_turns(line, asker, "tools/call"):
+            return None
         self._principals.add(asker.session.principal.name)
-        own = None if line is self._first else self._own
+        own = None if line.link.is_shared else self._own
         return ToolOnLine(line, introduction, self._levels, native_name, asker, own)
 
     def _line_at_hand(self, method: str, asker: Asker) -> Line | None:
-        """What nearly every call needs: a line that is up and speaks the client's era."""
+        """As `_line_for`, as far as it is up; what nearly every call needs."""
         introduction = self._first.link.ready
-        if introduction is None or introduction.era is not asker.envelope.era or method in _SPECIAL_METHODS:
+        if introduction is None or method in _SPECIAL_METHODS:
             return None
         client = _client(asker)
-        if not self._isolates(client, introduction.era):
-            return self._first
-        line = self._own.find(client, asker.session)
-        if line is None or line.era is not client.era:  # of its own era it need not wait for a turn
-            return None
-        line.link.used_at = self._loop.time()
-        return line
+        if self._isolates(client, introduction.era):
+            line = self._own.find(client, asker.session)
+            if line is not None:
+                line.link.used_at = self._loop.time()
+            return line
+        prefers_legacy = introduction.era is Era.MODERN is not client.era and not self._is_modern_only
+        return self._shared_legacy if prefers_legacy else self._first
 
     def expendable(self) -> list[Expendable]:
         """Processes that could be done without at the moment: see `child.slots`."""

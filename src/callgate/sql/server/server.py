@@ -16,9 +16,9 @@ from callgate.model.errors import CallerError, CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.near_miss import did_you_mean_one_of
-from callgate.model.reply import Notice, Reply, Said, Tell
+from callgate.model.reply import Notice, Reply, Tell
 from callgate.ports.source_schema import SourceSchema
-from callgate.ports.upstream import Asker
+from callgate.ports.upstream import Asker, CallListener
 from callgate.sql.drivers.driver import Driver, LimitedDriver
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.guard.judgement import Bound
@@ -39,9 +39,9 @@ from callgate.sql.server.statement_runner import StatementRunner
 from callgate.sql.server.tool import QueryTool
 from callgate.sql.settings import SourceSettings
 
-_Listener = Callable[[Reply | Said | CallgateError], None]
 # Told instead of an answer, so that the relay goes on, which sees the error where bugs become answers.
 _FAILED = Notice("notifications/message", b"{}")
+_NONE = Reply()  # the listener was told
 
 
 # Tool calls that the relay need not wait for: a task each, which tells a listener the answer. The task is
@@ -56,34 +56,41 @@ class SourceToolCaller:
         """`call`: the raw result of a call. Raises `CallgateError`."""
         self._call = call
 
-    def begin(self, hop: Hop, listener: _Listener) -> "BegunSourceCall":
+    def begin(self, hop: Hop, listener: CallListener | None) -> "BegunSourceCall":
         return BegunSourceCall(self._call, hop, listener)
 
 
 class BegunSourceCall:
     """One of them, under way. Implements `ports.BegunCall`."""
 
-    __slots__ = ("_bug", "_listener", "_task")
+    __slots__ = ("_listener", "_task")
 
-    def __init__(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: _Listener) -> None:
+    def __init__(
+        self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: CallListener | None
+    ) -> None:
         self._listener = listener
-        self._bug: Exception | None = None
         self._task = asyncio.get_running_loop().create_task(self._answer(call, hop))
 
-    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> None:
+    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> Reply:
+        listener = self._listener
         try:
-            told: Reply | Notice | CallgateError = Reply(result=await call(hop))
+            reply = Reply(result=await call(hop))
         except CallgateError as error:
-            told = error
-        except Exception as error:  # noqa: BLE001 - `go_on` raises it, for the relay
-            self._bug = error
-            told = _FAILED
-        self._listener(told)
+            if listener is None:
+                raise
+            listener(error)
+            return _NONE
+        except Exception:
+            if listener is not None:
+                listener(_FAILED)
+            raise
+        if listener is not None:
+            listener(reply)
+        return reply
 
     async def go_on(self, tell: Tell) -> Reply:
-        """Only after a bug."""
-        assert self._bug is not None
-        raise self._bug
+        """Raises the bug, after one."""
+        return await self._task
 
     def cancel(self) -> None:
         self._task.cancel()

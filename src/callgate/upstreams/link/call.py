@@ -6,7 +6,6 @@ for. When something else comes first, the listener is called with it, once, and 
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -14,12 +13,10 @@ import msgspec
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.reply import Notice, Reply, Said, Tell
+from callgate.ports.upstream import CallListener
 
 # What a slow asker may have waiting here; past it the transport stops reading, below half it goes on.
 _HIGH_BYTES = 1024 * 1024
-
-
-CallListener = Callable[[Reply | Said | CallgateError], None]
 
 
 class CallKeeper(Protocol):

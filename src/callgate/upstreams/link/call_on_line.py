@@ -26,11 +26,11 @@ from callgate.model.errors import CallerError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
 from callgate.model.reply import Asking, Notice, Reply, Said, Tell, Withdrawn
-from callgate.ports.upstream import Asker
-from callgate.upstreams.link.call import Call, CallListener
+from callgate.ports.upstream import Asker, CallListener
+from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
-from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
+from callgate.upstreams.link.log_levels import NOTHING, LogLevels, check_level, level_in
 from callgate.upstreams.link.own_lines import OwnLines
 from callgate.wire.connection.request_table import NO_TIMEOUT
 from callgate.wire.eras.capabilities import discover_of, initialize_of
@@ -64,7 +64,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
             if not modern_client or hop.method in _ASKED_BY_RELAY:
                 if hop.method == "tools/call":
                     params = without_task(params)
-                params = with_envelope(params, self._speaker(asker))
+                params = with_envelope(params, _speaker(asker, self.levels))
             # Only the modern era repeats the name in a header.
             call = Call(_name_in(hop.method, params), hop.param_headers, hop)
         else:
@@ -152,34 +152,23 @@ class CallOnLine(msgspec.Struct, frozen=True):
         if hop.method == "server/discover":
             return Reply(result=discover_of(self.introduction.result))
         if hop.method in ROUND_TRIP_METHODS:
-            if read_retry(hop.params) is not None:
-                raise CallerError(
-                    CALLER_REQUEST_STATE, "This requestState was not made by this gateway", hint=CALL_ANEW
-                )
-            hop.params = first_params(hop.params)
+            _check_first(hop)
         if (level := asker.envelope.log_level) is not None:
             check_level(level)
             await self.line.show(level)
         return None
 
-    def _speaker(self, asker: Asker) -> Envelope:
-        """Whose envelope a modern server gets."""
-        if asker.envelope.era is Era.MODERN:
-            return asker.envelope
-        session = asker.session
-        return replace(session.envelope, log_level=self.levels.of(session.session_id))
-
 
 class ToolOnLine:
-    """Calls of one tool by one client over a line of its own era: what they have in common is decided once.
+    """Calls of one tool by one client over a line of either era: what they have in common is decided once.
 
     Implements `ports.ToolCaller`. It is of no use any more when the line ended, or its server started again.
     It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
     __slots__ = (
-        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared",
-        "_timeout_s",
+        "_asker", "_crosses", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own",
+        "_shared", "_timeout_s",
     )  # fmt: skip
 
     def __init__(
@@ -198,12 +187,14 @@ class ToolOnLine:
         self._asker = asker
         self._own = own
         self._is_legacy = introduction.era is Era.LEGACY
+        self._crosses = introduction.era is not asker.envelope.era
         # Only the modern era repeats the name in a header.
         self._name = None if self._is_legacy else native_name
         self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
-    def begin(self, hop: Hop, listener: CallListener) -> Call | None:
-        """Under way when this returns. Raises UpstreamError when the server is down."""
+    def begin(self, hop: Hop, listener: CallListener | None) -> Call | None:
+        """Under way when this returns. Raises UpstreamError when the server is down, CallerError for a state
+        that is nobody's."""
         introduction, line = self._introduction, self._shared
         if self._own is not None:
             line = self._own.find(self._asker.envelope, self._asker.session)
@@ -212,15 +203,38 @@ class ToolOnLine:
         link = line.link
         if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
-        call = Call(self._name, (), hop)
+        call, params = Call(self._name, (), hop), hop.params
         if self._is_legacy:
             call.may_be_asked = True
-            if self._levels.by_session:
+            if self._crosses:
+                _check_first(hop)
+                params = without_envelope(hop.params)
+                call.log_floor, call.declared = NOTHING, self._asker.envelope.capabilities
+            elif self._levels.by_session:
                 call.log_floor = self._levels.floor_of(self._asker)
+        elif self._crosses:
+            params = with_envelope(without_task(params), _speaker(self._asker, self._levels))
         call.listener = listener
         call.limit_key = self._limit_key
-        link.begin("tools/call", hop.params, call, self._timeout_s)
+        link.begin("tools/call", params, call, self._timeout_s)
         return call
+
+
+def _check_first(hop: Hop) -> None:
+    """A modern client's request to a legacy server: what only a retry carries is nobody's here."""
+    if read_retry(hop.params) is not None:
+        raise CallerError(
+            CALLER_REQUEST_STATE, "This requestState was not made by this gateway", hint=CALL_ANEW
+        )
+    hop.params = first_params(hop.params)
+
+
+def _speaker(asker: Asker, levels: LogLevels) -> Envelope:
+    """Whose envelope a modern server gets."""
+    if asker.envelope.era is Era.MODERN:
+        return asker.envelope
+    session = asker.session
+    return replace(session.envelope, log_level=levels.of(session.session_id))
 
 
 def _name_in(method: str, params: bytes) -> str | None:
