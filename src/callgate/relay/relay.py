@@ -204,7 +204,7 @@ class Relay:
                 else:
                     routed = run_hop(begun.hop, partial(begun.go_on, pass_on))
             else:
-                if self._record_gate is not None:
+                if self._record_gate is not None and self._record_gate.refuses:
                     self._record_gate.admit()
                 routed = self.ask_known(exchange, pass_on) if arrival.method == "tools/call" else None
                 if routed is None:
