@@ -46,7 +46,6 @@ class EventStream:
         self._paused_ms: int | None = None
         self.is_finished = False
         self.is_read = False
-        self._is_new = True  # nobody has read it yet
 
     def push(self, frame: bytes) -> None:
         self._events.append(frame)
@@ -78,14 +77,14 @@ class EventStream:
 
     def pause(self, retry_ms: int | None) -> None:
         """Close the connection, not the stream; only for a client that can come back, and did not leave."""
-        if self._primes and (self.is_read or self._is_new):
+        if self._primes and self.is_read:
             self._paused_ms = _RETRY_MS if retry_ms is None else retry_ms
             self._changed.set()
 
     async def serve(self, responder: Responder, after: int | None = None) -> None:
         """Write the events after number `after` (None: those nobody was given), then the new ones, until the
         stream ends or is paused."""
-        self.is_read, self._is_new = True, False
+        self.is_read = True
         responder.cancel_on_disconnect = True  # only this reading ends with it: the writer is another task
         try:
             start_sse(responder)

@@ -164,6 +164,7 @@ class AnsweredRequest:
 
     def _turn_into_stream(self) -> EventStream:
         stream = self.stream = self._http_session.new_stream()
+        stream.is_read = True  # its connection begins with that now: until then nothing may be dropped
         if not self.decided.done():
             self.decided.set_result(None)
         return stream

@@ -74,8 +74,13 @@ class PlainCalls:
         sink: EventSink,
         lasting: LastingCalls,
         record_gate: RecordGate | None,
-        end: "CallEnd",
+        tracer: Tracer | None,
+        settle: Callable[[Exchange, Settlement], None],
+        stopped: Callable[[], Settlement],
+        answer: "Callable[[BegunToolCall, Tell], Coroutine[Any, Any, Reply]]",
     ) -> None:
+        """The last three are `Relay`'s. `stopped`: how a call ends that nobody waits for; `answer`: goes on
+        with one that is not plain."""
         self._path = path
         self._upstreams = {
             name: one for name, one in path.upstreams.items() if isinstance(one, PlainUpstream)
@@ -90,8 +95,8 @@ class PlainCalls:
         self._lasting = lasting
         self._young = lasting.young
         self.record_gate = record_gate
-        self.tracer: Tracer | None = None
-        self.end = end
+        self._tracer = tracer
+        self.settle, self.stopped, self.answer = settle, stopped, answer
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
         self._routes_found = 0
         self._routes_version = -1
@@ -139,8 +144,8 @@ class PlainCalls:
                 tool_name if len(tool_name) <= MAX_TOOL_NAME_CHARS else tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
-            if self.tracer is not None:
-                exchange.trace = self.tracer.begin(arrival)
+            if self._tracer is not None:
+                exchange.trace = self._tracer.begin(arrival)
                 self._path.write_trace(hop, exchange.trace)
             call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
             begun = caller.begin(hop, call.received)
@@ -241,23 +246,6 @@ class PlainCalls:
         return route
 
 
-class CallEnd:
-    """What `Relay` does at the end of a call."""
-
-    __slots__ = ("answer", "settle", "stopped")
-
-    def __init__(
-        self,
-        settle: Callable[[Exchange, Settlement], None],
-        stopped: Callable[[], Settlement],
-        answer: "Callable[[BegunToolCall, Tell], Coroutine[Any, Any, Reply]]",
-    ) -> None:
-        """`stopped`: how a call ends that nobody waits for; `answer`: goes on with one that is not plain."""
-        self.settle = settle
-        self.stopped = stopped
-        self.answer = answer
-
-
 class BegunToolCall(msgspec.Struct, eq=False):
     """Implements `ports.answerer.PlainCall`."""
 
@@ -280,10 +268,9 @@ class BegunToolCall(msgspec.Struct, eq=False):
 
     def cancel(self) -> None:
         if self.exchange.settlement is None and self.begun is not None:
-            end = self.calls.end
             self.begun.cancel()
             self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
-            end.settle(self.exchange, end.stopped())
+            self.calls.settle(self.exchange, self.calls.stopped())
             self.begun = None
 
     def received(self, item: Reply | Said | CallgateError) -> None:
@@ -312,7 +299,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 reply, settlement = settlements.of_error(item, exchange.arrival)
             else:
                 self.reply = item if isinstance(item, Reply) else None
-                self.receiver.said_more(partial(self.calls.end.answer, self))
+                self.receiver.said_more(partial(self.calls.answer, self))
                 return
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")

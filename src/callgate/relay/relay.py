@@ -34,7 +34,7 @@ from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S
 from callgate.relay.lists.tool_choice import ToolChoice, tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
-from callgate.relay.plain_calls import Begin, BegunToolCall, CallEnd, PlainCalls
+from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
@@ -112,17 +112,21 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
-        end = CallEnd(
+        self._plain = PlainCalls(
+            self._path,
+            self._sessions,
+            sink,
+            self._lasting,
+            record_gate,
+            tracer,
             self._settle,
             self._stopped,
             lambda begun, tell: self.answer(begun.exchange.arrival, tell, begun),
         )
-        self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
         if where is not None:  # a session that was not seen here is claimed first
             self._plain.session_of = self._sessions.known
             self._plain.is_here = where.is_here
         self.ask_known = self._plain.ask
-        self._plain.tracer = tracer
         self.begin: Begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
