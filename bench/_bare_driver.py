@@ -10,7 +10,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 import asyncmy  # pyright: ignore[reportMissingImports] - in the folder that `sql.py` put on the path
 import msgspec
@@ -22,7 +22,7 @@ from callgate.edge.listener import Listener, ListenerLimits
 from callgate.model.events import Event
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell
 from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.http_app import MountedApp
@@ -38,10 +38,9 @@ class BareDriver:
         self._pool = pool
         self._sessions: dict[str, Session] = {}
 
-    async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
+    async def answer(self, arrival: Arrival, tell: Tell) -> Reply:
         if arrival.method == "initialize":
-            yield self._open(arrival)
-            return
+            return self._open(arrival)
         arguments = msgspec.json.decode(arrival.params)["arguments"]
         started = time.perf_counter()
         async with self._pool.acquire() as connection, connection.cursor() as cursor:
@@ -57,7 +56,7 @@ class BareDriver:
         }
         raw = msgspec.json.encode(answer, enc_hook=str)
         content = [{"type": "text", "text": raw.decode()}]
-        yield Reply(result=msgspec.json.encode({"content": content, "structuredContent": msgspec.Raw(raw)}))
+        return Reply(result=msgspec.json.encode({"content": content, "structuredContent": msgspec.Raw(raw)}))
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
         """All of them are asked of the database, by `answer`."""

@@ -21,7 +21,7 @@ from databases.postgres import postgres_server
 from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.sql.server.open_source import open_source
@@ -36,10 +36,9 @@ CLIENT = Asker(ENVELOPE, Session("bench", LOCAL, "http", ENVELOPE, 0.0, 0.0), b"
 async def query(server: SqlServer, sql: str) -> list[list[object]]:
     params = {"name": "query", "arguments": {"query": sql}}
     hop = Hop(server.name, "tools/call", json.dumps(params).encode(), started_mono=0.0)
-    async for item in server.ask(hop, CLIENT):
-        if isinstance(item, Reply) and item.result is not None:
-            return json.loads(item.result)["structuredContent"]["rows"]
-    raise AssertionError("no answer")
+    reply = await server.ask(hop, CLIENT, tell_nobody)
+    assert reply.result is not None, reply
+    return json.loads(reply.result)["structuredContent"]["rows"]
 
 
 async def calls_per_second(server: SqlServer, seconds: float) -> float:

@@ -11,8 +11,8 @@ ends exactly once: with its result, with `ServerFault` (the server's own error),
 import logging
 import shlex
 import socket
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,10 +25,10 @@ from callgate.model.offers import OfferKind
 from callgate.model.reply import (
     Answer,
     Asking,
-    Item,
     Notice,
     Reply,
     RpcFault,
+    Said,
     Undelivered,
     Unsolicited,
     Withdrawn,
@@ -157,23 +157,22 @@ class Server:
         named = params.get("name") if "name" in params else params.get("uri")
         name = named if isinstance(named, str) else None
 
-        def leg(params: bytes) -> AsyncGenerator[Item]:
-            return self._link.ask(Call(name), method, params, timeout_s or self._timeout_s)
+        async def hear(said: Said) -> None:
+            if isinstance(said, Notice) and on_progress and said.method == "notifications/progress":
+                on_progress(msgspec.json.decode(said.params))
+            elif isinstance(said, (Notice, Asking, Withdrawn)):
+                self._link.unsolicited(said)
 
-        asked = leg(raw)
+        def leg(params: bytes) -> Coroutine[Any, Any, Reply]:
+            return self._link.ask(Call(name), method, params, hear, timeout_s or self._timeout_s)
+
         if self._introduction.era is Era.MODERN and method in ROUND_TRIP_METHODS:
-            asked = ask_in_rounds(leg, raw, self._client, _ANSWER_TIMEOUT_S)
-        async with aclosing(asked) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    if item.fault is not None:
-                        raise ServerFault(item.fault)
-                    return cast(Json, msgspec.json.decode(item.result or b"{}"))
-                if isinstance(item, Notice) and on_progress and item.method == "notifications/progress":
-                    on_progress(msgspec.json.decode(item.params))
-                elif isinstance(item, (Notice, Asking, Withdrawn)):
-                    self._link.unsolicited(item)
-        raise AssertionError("a link's last item is its reply")
+            reply = await ask_in_rounds(leg, raw, self._client, _ANSWER_TIMEOUT_S, hear)
+        else:
+            reply = await leg(raw)
+        if reply.fault is not None:
+            raise ServerFault(reply.fault)
+        return cast(Json, msgspec.json.decode(reply.result or b"{}"))
 
     async def notify(self, method: str, params: Json | None = None) -> None:
         self._link.tell(method, b"" if params is None else msgspec.json.encode(params))

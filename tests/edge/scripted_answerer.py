@@ -1,12 +1,12 @@
 """A fake of our own boundary: an Answerer that does what each method's name says."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
-from callgate.model.reply import Answer, Asking, Item, Notice, Paused, Reply, RpcFault
+from callgate.model.reply import Answer, Asking, Notice, Paused, Reply, RpcFault, Tell
 from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.outlet import Outlet
@@ -27,44 +27,44 @@ class ScriptedAnswerer:
         self.settled = asyncio.Event()  # something was cancelled
         self.result = b"{}"  # of "test/large"
 
-    async def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
+    async def answer(self, arrival: Arrival, tell: Tell) -> Reply:
         self.arrivals.append(arrival)
         match arrival.method:
             case "initialize":
-                yield Reply(result=b'{"ok":true}', opened=self._open(arrival))
+                return Reply(result=b'{"ok":true}', opened=self._open(arrival))
             case "test/notices":
-                yield Notice("notifications/progress", b'{"progress":1}')
-                yield Notice("notifications/progress", b'{\n"progress":2}')
-                yield Reply(result=b'{"done":true}')
+                await tell(Notice("notifications/progress", b'{"progress":1}'))
+                await tell(Notice("notifications/progress", b'{\n"progress":2}'))
+                return Reply(result=b'{"done":true}')
             case "test/ask":
                 answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-                yield Asking("elicitation/create", b'{"message":"?"}', answered.set_result)
+                await tell(Asking("elicitation/create", b'{"message":"?"}', answered.set_result))
                 self.waiting.set()
                 self.answers.append(await answered)
-                yield Reply(result=b'{"asked":true}')
+                return Reply(result=b'{"asked":true}')
             case "test/pause":
-                yield Notice("notifications/message", b'{"data":"before"}')
-                yield Paused(retry_ms=10)
+                await tell(Notice("notifications/message", b'{"data":"before"}'))
+                await tell(Paused(retry_ms=10))
                 await self.release.wait()
-                yield Notice("notifications/message", b'{"data":"after"}')
-                yield Reply(result=b'{"resumed":true}')
+                await tell(Notice("notifications/message", b'{"data":"after"}'))
+                return Reply(result=b'{"resumed":true}')
             case "test/wait":
                 self.waiting.set()
                 try:
                     await self.release.wait()
-                except (asyncio.CancelledError, GeneratorExit):
+                except asyncio.CancelledError:
                     self.cancelled.append(arrival.method)
                     self.settled.set()
                     raise
-                yield Reply(result=b'{"waited":true}')
+                return Reply(result=b'{"waited":true}')
             case "test/large":
-                yield Reply(result=self.result)
+                return Reply(result=self.result)
             case "test/unknown":
-                yield Reply(fault=RpcFault(-32601, "Method not found"))
+                return Reply(fault=RpcFault(-32601, "Method not found"))
             case "test/bug":
                 raise ZeroDivisionError("a secret in here")
             case _:
-                yield Reply(result=b'{"echo":' + (arrival.params or b"null") + b"}")
+                return Reply(result=b'{"echo":' + (arrival.params or b"null") + b"}")
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
         """None is plain here."""

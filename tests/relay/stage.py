@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any
 
 from callgate.model.envelope import Envelope, Era
@@ -12,7 +12,7 @@ from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Item, Notice, Reply
+from callgate.model.reply import Notice, Reply, Said, Tell, tell_nobody
 from callgate.model.session import Session
 from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
@@ -78,7 +78,7 @@ class StagedUpstream:
         self.lists: dict[str, list[dict[str, Any]]] = {}  # what it lists beside tools, by the method
         self.protocol: str | None = None  # the revision it speaks
 
-    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         self.asked.append((hop.method, hop.params))
         self.envelopes.append(asker.envelope)
         hop.server_protocol = self.protocol
@@ -86,21 +86,19 @@ class StagedUpstream:
             if self.list_error is not None:
                 raise self.list_error
             page = self.next_page() if self.next_page is not None else self.list_raw
-            yield Reply(result=page or json.dumps({"tools": self.tools}).encode())
-            return
+            return Reply(result=page or json.dumps({"tools": self.tools}).encode())
         if hop.method in self.lists:
             member = _LIST_MEMBERS[hop.method]
-            yield Reply(result=json.dumps({member: self.lists[hop.method]}).encode())
-            return
+            return Reply(result=json.dumps({member: self.lists[hop.method]}).encode())
         self.reached.set()
         hop.is_built_in = self.is_built_in
         for notice in self.notices:
-            yield notice
+            await tell(notice)
         if self.block is not None:
             await self.block.wait()
         if self.error is not None:
             raise self.error
-        yield Reply(result=self.result)
+        return Reply(result=self.result)
 
     def bridges(self, era: Era) -> bool:
         return self.era is not None and self.era is not era
@@ -155,11 +153,24 @@ def arrival(
 
 
 async def reply_of(relay: Relay, question: Arrival) -> Reply:
-    items = [item async for item in relay.answer(question)]
-    last = items[-1]
-    assert isinstance(last, Reply)
-    assert not any(isinstance(item, Reply) for item in items[:-1])
-    return last
+    return await relay.answer(question, tell_nobody)
+
+
+class Listening:
+    """An answer as its client sees it: what is said before the reply, one after the other."""
+
+    def __init__(self, relay: Relay, question: Arrival) -> None:
+        self._said: asyncio.Queue[Said] = asyncio.Queue()
+        self.reply = asyncio.create_task(relay.answer(question, self._said.put))
+
+    async def next(self) -> Notice:
+        said = await self._said.get()
+        assert isinstance(said, Notice)
+        return said
+
+    @property
+    def is_silent(self) -> bool:
+        return self._said.empty()
 
 
 def result_of(reply: Reply) -> Any:

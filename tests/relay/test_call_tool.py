@@ -10,6 +10,7 @@ from relay.stage import (
     BRIDGE,
     LEGACY,
     MODERN,
+    Listening,
     RememberingSink,
     StagedUpstream,
     arrival,
@@ -167,28 +168,25 @@ async def test_what_a_session_found_is_listed_for_it_alone_and_it_is_told(stage:
 
 
 async def test_a_modern_session_is_told_by_its_subscription_and_its_list_is_private(stage: Stage) -> None:
-    watching = stage.relay.answer(
-        arrival("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    watching = Listening(
+        stage.relay, arrival("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     )
     stranger = arrival(
         "subscriptions/listen",
         {"notifications": {"toolsListChanged": True}},
         envelope=replace(MODERN, client_name="another"),
     )
-    unmoved = stage.relay.answer(stranger)
-    await anext(watching)  # acknowledged
-    await anext(unmoved)
+    unmoved = Listening(stage.relay, stranger)
+    await watching.next()  # acknowledged
+    await unmoved.next()
     await stage.call("find_tools", {"query": "query the shop"})
-    news = await anext(watching)
-    assert isinstance(news, Notice)
-    assert news.method == CHANGED
+    assert (await watching.next()).method == CHANGED
     listed = result_of(await reply_of(stage.relay, arrival("tools/list")))
     assert "shop__query" in [entry["name"] for entry in listed["tools"]]
     assert listed["cacheScope"] == "private"
     stage.relay.retire()
-    assert not isinstance(await anext(unmoved), Notice), "the other client heard nothing before the end"
-    await watching.aclose()
-    await unmoved.aclose()
+    await asyncio.gather(watching.reply, unmoved.reply)
+    assert unmoved.is_silent, "the other client heard nothing before the end"
 
 
 async def test_the_list_of_a_session_stays_short(stage: Stage) -> None:

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Arrival, Exchange, Hop, Outcome
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
+from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, Tell, Withdrawn, tell_nobody
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
@@ -26,14 +25,14 @@ FORM = b'{"message":"m","requestedSchema":{}}'
 class AskingServer(StagedUpstream):
     """Says its items one after the other; an answer to a question is remembered."""
 
-    def __init__(self, *items: Item | bytes | float) -> None:
+    def __init__(self, *items: Said | Reply | bytes | float) -> None:
         super().__init__("old")
         self.items = items
         self.answers: list[Answer] = []
         self.questions: list[Asking] = []
         self.is_closed = False
 
-    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         self.asked.append((hop.method, hop.params))
         try:
             for item in self.items:
@@ -42,9 +41,12 @@ class AskingServer(StagedUpstream):
                         await asyncio.sleep(0)
                 elif isinstance(item, bytes):
                     self.questions.append(Asking(item.decode(), FORM, self.answers.append))
-                    yield self.questions[-1]
+                    await tell(self.questions[-1])
+                elif isinstance(item, Reply):
+                    return item
                 else:
-                    yield item
+                    await tell(item)
+            raise AssertionError("the items end with a reply")
         finally:
             self.is_closed = True
 
@@ -57,17 +59,22 @@ def exchange_of(params: dict[str, Any]) -> tuple[Exchange, Hop, Asker]:
     return exchange, Hop("old", "tools/call", raw, 0.0), Asker(CLIENT, session, b"1")
 
 
-async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[Item]:
+async def play(calls: ParkedCalls, server: AskingServer, **params: Any) -> list[Said | Reply]:
     exchange, hop, asker = exchange_of({"name": "x", **params})
-    async with aclosing(calls.ask(server, exchange, hop, asker)) as items:
-        return [item async for item in items]
+    items: list[Said | Reply] = []
+
+    async def hear(said: Said) -> None:
+        items.append(said)
+
+    items.append(await calls.ask(partial(server.ask, hop, asker), exchange, hop, hear))
+    return items
 
 
 def parked(timeout_s: float = 60, sink: RememberingSink | None = None) -> ParkedCalls:
     return ParkedCalls(BridgeSettings(timeout_s, b"k" * 32), SideMessages(sink or RememberingSink()))
 
 
-def result_of(items: list[Item]) -> dict[str, Any]:
+def result_of(items: list[Said | Reply]) -> dict[str, Any]:
     reply = items[-1]
     assert isinstance(reply, Reply)
     assert reply.result is not None
@@ -136,9 +143,8 @@ async def test_params_that_cannot_be_read_park_nothing() -> None:
     raw = b'{"name":"x","arguments":{"n":1e400}}'
     arrival = Arrival("tools/call", b"1", raw, CLIENT, LOCAL, "http", "test")
     exchange.arrival = arrival
-    items = calls.ask(server, exchange, hop, asker)
     with pytest.raises(CallgateError):
-        await anext(items)
+        await calls.ask(partial(server.ask, hop, asker), exchange, hop, tell_nobody)
     assert server.is_closed
 
 

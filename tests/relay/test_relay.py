@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ from relay.stage import (
     BRIDGE,
     LEGACY,
     MODERN,
+    Listening,
     RememberingSink,
     StagedUpstream,
     arrival,
@@ -21,7 +21,7 @@ from relay.stage import (
 from callgate.model.error_codes import REFUSED_UNRECORDED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
-from callgate.model.reply import Answer, Asking, Notice, Reply, Undelivered, Unsolicited
+from callgate.model.reply import Answer, Asking, Notice, Said, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.upstream_news import ServerMessage
 from callgate.relay.relay import Relay
@@ -105,8 +105,9 @@ async def test_a_call_reaches_its_upstream_under_the_native_name_with_the_rest_u
 
 async def test_notices_come_before_the_reply(relay: Relay, shop: StagedUpstream) -> None:
     shop.notices = [Notice("notifications/progress", b"{}")] * 2
-    items = [item async for item in relay.answer(arrival("tools/call", {"name": "shop__query"}))]
-    assert [type(item).__name__ for item in items] == ["Notice", "Notice", "Reply"]
+    listening = Listening(relay, arrival("tools/call", {"name": "shop__query"}))
+    await listening.reply
+    assert [await listening.next() for _ in shop.notices] == shop.notices
 
 
 async def test_an_unknown_tool_is_answered_with_the_nearest_names(
@@ -334,8 +335,12 @@ async def test_a_client_that_leaves_cancels_and_settles_once(
             await task
     else:
         shop.notices = [Notice("n", b"{}")]
-        async with aclosing(relay.answer(arrival("tools/call", {"name": "shop__query"}))) as items:
-            await anext(items)
+
+        async def is_gone(said: Said) -> None:
+            raise asyncio.CancelledError
+
+        with pytest.raises(asyncio.CancelledError):
+            await relay.answer(arrival("tools/call", {"name": "shop__query"}), is_gone)
     (exchange,) = sink.settled
     assert exchange.settlement is not None
     assert (exchange.settlement.outcome, exchange.settlement.ended_by) == (Outcome.CANCELLED, EndedBy.CLIENT)
@@ -472,22 +477,18 @@ async def test_a_modern_listener_hears_what_it_asked_for_until_we_retire(
     relay: Relay, shop: StagedUpstream
 ) -> None:
     wanted = {"notifications": {"toolsListChanged": True, "resourceSubscriptions": ["nobody://has/it"]}}
-    listening = relay.answer(arrival("subscriptions/listen", wanted))
-    acknowledged = await anext(listening)
-    assert isinstance(acknowledged, Notice)
+    listening = Listening(relay, arrival("subscriptions/listen", wanted))
+    acknowledged = await listening.next()
     assert acknowledged.method == "notifications/subscriptions/acknowledged"
     said = json.loads(acknowledged.params)
     assert said["notifications"] == {"toolsListChanged": True}
     assert said["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
     shop.say(ServerMessage("shop", None, Notice("notifications/prompts/list_changed", b"")))
     shop.say(ServerMessage("shop", None, Notice("notifications/tools/list_changed", b"")))
-    changed = await anext(listening)
-    assert isinstance(changed, Notice)
+    changed = await listening.next()
     assert changed.method == "notifications/tools/list_changed"
     relay.retire()
-    last = await anext(listening)
-    assert isinstance(last, Reply)
-    assert result_of(last)["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
+    assert result_of(await listening.reply)["_meta"] == {"io.modelcontextprotocol/subscriptionId": 1}
 
 
 async def test_a_call_that_our_own_end_cuts_off_says_who_ended_it(

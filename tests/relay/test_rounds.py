@@ -1,14 +1,12 @@
 """A legacy client in front of a modern server that asks for input."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 import pytest
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError, CallgateError, UpstreamError
-from callgate.model.reply import Answer, Asking, Item, Reply, Withdrawn
+from callgate.model.reply import Answer, Asking, Reply, Said, Withdrawn
 from callgate.relay.rounds import ask_in_rounds
 
 CLIENT = Envelope(Era.LEGACY, "2025-11-25", capabilities=b'{"elicitation":{},"sampling":{}}')
@@ -23,9 +21,9 @@ class Server:
         self.results = list(results)
         self.asked: list[dict[str, object]] = []
 
-    async def leg(self, params: bytes) -> AsyncGenerator[Item]:
+    async def leg(self, params: bytes) -> Reply:
         self.asked.append(json.loads(params))
-        yield Reply(result=json.dumps(self.results.pop(0)).encode())
+        return Reply(result=json.dumps(self.results.pop(0)).encode())
 
 
 def wants(state: str = "s", **requests: object) -> dict[str, object]:
@@ -33,15 +31,17 @@ def wants(state: str = "s", **requests: object) -> dict[str, object]:
 
 
 async def play(
-    server: Server, answer: Answer | None, timeout_s: float = 5, items: list[Item] | None = None
-) -> list[Item]:
+    server: Server, answer: Answer | None, timeout_s: float = 5, items: list[Said | Reply] | None = None
+) -> list[Said | Reply]:
     """What the client gets, when it gives every question this answer at once, or none at all."""
     items = [] if items is None else items
-    async with aclosing(ask_in_rounds(server.leg, b'{"name":"x"}', CLIENT, timeout_s)) as answers:
-        async for item in answers:
-            items.append(item)
-            if isinstance(item, Asking) and answer is not None:
-                item.respond(answer)
+
+    async def hear(said: Said) -> None:
+        items.append(said)
+        if isinstance(said, Asking) and answer is not None:
+            said.respond(answer)
+
+    items.append(await ask_in_rounds(server.leg, b'{"name":"x"}', CLIENT, timeout_s, hear))
     return items
 
 
@@ -82,7 +82,7 @@ async def test_any_other_error_of_the_clients_is_the_answer_to_its_call() -> Non
 
 async def test_a_question_that_nobody_answers_is_withdrawn_and_ends_the_call() -> None:
     server = Server(wants(a=FORM))
-    items: list[Item] = []
+    items: list[Said | Reply] = []
     with pytest.raises(CallerError) as raised:
         await play(server, None, timeout_s=0.01, items=items)
     assert raised.value.code.code == "caller.unanswered"

@@ -1,5 +1,6 @@
 """Who hears what an upstream says of its own accord."""
 
+import asyncio
 import json
 
 from callgate.model.envelope import Envelope, Era
@@ -123,8 +124,10 @@ def test_a_question_on_a_shared_connection_is_refused_for_everybody() -> None:
 
 async def test_a_listener_hears_what_it_asked_for_until_the_close() -> None:
     subscribers = Subscribers()
-    heard = subscribers.listen(asker("a"), {"toolsListChanged": True, "promptsListChanged": False}, ["x://y"])
-    acknowledged = await anext(heard)
+    heard: asyncio.Queue[Notice] = asyncio.Queue()
+    wanted = {"toolsListChanged": True, "promptsListChanged": False}
+    listening = asyncio.create_task(subscribers.listen(asker("a"), wanted, ["x://y"], heard.put))
+    acknowledged = await heard.get()
     assert json.loads(acknowledged.params)["notifications"] == {
         "toolsListChanged": True,
         "resourceSubscriptions": ["x://y"],
@@ -133,4 +136,5 @@ async def test_a_listener_hears_what_it_asked_for_until_the_close() -> None:
     subscribers.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "b")
     subscribers.say_list_changed(TOOLS_CHANGED, lambda asker, listed: asker.session.session_id == "a")
     subscribers.close()
-    assert [notice.method async for notice in heard] == [TOOLS_CHANGED]
+    await listening
+    assert (heard.get_nowait().method, heard.qsize()) == (TOOLS_CHANGED, 0)

@@ -13,7 +13,7 @@ import pytest
 from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Hop, StatementFacts
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.model.session import Session
 from callgate.ports import upstream
 from callgate.sql.demo.demo import make_demo_shop
@@ -63,11 +63,9 @@ class Asker:
 
     async def send(self, method: str, params: object) -> tuple[dict[str, Any], Hop]:
         hop = Hop(self.server.name, method, json.dumps(params).encode(), started_mono=0.0)
-        items = [item async for item in self.server.ask(hop, CLIENT)]
-        assert len(items) == 1
-        assert isinstance(items[0], Reply)
-        assert items[0].result is not None
-        return json.loads(items[0].result), hop
+        reply = await self.server.ask(hop, CLIENT, tell_nobody)
+        assert reply.result is not None
+        return json.loads(reply.result), hop
 
     async def query(self, sql: str, **arguments: object) -> Answer:
         return await self.call("query", query=sql, **arguments)

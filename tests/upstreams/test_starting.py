@@ -5,7 +5,7 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.command import ChildCommand
@@ -71,11 +71,8 @@ async def ask(upstream: McpUpstream, **params: Any) -> dict[str, Any]:
     now = time.time()
     session = Session("s", LOCAL, "http", ENVELOPE, now, now)
     hop = Hop(upstream.name, "tools/call", msgspec.json.encode(params), time.monotonic())
-    async with aclosing(upstream.ask(hop, Asker(ENVELOPE, session, b"1"))) as items:
-        async for item in items:
-            if isinstance(item, Reply):
-                return msgspec.json.decode(item.result or b"{}")
-    raise AssertionError("no reply")
+    reply = await upstream.ask(hop, Asker(ENVELOPE, session, b"1"), tell_nobody)
+    return msgspec.json.decode(reply.result or b"{}")
 
 
 async def health_with(upstream: McpUpstream, is_so: Callable[[Health], bool]) -> Health:

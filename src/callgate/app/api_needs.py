@@ -6,7 +6,6 @@ ready: all replicas would say it at once, and calls go on.
 
 import time
 from collections.abc import Mapping
-from contextlib import aclosing
 from functools import cache
 from typing import Any
 
@@ -16,7 +15,7 @@ import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.model.exchange import Arrival
 from callgate.model.identity import new_exchange_id
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.ports.answerer import Answerer
 from callgate.ports.caller import CalledTool, ServerQuestion, ToolCall
 from callgate.recorder.recorder import Recorder
@@ -57,11 +56,7 @@ class RelayCaller:
             target=asked.server,
             exchange_id=exchange_id,
         )
-        reply = Reply()
-        async with aclosing(self._answerer.answer(arrival)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    reply = item
+        reply = await self._answerer.answer(arrival, tell_nobody)
         if reply.fault is None:
             return CalledTool(exchange_id, reply.result or b"{}", None)
         answer = _answer_decoder.decode(encode_reply(b"1", reply))

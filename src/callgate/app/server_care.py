@@ -6,7 +6,6 @@ import asyncio
 import shlex
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import callgate
@@ -18,7 +17,7 @@ from callgate.model.exchange import Hop
 from callgate.model.health import State
 from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.model.session import Session
 from callgate.ports.server_care import DoctorFinding, ServerFacts
 from callgate.ports.upstream import Asker, RetryingUpstream, Upstream
@@ -169,15 +168,12 @@ async def _list_tools(upstream: Upstream, hop: Hop, reading: ListReading) -> lis
     now_s = time.time()
     envelope = Envelope(Era.MODERN, MODERN_REVISIONS[-1], "callgate-doctor", callgate.__version__)
     session = Session("doctor", LOCAL, "stdio", envelope, now_s, now_s)
-    async with aclosing(upstream.ask(hop, Asker(envelope, session, b"1"))) as items:
-        async for item in items:
-            if isinstance(item, Reply) and item.fault is not None:
-                text = f"It answers tools/list with an error: {item.fault.message[:500]}"
-                return [DoctorFinding("warning", text)]
-            if isinstance(item, Reply) and item.result is not None:
-                part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, item.result)])
-                return [DoctorFinding("note", note) for note in listing_notes([part], "tools")]
-    return []
+    reply = await upstream.ask(hop, Asker(envelope, session, b"1"), tell_nobody)
+    if reply.fault is not None:
+        text = f"It answers tools/list with an error: {reply.fault.message[:500]}"
+        return [DoctorFinding("warning", text)]
+    part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, reply.result or b"{}")])
+    return [DoctorFinding("note", note) for note in listing_notes([part], "tools")]
 
 
 def too_slow() -> DoctorFinding:

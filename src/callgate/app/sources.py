@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from callgate.model.error_codes import UPSTREAM_UNAVAILABLE, ErrorCode
 from callgate.model.errors import SetupError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.reply import Item
+from callgate.model.reply import Reply, Tell
 from callgate.model.session import Session
 from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
@@ -158,9 +158,8 @@ class _AbsentUpstream:
         self.schemes = schemes
         self._health = Health(name, kind, State.DOWN, reason, code.code)
 
-    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self.name} is down: {self._health.detail}")
-        yield  # an async generator, like every Upstream.ask
 
     def bridges(self, era: Era) -> bool:
         return False

@@ -76,8 +76,8 @@ class EventStream:
         self._changed.set()
 
     def pause(self, retry_ms: int | None) -> None:
-        """Close the connection, not the stream; only for a client that can come back."""
-        if self._primes:
+        """Close the connection, not the stream; only for a client that can come back, and did not leave."""
+        if self._primes and self.is_read:
             self._paused_ms = _RETRY_MS if retry_ms is None else retry_ms
             self._changed.set()
 
@@ -85,7 +85,6 @@ class EventStream:
         """Write the events after number `after` (None: those nobody was given), then the new ones, until the
         stream ends or is paused."""
         self.is_read = True
-        self._paused_ms = None
         responder.cancel_on_disconnect = True  # only this reading ends with it: the writer is another task
         try:
             start_sse(responder)
@@ -102,7 +101,7 @@ class EventStream:
                 await responder.stream(_prime(f"{self.stream_id}.{number}", self._paused_ms))
             responder.end_stream()
         finally:
-            self.is_read = False
+            self.is_read, self._paused_ms = False, None
             self._progress.set()
 
     async def _write_new(self, responder: Responder, number: int) -> int:

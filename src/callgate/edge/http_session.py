@@ -5,15 +5,16 @@ Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, w
 
 import asyncio
 from collections import OrderedDict
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
-from callgate.model.reply import Asking, Notice, Unsolicited, Withdrawn
+from callgate.model.reply import Asking, Notice, Paused, Reply, Said, Unsolicited, Withdrawn
 from callgate.model.session import Session
-from callgate.wire.json_rpc import encode_notification
+from callgate.ports.answerer import Answering
+from callgate.wire.json_rpc import encode_notification, encode_reply
 
 # Finished streams are kept for clients that lost their connection at the last moment.
 _KEPT_STREAMS = 16
@@ -30,13 +31,16 @@ class Cancellable(Protocol):
 
 
 class OpenRequest(msgspec.Struct):
-    task: asyncio.Task[Any]
-    cancelled: bool = False
+    """A task answers it."""
+
+    task: asyncio.Task[Reply]
+    is_cancelled: bool = False
 
     def cancel(self) -> None:
-        if not self.cancelled:
-            self.cancelled = True
-            self.task.cancel()
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            # Not before its first step: what was asked is in the record, whatever became of it.
+            asyncio.get_running_loop().call_soon(self.task.cancel)
 
 
 class KeptStreams:
@@ -132,3 +136,47 @@ class HttpSession:
             stream.finish()
         for stream in list(self._post_streams.values()):
             self.drop(stream)
+
+
+class AnsweredRequest:
+    """A request of a session, answered by a task of its own: as a whole, or from the first notice on by a
+    stream that goes on when its connection ends."""
+
+    def __init__(self, http_session: HttpSession, rpc_id: bytes, answer: Answering, is_stream: bool) -> None:
+        """`is_stream`: also when there is nothing but the reply."""
+        self._http_session = http_session
+        self._rpc_id = rpc_id
+        self._is_stream = is_stream
+        self.stream: EventStream | None = None
+        # It is answered, cancelled, or a stream.
+        self.decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(answer(self._tell))
+        self.task.add_done_callback(self._ended)
+        http_session.open[rpc_id] = OpenRequest(self.task)
+
+    async def _tell(self, said: Said) -> None:
+        stream = self.stream or self._turn_into_stream()
+        if isinstance(said, Paused):
+            stream.pause(said.retry_ms)
+        else:
+            self._http_session.say_on(stream, said)
+            await stream.room()
+
+    def _turn_into_stream(self) -> EventStream:
+        stream = self.stream = self._http_session.new_stream()
+        stream.is_read = True  # its connection begins with that now: until then nothing may be dropped
+        if not self.decided.done():
+            self.decided.set_result(None)
+        return stream
+
+    def _ended(self, task: asyncio.Task[Reply]) -> None:
+        self._http_session.open.pop(self._rpc_id, None)
+        is_answered = not task.cancelled() and task.exception() is None
+        stream = self.stream or (self._turn_into_stream() if self._is_stream and is_answered else None)
+        if stream is not None:
+            if is_answered:
+                stream.push(encode_reply(self._rpc_id, task.result()))
+            stream.finish()
+            self._http_session.look_at(stream)
+        elif not self.decided.done():
+            self.decided.set_result(None)

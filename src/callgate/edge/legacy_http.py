@@ -6,12 +6,12 @@ when its connection ends: a disconnect is not a cancellation. (2025-11-25, basic
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import aclosing
+from collections.abc import Awaitable
+from functools import partial
 
 from callgate.edge.event_stream import EventStream, start_sse
 from callgate.edge.http.message import Responder
-from callgate.edge.http_session import HttpSession, KeptStreams, OpenRequest
+from callgate.edge.http_session import AnsweredRequest, HttpSession, KeptStreams, OpenRequest
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import JSON_HEADERS, Visit
 from callgate.model.envelope import Envelope
@@ -24,9 +24,9 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
-from callgate.model.reply import Item, Paused, Reply
+from callgate.model.reply import Paused, Said, tell_nobody
 from callgate.model.session import Session
-from callgate.ports.answerer import Answerer
+from callgate.ports.answerer import Answerer, Answering
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope, read_initialize
 from callgate.wire.fault_of import fault_of
@@ -66,9 +66,9 @@ class LegacyHttp:
             envelope = legacy_envelope(session.envelope, peeked)
             if message.rpc_id in http_session.open:
                 raise CallerError(CALLER_MALFORMED, "A request with this id is still open")
-            items = self._answerer.answer(visit.arrival(message, envelope, session))
+            answer = partial(self._answerer.answer, visit.arrival(message, envelope, session))
             is_stream = http_rules.prefers_stream(visit.headers.get("accept", ""))
-            return self.answer_items(http_session, items, message, responder, is_stream=is_stream)
+            return self.answer_by(answer, http_session, message, responder, is_stream)
         if isinstance(message, Response):
             http_session.questions.answered(message)
         else:
@@ -125,14 +125,12 @@ class LegacyHttp:
 
     async def _initialize(self, visit: Visit, responder: Responder, message: Request) -> None:
         arrival = visit.arrival(message, read_initialize(message.params))
-        async with aclosing(self._answerer.answer(arrival)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    headers = JSON_HEADERS
-                    if item.opened is not None and item.opened.handshake_id is not None:
-                        self._remember(item.opened, visit.target)
-                        headers += (("mcp-session-id", item.opened.handshake_id),)
-                    responder.send(200, headers, encode_reply(message.rpc_id, item))
+        reply = await self._answerer.answer(arrival, tell_nobody)
+        headers = JSON_HEADERS
+        if reply.opened is not None and reply.opened.handshake_id is not None:
+            self._remember(reply.opened, visit.target)
+            headers += (("mcp-session-id", reply.opened.handshake_id),)
+        responder.send(200, headers, encode_reply(message.rpc_id, reply))
 
     def take_over(self, session: Session) -> None:
         """A session that another replica had."""
@@ -155,40 +153,30 @@ class LegacyHttp:
 
     # ---- answering
 
-    async def answer_items(
+    async def answer_by(
         self,
+        answer: Answering,
         http_session: HttpSession,
-        items: AsyncGenerator[Item],
         message: Request,
         responder: Responder,
-        *,
         is_stream: bool = False,
     ) -> None:
         """`is_stream`: also when there is nothing but the reply."""
-        task = responder.connection.task
-        assert task is not None
-        request = http_session.open[message.rpc_id] = OpenRequest(task)
+        request = AnsweredRequest(http_session, message.rpc_id, answer, is_stream)
         try:
-            first = await anext(items)
-        except BaseException:
-            del http_session.open[message.rpc_id]
-            if not request.cancelled:
-                raise
-            task.uncancel()  # the request ends here, the connection goes on
+            await request.decided
+        except asyncio.CancelledError:  # the connection's task: nobody waits for the answer any more
+            request.task.cancel()
+            await asyncio.wait([request.task])
+            raise
+        if request.stream is not None:
+            await _serve(http_session, request.stream, responder, None)
+        elif request.task.cancelled():
             # A cancelled request gets no response (2025-11-25, cancellation): the stream just ends.
             start_sse(responder)
             responder.end_stream()
-            return
-        if isinstance(first, Reply) and not is_stream:
-            del http_session.open[message.rpc_id]
-            await items.aclose()
-            responder.send(200, JSON_HEADERS, encode_reply(message.rpc_id, first))
-            return
-        stream = http_session.new_stream()
-        producing = asyncio.create_task(_produce(http_session, message, _chain(first, items), stream))
-        request.task = producing
-        producing.add_done_callback(lambda _: http_session.open.pop(message.rpc_id, None))
-        await _serve(http_session, stream, responder, None)
+        else:
+            responder.send_json(encode_reply(message.rpc_id, request.task.result()))
 
     async def post_batch(self, visit: Visit, responder: Responder) -> bool:
         """Batches exist in 2025-03-26 only (basic, "Batching"). False: this is not such a session.
@@ -231,15 +219,20 @@ class LegacyHttp:
         except CallerError as error:
             self._refusals.of_visit(visit, error, message)
             return encode_fault(message.rpc_id, fault_of(error))
+
+        async def say(said: Said) -> None:
+            if not isinstance(said, Paused):
+                http_session.say(said)
+
         arrival = visit.arrival(message, envelope, session)
-        answering = asyncio.create_task(_answer_whole(http_session, self._answerer.answer(arrival), message))
+        answering = asyncio.create_task(self._answerer.answer(arrival, say))
         http_session.open[message.rpc_id] = OpenRequest(answering)
         try:
             await asyncio.wait([answering])
         finally:
             answering.cancel()
             del http_session.open[message.rpc_id]
-        return None if answering.cancelled() else answering.result()
+        return None if answering.cancelled() else encode_reply(message.rpc_id, answering.result())
 
 
 def _part_envelope(http_session: HttpSession, message: Request, peeked: Peek) -> Envelope:
@@ -250,49 +243,10 @@ def _part_envelope(http_session: HttpSession, message: Request, peeked: Peek) ->
     return legacy_envelope(http_session.session.envelope, peeked)
 
 
-async def _answer_whole(
-    http_session: HttpSession, items: AsyncGenerator[Item], message: Request
-) -> bytes | None:
-    frame: bytes | None = None
-    async with aclosing(items):
-        async for item in items:
-            if isinstance(item, Reply):
-                frame = encode_reply(message.rpc_id, item)
-            elif not isinstance(item, Paused):
-                http_session.say(item)
-    return frame
-
-
-async def _chain(first: Item, items: AsyncGenerator[Item]) -> AsyncGenerator[Item]:
-    async with aclosing(items):
-        yield first
-        async for item in items:
-            yield item
-
-
 async def _serve(
     http_session: HttpSession, stream: EventStream, responder: Responder, after: int | None
 ) -> None:
     try:
         await stream.serve(responder, after)
     finally:
-        http_session.look_at(stream)
-
-
-async def _produce(
-    http_session: HttpSession, message: Request, items: AsyncGenerator[Item], stream: EventStream
-) -> None:
-    """Write an answer into its stream, whether somebody reads it at the moment or not."""
-    try:
-        async with aclosing(items):
-            async for item in items:
-                if isinstance(item, Reply):
-                    stream.push(encode_reply(message.rpc_id, item))
-                elif isinstance(item, Paused):
-                    stream.pause(item.retry_ms)
-                else:
-                    http_session.say_on(stream, item)
-                    await stream.room()
-    finally:
-        stream.finish()
         http_session.look_at(stream)

@@ -1,7 +1,5 @@
 """Streamable HTTP of both eras on one path: reads the visit, decides the era, hands it to that era's half."""
 
-from contextlib import aclosing
-
 from callgate.edge.http.http1 import Handler
 from callgate.edge.http.message import Beginner, Responder
 from callgate.edge.legacy_http import LegacyHttp
@@ -13,7 +11,7 @@ from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError
-from callgate.model.reply import Answer, Asking, Reply
+from callgate.model.reply import Answer, Asking, Said
 from callgate.ports.answerer import Answerer, SharedAnswerer
 from callgate.ports.homes import Homes
 from callgate.ports.peers import Peers
@@ -54,16 +52,15 @@ class StatelessLegacy:
             self._answerer.notice(arrival)
             responder.send(202, ())
             return
-        reply = Reply()
-        async with aclosing(self._answerer.answer(arrival)) as items:
-            async for item in items:
-                if isinstance(item, Asking):
-                    item.respond(_NOBODY)
-                elif isinstance(item, Reply):
-                    reply = item
+        reply = await self._answerer.answer(arrival, _answer_for_nobody)
         if reply.opened is not None:
             self._answerer.end_session(reply.opened)
         responder.send_json(encode_reply(message.rpc_id, reply))
+
+
+async def _answer_for_nobody(said: Said) -> None:
+    if isinstance(said, Asking):
+        said.respond(_NOBODY)
 
 
 class McpHttp:
@@ -73,10 +70,11 @@ class McpHttp:
         self._alone: StatelessLegacy | None = None  # in place of the next: nobody has a session
         self._legacy = LegacyHttp(answerer, refusals)
         self._modern = ModernHttp(answerer, refusals)
-        self.plain = PlainHttp(answerer, self._legacy, self._modern)
+        self.plain = PlainHttp(answerer, self._legacy)
 
     def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
+        self.plain.has_replicas = True
         self._passing = PassingOn(homes, peers, answerer, self._legacy, self._refuse)
         if peers is None:
             self._alone = StatelessLegacy(answerer)

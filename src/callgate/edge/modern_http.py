@@ -4,8 +4,8 @@ The answer is plain JSON when it comes without notices, and becomes SSE with the
 while of silence so that no proxy gives up. (2026-07-28, basic/transports/streamable-http.)
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import aclosing
+from collections.abc import Awaitable, Mapping
+from functools import partial
 
 from callgate.edge.event_stream import start_sse
 from callgate.edge.http.message import Responder
@@ -22,8 +22,8 @@ from callgate.model.error_codes import (
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from callgate.model.errors import CallerError
-from callgate.model.reply import Item, Notice, Reply
-from callgate.ports.answerer import Answerer
+from callgate.model.reply import Notice, Reply, Said
+from callgate.ports.answerer import Answerer, Answering
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import check_revision, read_modern
 from callgate.wire.framing.sse import encode_event
@@ -61,20 +61,18 @@ class ModernHttp:
         envelope = read_envelope(visit.headers, message.method, peeked)
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = lambda: start_sse(responder)
-        items = self._answerer.answer(visit.arrival(message, envelope))
-        return self.answer_items(items, message, responder)
+        answer = partial(self._answerer.answer, visit.arrival(message, envelope))
+        return answer_by(answer, message, responder)
 
-    async def answer_items(
-        self, answer: AsyncGenerator[Item], message: Request, responder: Responder
-    ) -> None:
-        async with aclosing(answer) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    send_reply(responder, message, item)
-                elif isinstance(item, Notice):
-                    if not responder.streaming:
-                        start_sse(responder)
-                    await responder.stream(encode_event(encode_notification(item.method, item.params)))
+
+async def answer_by(answer: Answering, message: Request, responder: Responder) -> None:
+    async def tell(said: Said) -> None:
+        if isinstance(said, Notice):
+            if not responder.streaming:
+                start_sse(responder)
+            await responder.stream(encode_event(encode_notification(said.method, said.params)))
+
+    send_reply(responder, message, await answer(tell))
 
 
 def read_envelope(headers: Mapping[str, str], method: str, peeked: Peek) -> Envelope:

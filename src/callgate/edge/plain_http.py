@@ -3,14 +3,15 @@
 Rules
 1. A request may be begun here when it is a short POST to an MCP endpoint (`http.request_reader`, rule 4), of
    a session that is still open or of a modern client. That is decided once for all requests with one head.
-2. It must be a `tools/call`. A modern client's must carry no trace or log level, and its envelope is read
-   again only when it is another one than in the request before.
-3. The relay must take it as it is (`ports.Answerer.begin`). Whatever is refused, unusual or not known yet is
-   not begun: `mcp_http` answers it, which is the definition.
+2. It must be a `tools/call`. A modern client's must carry no log level, and its envelope is read again only
+   when it is another one than in the request before. Whatever is refused or unusual is not begun: `mcp_http`
+   answers it, which is the definition.
+3. The relay must take it as it is (`ports.Answerer.begin`). If it does not, the connection's task awaits the
+   answer; among replicas `mcp_http` finds out first whose it is.
 4. When the server says something before its answer, the task of the connection goes on with it.
 """
 
-from collections.abc import AsyncGenerator
+from functools import partial
 
 import msgspec
 
@@ -18,13 +19,13 @@ from callgate.edge.event_stream import start_sse
 from callgate.edge.http.message import Begun, BegunOwner, HttpRequest, Responder
 from callgate.edge.http_session import HttpSession
 from callgate.edge.legacy_http import LegacyHttp
-from callgate.edge.modern_http import ModernHttp, read_envelope, send_reply
+from callgate.edge.modern_http import answer_by, read_envelope, send_reply
 from callgate.edge.visit import Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply
 from callgate.model.session import Session
-from callgate.ports.answerer import Answerer, PlainCall
+from callgate.ports.answerer import Answerer, Answering, PlainCall
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
 from callgate.wire.json_rpc import Request, decode_call, encode_reply
@@ -34,10 +35,10 @@ _METHOD = "tools/call"
 
 
 class PlainHttp:
-    def __init__(self, answerer: Answerer, legacy: LegacyHttp, modern: ModernHttp) -> None:
+    def __init__(self, answerer: Answerer, legacy: LegacyHttp) -> None:
         self._answerer = answerer
         self._legacy = legacy
-        self._modern = modern
+        self.has_replicas = False
 
     def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
         """What can be known of all requests with the head of this visit; None: none of them is plain."""
@@ -46,14 +47,18 @@ class PlainHttp:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return ModernHead(self._answerer, visit, modern=self._modern) if is_call else None
+                return ModernHead(self._answerer, visit, self.has_replicas) if is_call else None
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
         if http_rules.prefers_stream(headers.get("accept", "")):
             return None
         client = name_client(http_session.session.envelope, headers, visit.request.peer)
-        return LegacyHead(self._answerer, visit, client, legacy=self._legacy, http_session=http_session)
+        head = LegacyHead(
+            self._answerer, visit, self.has_replicas, legacy=self._legacy, http_session=http_session
+        )
+        head.client = client
+        return head
 
 
 class _Head(msgspec.Struct, eq=False):
@@ -61,6 +66,7 @@ class _Head(msgspec.Struct, eq=False):
 
     answerer: Answerer
     visit: Visit
+    has_replicas: bool
     client: str = ""
 
 
@@ -84,9 +90,11 @@ class LegacyHead(_Head, eq=False, kw_only=True):
             return None
         answer = LegacyAnswer(message, responder, owner, legacy=self.legacy, http_session=http_session)
         arrival = self.visit.arrival(message, envelope, session, self.client)
-        call = answer.call = self.answerer.begin(arrival, params.name, answer)
-        if call is None:
-            return None
+        answer.call = self.answerer.begin(arrival, params.name, answer)
+        if answer.call is None:
+            if self.has_replicas:
+                return None
+            answer.said_more(partial(self.answerer.answer, arrival))
         http_session.open[message.rpc_id] = answer
         return answer
 
@@ -102,7 +110,6 @@ class LegacyHead(_Head, eq=False, kw_only=True):
 
 
 class ModernHead(_Head, eq=False, kw_only=True):
-    modern: ModernHttp
     # Of the call before: the next one mostly says the same of itself.
     meta: msgspec.Raw = msgspec.Raw()
     name: str = ""
@@ -122,12 +129,15 @@ class ModernHead(_Head, eq=False, kw_only=True):
             self.envelope = self._read(message.params)
         if self.envelope is None:
             return None
-        answer = ModernAnswer(message, responder, owner, modern=self.modern)
+        answer = ModernAnswer(message, responder, owner)
         arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
-        if call is None:
+        if call is not None:
+            self.session = call.session
+        elif self.has_replicas:
             return None
-        self.session = call.session
+        else:
+            answer.said_more(partial(self.answerer.answer, arrival))
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = answer.start_stream
         return answer
@@ -142,7 +152,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         except CallerError:
             return None
         self.client = name_client(envelope, self.visit.headers, self.visit.request.peer)
-        return None if envelope.log_level or envelope.traceparent else envelope
+        return None if envelope.log_level else envelope
 
 
 class _Answer(msgspec.Struct, eq=False):
@@ -152,7 +162,7 @@ class _Answer(msgspec.Struct, eq=False):
     responder: Responder
     owner: BegunOwner
     call: PlainCall | None = None  # while it is under way: it holds us
-    items: AsyncGenerator[Item] | None = None  # the task is to go on with these
+    go_on: Answering | None = None  # the task is to go on with this
     is_over: bool = False  # answered or given up: what comes now is for nobody
 
     def abort(self) -> None:
@@ -166,8 +176,8 @@ class _Answer(msgspec.Struct, eq=False):
         if call is not None:
             call.cancel()
 
-    def said_more(self, items: AsyncGenerator[Item]) -> None:
-        self.items = items
+    def said_more(self, go_on: Answering) -> None:
+        self.go_on = go_on
         self.owner.hand_over(self._go_on)
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
@@ -194,7 +204,7 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         if self.is_over:
             return
         self._give_up()
-        if self.items is None:
+        if self.go_on is None:
             self._end_without_reply()
             self.owner.finish()
 
@@ -210,14 +220,12 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         if self.is_over:  # the client cancelled it meanwhile
             self._end_without_reply()
             return
-        assert self.items is not None
+        assert self.go_on is not None
         self.is_over = True
-        await self.legacy.answer_items(self.http_session, self.items, self.message, responder)
+        await self.legacy.answer_by(self.go_on, self.http_session, self.message, responder)
 
 
-class ModernAnswer(_Answer, eq=False, kw_only=True):
-    modern: ModernHttp
-
+class ModernAnswer(_Answer, eq=False):
     def start_stream(self) -> None:
         start_sse(self.responder)
 
@@ -228,8 +236,8 @@ class ModernAnswer(_Answer, eq=False, kw_only=True):
             self.owner.finish()
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
-        assert self.items is not None
+        assert self.go_on is not None
         if self.is_over:  # given up meanwhile
             return
         self.is_over = True
-        await self.modern.answer_items(self.items, self.message, responder)
+        await answer_by(self.go_on, self.message, responder)

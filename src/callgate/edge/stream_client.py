@@ -6,7 +6,7 @@
 import asyncio
 import logging
 import time
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Protocol
 
 from callgate.edge.questions import Questions
@@ -16,7 +16,7 @@ from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL, Principal
-from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unsolicited, Withdrawn
+from callgate.model.reply import Asking, Notice, Paused, Said, Unsolicited, Withdrawn
 from callgate.model.session import Presence, Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
@@ -106,7 +106,7 @@ class StreamClient:
         """Writes what is said out of turn, for as long as the session lives."""
         with suppress(OSError):
             while True:
-                await self._write(None, await self._unsaid.get())
+                await self._write(await self._unsaid.get())
 
     async def _end(self) -> None:
         tasks = list(self._tasks.values())
@@ -149,12 +149,11 @@ class StreamClient:
         arrival = self._arrival(request, envelope)
         opened: Session | None = None
         try:
-            async with aclosing(self._answerer.answer(arrival)) as items:
-                async for item in items:
-                    if isinstance(item, Reply) and item.opened is not None:
-                        opened = item.opened
-                        self._shake_hands(opened)  # before the client can answer: it may be quick
-                    await self._write(request.rpc_id, item)
+            reply = await self._answerer.answer(arrival, self._tell)
+            opened = reply.opened
+            if opened is not None:
+                self._shake_hands(opened)  # before the client can answer: it may be quick
+            await self._stream.write(flat(encode_reply(request.rpc_id, reply)) + b"\n")
             if opened is not None:
                 await self._handle_all(self._conversation.handshake_done(opened.envelope))
         except OSError as problem:
@@ -168,11 +167,14 @@ class StreamClient:
         self._answerer.attach(session, self, lambda: None)
         self._speaking = asyncio.create_task(self._speak())
 
-    async def _write(self, rpc_id: bytes | None, item: Item) -> None:
+    async def _tell(self, said: Said) -> None:
+        try:
+            await self._write(said)
+        except OSError as problem:  # nobody hears it: so nobody wants the answer
+            raise asyncio.CancelledError from problem
+
+    async def _write(self, item: Said) -> None:
         match item:
-            case Reply():
-                assert rpc_id is not None
-                frame = encode_reply(rpc_id, item)
             case Notice(method, params):
                 frame = encode_notification(method, params)
             case Asking():

@@ -1,6 +1,6 @@
-"""What comes back up: items of one async generator, and one reply as the last of them."""
+"""What comes back up: the reply, which is returned, and what is told while it is awaited."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -56,7 +56,7 @@ class Paused(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The last item of every answer: a raw result, or a fault."""
+    """The end of every answer: a raw result, or a fault."""
 
     result: bytes | None = None
     fault: RpcFault | None = None
@@ -74,4 +74,11 @@ class Undelivered(msgspec.Struct, frozen=True):
 
 # Messages that a server may send without a request.
 Unsolicited = Notice | Asking | Withdrawn
-Item = Notice | Asking | Withdrawn | Paused | Reply
+# What a server may say before its reply.
+Said = Notice | Asking | Withdrawn | Paused
+# Who hears it: one after the other, and whoever tells waits while the listener cannot take more.
+Tell = Callable[[Said], Awaitable[None]]
+
+
+async def tell_nobody(said: Said) -> None:
+    """For those who want the reply alone."""

@@ -1,14 +1,16 @@
 """Edge asks relay."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Protocol
 
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell
 from callgate.model.session import Session
 from callgate.ports.homes import AdoptedSession
 from callgate.ports.outlet import Outlet
+
+Answering = Callable[[Tell], Coroutine[Any, Any, Reply]]  # as `Answerer.answer`, for a request that it knows
 
 
 class PlainReceiver(Protocol):
@@ -16,8 +18,8 @@ class PlainReceiver(Protocol):
 
     def replied(self, reply: Reply) -> None: ...
 
-    def said_more(self, items: AsyncGenerator[Item]) -> None:
-        """The server said something before its answer: that is the first item, and the rest follows."""
+    def said_more(self, go_on: Answering) -> None:
+        """The server said something before its answer: `go_on` tells it, then all that comes, as `answer`."""
         ...
 
 
@@ -31,8 +33,9 @@ class PlainCall(Protocol):
 
 
 class Answerer(Protocol):
-    def answer(self, arrival: Arrival) -> AsyncGenerator[Item]:
-        """Notices, then exactly one `Reply`. Closing the generator early is the client's cancellation."""
+    async def answer(self, arrival: Arrival, tell: Tell) -> Reply:
+        """`tell` hears what is said before the reply. Cancelling it is the client's cancellation. A `tell`
+        that has no listener any more raises CancelledError itself."""
         ...
 
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver, /) -> PlainCall | None:

@@ -1,7 +1,7 @@
 """Relay asks upstreams and sql: whatever stands behind us answers MCP methods."""
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -9,7 +9,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
-from callgate.model.reply import Item
+from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
 from callgate.model.upstream_news import News
 from callgate.model.view import View
@@ -23,11 +23,14 @@ class Asker(msgspec.Struct, frozen=True, gc=False):
     rpc_id: bytes  # the client's own id of the request: a subscription is known to the client by it
 
 
+CallListener = Callable[[Reply | Said | CallgateError], None]
+
+
 class BegunCall(Protocol):
     """A call that is under way; its listener hears of the answer."""
 
-    def items(self) -> AsyncGenerator[Item]:
-        """After the listener was told of something that is not the answer: that, and all that comes."""
+    def go_on(self, tell: Tell) -> Awaitable[Reply]:
+        """All that the server says, from the first on that the listener was told of instead of the answer."""
         ...
 
     def cancel(self) -> None:
@@ -38,12 +41,12 @@ class BegunCall(Protocol):
 class ToolCaller(Protocol):
     """Calls of one tool by one client, sent without a task that waits for their answers."""
 
-    def begin(self, hop: Hop, listener: Callable[[Item | CallgateError], None]) -> BegunCall | None:
+    def begin(self, hop: Hop, listener: CallListener | None) -> BegunCall | None:
         """As `Upstream.ask`, for a call that can be sent at once and needs nothing but the server's answer.
 
         None: ask, this caller is of no use any more. The listener is told once: the answer, the error that
         ended the call, or the first that the server said before its answer. It may be told before this
-        returns.
+        returns. Without a listener everything is told by `go_on`.
         """
         ...
 
@@ -86,11 +89,12 @@ class Upstream(Protocol):
         """Schemes of resources, in lower case, that are its alone, even if others list such addresses."""
         ...
 
-    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        """Ask `hop.method` with `hop.params` (raw JSON with native names): items, then one `Reply`.
+    def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
+        """Ask `hop.method` with `hop.params` (raw JSON with native names). `tell` hears what comes before the
+        reply.
 
-        `initialize` answers with what the upstream said in its own handshake. Closing the generator early
-        cancels at the upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not
+        `initialize` answers with what the upstream said in its own handshake. Cancelling it cancels at the
+        upstream. A failure raises `UpstreamError` or `SourceError`, a method that does not
         exist here `CallerError`; the upstream may fill in the hop's `facts` and what it knows of the server.
         """
         ...

@@ -1,8 +1,7 @@
 """`/mcp`: everything behind us as one server. Lists are merged, calls routed, names made public and back."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
 from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell, tell_nobody
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
 from callgate.relay.choose_route import by_reference, by_uri, to_offer, unknown_name
@@ -36,8 +35,8 @@ class AggregatePath:
         # For a tool that does not exist; where tools are found, the list is no advice.
         self._advice = "" if search is None else f"{find_tools.NAME} finds those that there are"
 
-    async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
-        """Our own reply, or the items of the server's answer."""
+    async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
+        """Our own reply, or the server's, which is to be awaited."""
         if self._search is not None and exchange.arrival.method == "tools/call":
             match text_of(peek(exchange.arrival.params).name):
                 case find_tools.NAME:
@@ -49,8 +48,8 @@ class AggregatePath:
                     pass
         kind = _CALLED.get(exchange.arrival.method)
         if kind is not None:
-            return await self._call(exchange, asker, kind)
-        return self._own(exchange) or await self._route(exchange, asker)
+            return await self._call(exchange, asker, kind, tell)
+        return self._own(exchange) or await self._route(exchange, asker, tell)
 
     def _own(self, exchange: Exchange) -> Reply | None:
         arrival, has_search = exchange.arrival, self._search is not None
@@ -68,7 +67,7 @@ class AggregatePath:
             case _:
                 return None
 
-    async def _route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
+    async def _route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Raises CallerError when nothing of ours is meant."""
         arrival, path = exchange.arrival, self._path
         match arrival.method:
@@ -78,23 +77,23 @@ class AggregatePath:
                 return await self._tell_all(exchange, asker)
             case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
                 exchange.server_name = AGGREGATE
-                return listen(path, exchange, asker)
+                return listen(path, exchange, asker, tell)
             case "resources/subscribe" | "resources/unsubscribe":
                 route, params = await self._by_uri(arrival.params, asker)
                 public = msgspec.json.decode(arrival.params, type=dict[str, Any])["uri"]
-                return path.subscribe(exchange, route, public, params, asker)
+                return path.subscribe(exchange, route, public, params, asker, tell)
             case "resources/read":
                 route, params = await self._by_uri(arrival.params, asker)
-                return path.ask(exchange, route.upstream, params, asker)
+                return path.ask(exchange, route.upstream, params, asker, tell)
             case "completion/complete":
                 prompts = await path.listings.to_route_by(OfferKind.PROMPT, asker)
                 templates = await path.listings.to_route_by(OfferKind.TEMPLATE, asker)
                 route, params = by_reference(arrival.params, prompts, templates)
-                return path.ask(exchange, route.upstream, params, asker)
+                return path.ask(exchange, route.upstream, params, asker, tell)
             case method:
                 # With one server behind us, what we do not know may be its own; with several, nobody can say.
                 if len(path.upstreams) == 1:
-                    return path.ask(exchange, next(iter(path.upstreams)), arrival.params, asker)
+                    return path.ask(exchange, next(iter(path.upstreams)), arrival.params, asker, tell)
                 raise CallerError(
                     CALLER_UNKNOWN_METHOD,
                     f"Method not found: {method[:100]}",
@@ -111,7 +110,7 @@ class AggregatePath:
         era = exchange.arrival.envelope.era
         return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
 
-    async def _call(self, exchange: Exchange, asker: Asker, kind: OfferKind) -> AsyncGenerator[Item]:
+    async def _call(self, exchange: Exchange, asker: Asker, kind: OfferKind, tell: Tell) -> Awaitable[Reply]:
         """Of a tool or a prompt. Raises CallerError when nothing of ours is meant."""
         arrival, path = exchange.arrival, self._path
         name = path.keep_what_was_asked(exchange) or name_of(arrival.params, arrival.method)
@@ -124,7 +123,7 @@ class AggregatePath:
             raise self._for_others(name, exchange, asker) or unknown_name(name, known, kind, self._advice)
         headers = path.admit(exchange, offer)
         route, params = to_offer(offer, arrival.params)
-        return path.ask(exchange, route.upstream, params, asker, headers)
+        return path.ask(exchange, route.upstream, params, asker, tell, headers)
 
     async def _by_uri(self, params: bytes, asker: Asker) -> tuple[Route, bytes]:
         listings = self._path.listings
@@ -156,13 +155,9 @@ class AggregatePath:
     async def _tell_all(self, exchange: Exchange, asker: Asker) -> Reply:
         """Every upstream hears it; one that does not know the method is no reason to fail."""
         exchange.server_name = AGGREGATE
-
-        async def tell(name: str) -> None:
-            async with aclosing(self._path.ask(exchange, name, exchange.arrival.params, asker)) as items:
-                async for _ in items:
-                    pass
-
-        results = await asyncio.gather(*(tell(name) for name in self._path.upstreams), return_exceptions=True)
+        params = exchange.arrival.params
+        asked = [self._path.ask(exchange, name, params, asker, tell_nobody) for name in self._path.upstreams]
+        results = await asyncio.gather(*asked, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, CallgateError):
                 raise result

@@ -4,8 +4,8 @@
 method, also one invented next year, goes to the server as it came.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -15,7 +15,7 @@ from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange
 from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
 from callgate.relay.lists.tool_choice import chosen_tools
@@ -29,17 +29,17 @@ class DirectPath:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def route(self, exchange: Exchange, asker: Asker) -> Reply | AsyncGenerator[Item]:
-        """Our own reply, or the items of the server's answer."""
+    async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
+        """Our own reply, or the server's, which is to be awaited."""
         arrival = exchange.arrival
         target = arrival.target
         assert target is not None
         legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case "tools/call":
-                return await self._call(exchange, target, asker)
+                return await self._call(exchange, target, asker, tell)
             case "tools/list" if target in self._path.listings.choices:
-                return self._list_chosen(exchange, target, asker)
+                return self._list_chosen(exchange, target, asker, tell)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "initialize" if not legacy:
@@ -48,15 +48,15 @@ class DirectPath:
                 )
             case "resources/subscribe" | "resources/unsubscribe" if legacy:
                 uri = text_of(peek(arrival.params).uri) or ""
-                return self._path.subscribe(exchange, Route(target, uri), uri, arrival.params, asker)
+                return self._path.subscribe(exchange, Route(target, uri), uri, arrival.params, asker, tell)
             case "initialize" | "server/discover":
-                return self._ask_and_note(exchange, target, asker)
+                return self._ask_and_note(exchange, target, asker, tell)
             case method:
                 if (kind := KIND_BY_METHOD.get(method)) is not None:
                     self._path.listings.wants(kind)
-                return self._path.ask(exchange, target, arrival.params, asker)
+                return self._path.ask(exchange, target, arrival.params, asker, tell)
 
-    async def _call(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+    async def _call(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Awaitable[Reply]:
         params = exchange.arrival.params
         name = name_of(params, exchange.arrival.method)
         exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
@@ -78,46 +78,36 @@ class DirectPath:
         # What was judged is what is asked: a second "name" does not get through.
         if self._path.denies or choice is not None:
             params = with_member(params, "name", msgspec.json.encode(name))
-        return self._path.ask(exchange, target, params, asker, param_headers)
+        return self._path.ask(exchange, target, params, asker, tell, param_headers)
 
-    async def _list_chosen(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+    async def _list_chosen(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
         """The server's own list, without the tools that the operator leaves out."""
         choice = self._path.listings.choices[target]
-        async with aclosing(self._path.ask(exchange, target, exchange.arrival.params, asker)) as items:
-            async for item in items:
-                if isinstance(item, Reply) and item.result is not None:
-                    yield Reply(result=await chosen_tools(target, item.result, choice), opened=item.opened)
-                else:
-                    yield item
+        reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
+        if reply.result is None:
+            return reply
+        return Reply(result=await chosen_tools(target, reply.result, choice), opened=reply.opened)
 
-    async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker) -> AsyncGenerator[Item]:
+    async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
+        """`initialize` or `server/discover`."""
         arrival = exchange.arrival
         try:
-            async with aclosing(self._path.ask(exchange, target, arrival.params, asker)) as items:
-                async for item in items:
-                    yield self._after(exchange, item)
+            reply = await self._path.ask(exchange, target, arrival.params, asker, tell)
         except CallerError:
             # The built-in SQL server leaves introductions to us.
             if arrival.method == "initialize":
                 result = own_answers.initialize_result(arrival.envelope, own_answers.BUILT_IN)
-                yield Reply(result=result, opened=exchange.session)
-            elif arrival.method == "server/discover" and arrival.envelope.era is Era.MODERN:
-                yield Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
-            else:
-                raise
-
-    def _after(self, exchange: Exchange, item: Item) -> Item:
-        """What a successful answer means for our own books."""
-        arrival = exchange.arrival
-        if not isinstance(item, Reply) or item.result is None or arrival.envelope.era is not Era.LEGACY:
-            return item
-        if arrival.method != "initialize":
-            return item
+                return Reply(result=result, opened=exchange.session)
+            if arrival.envelope.era is Era.MODERN:
+                return Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
+            raise
+        if reply.result is None or arrival.method != "initialize":
+            return reply
         # The connection behind may be shared and speak a newer revision than this client asked for. Of two
         # dates the older one is what both know: the server's own where that is it.
-        said = text_of(_members_decoder.decode(item.result).get("protocolVersion", msgspec.Raw(b"")))
+        said = text_of(_members_decoder.decode(reply.result).get("protocolVersion", msgspec.Raw(b"")))
         revision = min(arrival.envelope.revision, said or arrival.envelope.revision)
         session = exchange.session
         session.envelope = replace(session.envelope, revision=revision)
-        result = with_member(item.result, "protocolVersion", msgspec.json.encode(revision))
+        result = with_member(reply.result, "protocolVersion", msgspec.json.encode(revision))
         return Reply(result=result, opened=session)

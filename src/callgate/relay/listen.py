@@ -6,8 +6,7 @@ the client's. (2026-07-28, basic/patterns/subscriptions.)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,10 +14,11 @@ import msgspec
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Item, Notice, Reply
+from callgate.model.reply import Notice, Reply, Said, Tell
 from callgate.ports.upstream import Asker
 from callgate.relay.choose_route import by_uri
 from callgate.relay.path import Path
+from callgate.relay.subscribers import SayNotice
 from callgate.wire.eras.subscription import (
     ACKNOWLEDGED,
     UPDATED,
@@ -45,31 +45,37 @@ class _Watch:
         self.is_closed = False  # the client was told what it gets: nothing is added any more
 
 
-async def listen(path: Path, exchange: Exchange, asker: Asker) -> AsyncGenerator[Item]:
+async def listen(path: Path, exchange: Exchange, asker: Asker, tell: Tell) -> Reply:
     arrival = exchange.arrival
     assert arrival.rpc_id is not None
     wanted = read_filter(arrival.params)
     watches = await _watches(path, wanted, asker)
-    said: asyncio.Queue[Notice | None] = asyncio.Queue(256)
-    server_name = exchange.server_name
+    rpc_id, server_name = arrival.rpc_id, exchange.server_name
+    acknowledged = asyncio.Event()  # that comes first, whatever the watches have heard ("Acknowledgment")
+
+    async def say(notice: Notice) -> None:
+        await tell(Notice(notice.method, with_subscription(notice.params, rpc_id)))
+
+    async def say_of_resource(notice: Notice) -> None:
+        await acknowledged.wait()
+        await say(notice)
+
+    async def say_of_lists(notice: Notice) -> None:
+        await say(notice)
+        acknowledged.set()
+
     tasks = [
-        asyncio.create_task(_watch(path, exchange, asker, name, watch, said))
+        asyncio.create_task(_watch(path, exchange, asker, name, watch, say_of_resource))
         for name, watch in watches.items()
     ]
     try:
-        lists = path.subscribers.listen(asker, wanted, await _granted(watches))
-        # First of all, whatever the watches have heard meanwhile ("Acknowledgment").
-        acknowledged = await anext(lists)
-        yield Notice(acknowledged.method, with_subscription(acknowledged.params, arrival.rpc_id))
-        tasks.append(asyncio.create_task(_pump(lists, said)))
-        while (notice := await said.get()) is not None:
-            yield Notice(notice.method, with_subscription(notice.params, arrival.rpc_id))
+        await path.subscribers.listen(asker, wanted, await _granted(watches), say_of_lists)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         exchange.server_name = server_name  # each watch put its own
-    yield Reply(result=with_subscription(b"{}", arrival.rpc_id))
+    return Reply(result=with_subscription(b"{}", rpc_id))
 
 
 async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str, _Watch]:
@@ -100,19 +106,18 @@ async def _granted(watches: dict[str, _Watch]) -> list[str]:
 
 
 async def _watch(
-    path: Path, exchange: Exchange, asker: Asker, name: str, watch: _Watch, said: asyncio.Queue[Notice | None]
+    path: Path, exchange: Exchange, asker: Asker, name: str, watch: _Watch, say: SayNotice
 ) -> None:
+    async def hear(said: Said) -> None:
+        if isinstance(said, Notice):
+            await _take(said, watch, say)
+
     wanted = msgspec.json.encode({"notifications": {"resourceSubscriptions": list(watch.public)}})
     pause_s = _PAUSE_S
     while True:
         is_refused = False
         with suppress(CallgateError):  # its end is recorded in its hop; the other watches go on
-            async with aclosing(path.ask(exchange, name, wanted, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Reply):
-                        is_refused = item.fault is not None
-                    elif isinstance(item, Notice):
-                        await _take(item, watch, said)
+            is_refused = (await path.ask(exchange, name, wanted, asker, hear)).fault is not None
         watch.decided.set()
         if is_refused or not watch.granted:
             return
@@ -120,7 +125,7 @@ async def _watch(
         pause_s = min(pause_s * 2, _MAX_PAUSE_S)
 
 
-async def _take(notice: Notice, watch: _Watch, said: asyncio.Queue[Notice | None]) -> None:
+async def _take(notice: Notice, watch: _Watch, say: SayNotice) -> None:
     if notice.method == ACKNOWLEDGED:
         if not watch.is_closed:
             granted = watched_uris(read_filter(notice.params))
@@ -130,11 +135,4 @@ async def _take(notice: Notice, watch: _Watch, said: asyncio.Queue[Notice | None
         uri = text_of(peek(notice.params).uri) or ""
         if uri in watch.granted:
             public = msgspec.json.encode(watch.public[uri])
-            await said.put(Notice(UPDATED, with_member(notice.params, "uri", public)))
-
-
-async def _pump(lists: AsyncGenerator[Notice], said: asyncio.Queue[Notice | None]) -> None:
-    async with aclosing(lists):
-        async for notice in lists:
-            await said.put(notice)
-    await said.put(None)
+            await say(Notice(UPDATED, with_member(notice.params, "uri", public)))

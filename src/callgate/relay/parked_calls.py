@@ -18,7 +18,6 @@ Wire shapes and seals are `wire.eras.input_required` and `wire.sealed_claims`; t
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,8 +26,8 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_REQUEST_STATE, UPSTREAM_BUSY
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Arrival, Exchange, Hop
-from callgate.model.reply import Answer, Asking, Item, Notice, Reply, RpcFault, Withdrawn
-from callgate.ports.upstream import Asker, Upstream
+from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, Tell, Withdrawn, tell_nobody
+from callgate.ports.answerer import Answering
 from callgate.relay.side_messages import SideMessages
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
@@ -56,43 +55,6 @@ _TOGETHER_S = 0.02
 _NO_QUESTION = Answer(error=b'{"code":-32601,"message":"A client of 2026-07-28 cannot be asked this"}')
 
 
-class _ReadAhead:
-    """An answer's items. A reader that stops waiting for the next one leaves it to the next reader.
-
-    One reader at a time, though not always the same task.
-    """
-
-    def __init__(self, items: AsyncGenerator[Item]) -> None:
-        self._items = items
-        self._coming: asyncio.Task[Item] | None = None
-
-    async def next(self, patience_s: float | None) -> Item | None:
-        """None when nothing came within the patience; it is still awaited, for the next reader."""
-        if self._coming is None:
-            if patience_s is None:
-                return await anext(self._items)
-            self._coming = asyncio.create_task(self._read())
-        try:
-            done, _ = await asyncio.wait([self._coming], timeout=patience_s)
-        except asyncio.CancelledError:
-            await self.close()
-            raise
-        if not done:
-            return None
-        coming, self._coming = self._coming, None
-        return coming.result()
-
-    async def _read(self) -> Item:
-        return await anext(self._items)
-
-    async def close(self) -> None:
-        coming, self._coming = self._coming, None
-        if coming is not None:
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
-        await self._items.aclose()
-
-
 @dataclass(frozen=True, slots=True)
 class BridgeSettings:
     """How long a person may think, and what parked calls are sealed with."""
@@ -105,12 +67,51 @@ class BridgeSettings:
 @dataclass(slots=True)
 class _Parked:
     principal: str
-    items: _ReadAhead | None  # suspended behind its questions; None: the call is to be made again
     hop: Hop  # the leg that was parked: what it knows of the server is true of the next leg too
+    task: asyncio.Task[Reply] | None = None  # the call at the server; None: it is to be made again
+    hear: Tell = tell_nobody  # of the request that is open
+    is_heard: asyncio.Event = field(default_factory=asyncio.Event)  # there is one
+    waiting: asyncio.Future[None] | None = None  # what that request waits on: the answer, or questions
+    patience: asyncio.TimerHandle | None = None  # for questions that come together
     questions: dict[str, Asking] = field(default_factory=dict[str, Asking])
     answers: dict[str, bytes] = field(default_factory=dict[str, bytes])
     asked: int = 0  # questions so far: their keys are never used twice
     timer: asyncio.TimerHandle | None = None
+
+    async def said(self, said: Said) -> None:
+        """By the server, during the call. While no request is open it waits for the next one."""
+        await self.is_heard.wait()
+        if self.patience is not None:
+            self.patience.cancel()
+        await self.hear(said)
+        if self.questions:
+            self.patience = asyncio.get_running_loop().call_later(_TOGETHER_S, self.wake)
+
+    def wake(self, _: object = None) -> None:
+        self.is_heard.clear()
+        if self.waiting is not None and not self.waiting.done():
+            self.waiting.set_result(None)
+
+    async def answered(self, task: asyncio.Task[Reply], hear: Tell) -> bool:
+        """Whether the answer is there; False: the client is to be asked something first."""
+        self.waiting = asyncio.get_running_loop().create_future()
+        self.hear = hear
+        self.is_heard.set()
+        if not task.done():
+            await self.waiting
+        return task.done()
+
+    async def close(self) -> None:
+        """Nobody will ever read the answer: cancelled at the server."""
+        if self.patience is not None:
+            self.patience.cancel()
+        if self.task is None:
+            return
+        if not self.task.done():
+            self.task.cancel()
+            await asyncio.wait([self.task])
+        if not self.task.cancelled():
+            self.task.exception()  # else asyncio reports that nobody asked for it
 
     @property
     def size_bytes(self) -> int:
@@ -158,44 +159,40 @@ class ParkedCalls:
         self._parked: dict[str, _Parked] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def ask(
-        self, upstream: Upstream, exchange: Exchange, hop: Hop, asker: Asker
-    ) -> AsyncGenerator[Item]:
+    async def ask(self, ask: Answering, exchange: Exchange, hop: Hop, tell: Tell) -> Reply:
+        """`ask`: asks the server on this leg, unless the request resumes a call."""
+        envelope = exchange.arrival.envelope
         retry = read_retry(exchange.arrival.params)
-        call = self._take(retry, exchange) if retry is not None else None
-        is_resumed = call is not None
-        call = call or _Parked(exchange.arrival.principal.name, None, hop)
+        resumed = self._take(retry, exchange) if retry is not None else None
+        call = resumed or _Parked(exchange.arrival.principal.name, hop)
+
+        async def hear(said: Said) -> None:
+            if isinstance(said, Asking):
+                call.note(self._side_messages.ask(said, exchange))
+            elif isinstance(said, Withdrawn):
+                call.note(self._side_messages.withdraw(said))
+            elif not isinstance(said, Notice):
+                await tell(said)
+            elif (notice := _for_this_leg(said, envelope, resumed is not None)) is not None:
+                await tell(notice)
+
         is_parked = False
         try:
-            if is_resumed and retry is not None and not call.resume(hop, retry):
+            is_complete = resumed is None or retry is None or call.resume(hop, retry)
+            if is_complete and call.task is None:
+                call.task = asyncio.create_task(ask(call.said))
+                call.task.add_done_callback(call.wake)
+            if not is_complete or call.task is None or not await call.answered(call.task, hear):
                 reply = self._park(call, exchange)
                 is_parked = True
-                yield reply
-                return
-            items = call.items = call.items or _ReadAhead(upstream.ask(hop, asker))
-            while not is_parked:
-                item = await items.next(_TOGETHER_S if call.questions else None)
-                if item is None:
-                    item = self._park(call, exchange)
-                    is_parked = True
-                elif isinstance(item, Asking):
-                    call.note(self._side_messages.ask(item, exchange))
-                    continue
-                elif isinstance(item, Withdrawn):
-                    call.note(self._side_messages.withdraw(item))
-                    continue
-                elif isinstance(item, Reply) and item.fault is not None:
-                    item = self._revisit(item.fault, call, exchange, asker) or item
-                elif isinstance(item, Notice):
-                    item = _for_this_leg(item, asker.envelope, is_resumed=is_resumed)
-                    if item is None:
-                        continue
-                yield item
-                if isinstance(item, Reply):
-                    return
+                return reply
+            reply = call.task.result()
+            if reply.fault is not None:
+                reply = self._revisit(reply.fault, call, exchange) or reply
+            return reply
         finally:
-            if not is_parked and call.items is not None:
-                await call.items.close()
+            if not is_parked:
+                await call.close()
 
     def holder_of(self, arrival: Arrival) -> str | None:
         """Which other replica holds the call that this retry is meant for. None: it is none, or refused."""
@@ -213,13 +210,13 @@ class ParkedCalls:
         if self._closing:
             await asyncio.wait(list(self._closing))
 
-    def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange, asker: Asker) -> Reply | None:
+    def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange) -> Reply | None:
         """`input_required` for a call that the server wants to be made again after a url was visited."""
         asked = url_elicitations(fault)
-        capabilities = asker.envelope.capabilities
+        capabilities = exchange.arrival.envelope.capabilities
         if not asked or any(lacks(capabilities, "elicitation/create", params) for params in asked):
             return None
-        anew = _Parked(call.principal, None, call.hop)
+        anew = _Parked(call.principal, call.hop)
         for params in asked:
             anew.note(Asking("elicitation/create", params, lambda answer: None))
         return self._park(anew, exchange)
@@ -283,8 +280,8 @@ class ParkedCalls:
         if parked.timer is not None:
             parked.timer.cancel()
         self._side_messages.give_up(parked.questions.values())
-        if parked.items is not None:  # nobody will ever read the answer: cancelled at the server
-            task = asyncio.create_task(parked.items.close())
+        if parked.task is not None:
+            task = asyncio.create_task(parked.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
@@ -312,7 +309,7 @@ def _params(question: Asking) -> bytes:
     return question_in(Era.MODERN, question.method, question.params) or b"{}"
 
 
-def _for_this_leg(notice: Notice, envelope: Envelope, *, is_resumed: bool) -> Notice | None:
+def _for_this_leg(notice: Notice, envelope: Envelope, is_resumed: bool) -> Notice | None:
     """What the call says: by the token of this request, and only what this one opted in to."""
     if notice.method == "notifications/elicitation/complete":
         return None  # gone in 2026-07-28, with the id it names (changelog, minor 11)

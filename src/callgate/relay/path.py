@@ -1,8 +1,8 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,10 +10,11 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.error_codes import REFUSED_DESTRUCTIVE
 from callgate.model.errors import CallgateError, RefusedError
-from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop
+from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop, Trace
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Offer, OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Tell
+from callgate.ports.answerer import Answering
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.listings import Listings
@@ -77,50 +78,58 @@ class Path:
         upstream: str,
         params: bytes,
         asker: Asker,
+        tell: Tell,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> AsyncGenerator[Item]:
+    ) -> Coroutine[Any, Any, Reply]:
         asked = self.upstreams[upstream]
         exchange.server_name = upstream
         if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
-            return self._bridge(exchange, asked, params, asker, param_headers)
-        hop = self._new_leg(exchange, upstream, params, param_headers)
-        return run_hop(hop, asked.ask(hop, asker))
+            hop = self.new_leg(exchange, upstream, params, param_headers)
+            return self.bridge(exchange, hop, asker, tell, partial(asked.ask, hop, asker))
+        hop = self.new_leg(exchange, upstream, params, param_headers)
+        return run_hop(hop, partial(asked.ask, hop, asker, tell))
 
-    def _bridge(
+    def bridge(
+        self, exchange: Exchange, first: Hop, asker: Asker, tell: Tell, ask: Answering
+    ) -> Coroutine[Any, Any, Reply]:
+        """The client may have to be asked, in the words of another era than the server's. `ask`: asks the
+        server on the first leg, or goes on with it."""
+        if asker.envelope.era is Era.MODERN:
+            return run_hop(first, partial(self.parked.ask, ask, exchange, first, tell))
+        upstream, is_first = self.upstreams[first.upstream], True
+
+        def leg(params: bytes) -> Coroutine[Any, Any, Reply]:
+            nonlocal is_first
+            if is_first:
+                is_first = False
+                return run_hop(first, partial(ask, tell))
+            hop = self.new_leg(exchange, first.upstream, params, first.param_headers)
+            return run_hop(hop, partial(upstream.ask, hop, asker, tell))
+
+        return ask_in_rounds(leg, first.params, asker.session.envelope, self._answer_timeout_s, tell)
+
+    def new_leg(
         self,
         exchange: Exchange,
-        upstream: Upstream,
+        upstream: str,
         params: bytes,
-        asker: Asker,
-        param_headers: tuple[tuple[str, str], ...],
-    ) -> AsyncGenerator[Item]:
-        """The client may have to be asked, in the words of another era than the server's."""
-        if asker.envelope.era is Era.MODERN:
-            hop = self._new_leg(exchange, upstream.name, params, param_headers)
-            return run_hop(hop, self.parked.ask(upstream, exchange, hop, asker))
-
-        def leg(params: bytes) -> AsyncGenerator[Item]:
-            hop = self._new_leg(exchange, upstream.name, params, param_headers)
-            return run_hop(hop, upstream.ask(hop, asker))
-
-        return ask_in_rounds(leg, params, asker.session.envelope, self._answer_timeout_s)
-
-    def _new_leg(
-        self, exchange: Exchange, upstream: str, params: bytes, param_headers: tuple[tuple[str, str], ...]
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> Hop:
-        span_id, trace = None, exchange.trace
-        if trace is not None and upstream in self._told_of_traces:
-            span_id = new_span_id()
-            ours = write_traceparent(trace.trace_id, span_id, trace.is_sampled)
-            params = with_trace(params, ours, trace.headers)
-        method, now = exchange.arrival.method, time.monotonic()
-        hop = Hop(upstream, method, params, now, param_headers=param_headers, span_id=span_id)
+        hop = Hop(upstream, exchange.arrival.method, params, time.monotonic(), param_headers=param_headers)
+        if exchange.trace is not None:
+            self.write_trace(hop, exchange.trace)
         exchange.hops.append(hop)
         return hop
 
+    def write_trace(self, hop: Hop, trace: Trace) -> None:
+        if hop.upstream in self._told_of_traces:
+            hop.span_id = new_span_id()
+            ours = write_traceparent(trace.trace_id, hop.span_id, trace.is_sampled)
+            hop.params = with_trace(hop.params, ours, trace.headers)
+
     async def subscribe(
-        self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker
-    ) -> AsyncGenerator[Item]:
+        self, exchange: Exchange, route: Route, public_uri: str, params: bytes, asker: Asker, tell: Tell
+    ) -> Reply:
         """`resources/subscribe` or `resources/unsubscribe` of a legacy client.
 
         The subscriber is there before the upstream is asked: what changes meanwhile is heard.
@@ -131,14 +140,13 @@ class Path:
         if is_subscribed:
             self.subscribers.subscribe(session, route, public_uri)
         try:
-            async with aclosing(self.ask(exchange, route.upstream, params, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Reply) and item.fault is not None:
-                        is_subscribed = was_subscribed
-                    yield item
+            reply = await self.ask(exchange, route.upstream, params, asker, tell)
         except CallgateError:
             is_subscribed = was_subscribed
             raise
+        else:
+            is_subscribed = is_subscribed if reply.fault is None else was_subscribed
+            return reply
         finally:
             if not is_subscribed:
                 self.subscribers.unsubscribe(session, route)

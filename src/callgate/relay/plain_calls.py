@@ -1,20 +1,21 @@
 """Tool calls that need nothing but their server's answer: sent at once, and answered by a callback.
 
-A task, its generators and a future cost more than everything else that is done for such a call.
+A task, its coroutines and a future cost more than everything else that is done for such a call.
 
 Rules
-1. A call is plain when its tool is known and allowed as it is, its server takes it at once in the client's
-   own era, and nothing has to be added to it. Everything else is `Relay.answer`'s, which is the definition: a
+1. A call is plain when its tool is known and allowed as it is, and its server takes it at once, in whichever
+   era. Everything else is `Relay.answer`'s, which is the definition: a
    plain call is recorded and answered exactly as there.
-2. When the server says something before its answer, `Relay.answer` goes on with the call. It also begins
-   plain calls itself, for clients with a task that waits (`begin_waiting`).
+2. When the server says something before its answer, or asks for input, `Relay.answer` goes on with the call.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -25,18 +26,21 @@ from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
 from callgate.model.offers import OfferKind, Route
-from callgate.model.reply import Item, Reply
+from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
+from callgate.ports.tracer import Tracer
 from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
 from callgate.relay import settlements
-from callgate.relay.hops import MAX_ERROR_CHARS
+from callgate.relay.hops import MAX_ERROR_CHARS, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.path import Path
 from callgate.relay.session_book import SessionBook
+from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
+from callgate.wire.eras.input_required import says_input_required
 from callgate.wire.eras.result_shape import to_modern
 from callgate.wire.params import call_params, with_member
 
@@ -55,7 +59,8 @@ class _Route(msgspec.Struct, frozen=True):
     """Where the calls of one tool go that one session makes."""
 
     server: str
-    caller: ToolCaller
+    caller: ToolCaller | None  # None: its server speaks another era, and there is none at the moment
+    is_bridged: bool
     annotations: bytes | None  # of the tool
     native_json: bytes | None  # what the server calls it, where that has to be said again
     until_mono: float  # then the list it comes from is old
@@ -69,8 +74,13 @@ class PlainCalls:
         sink: EventSink,
         lasting: LastingCalls,
         record_gate: RecordGate | None,
-        end: "CallEnd",
+        tracer: Tracer | None,
+        settle: Callable[[Exchange, Settlement], None],
+        stopped: Callable[[], Settlement],
+        answer: "Callable[[BegunToolCall, Tell], Coroutine[Any, Any, Reply]]",
     ) -> None:
+        """The last three are `Relay`'s. `stopped`: how a call ends that nobody waits for; `answer`: goes on
+        with one that is not plain."""
         self._path = path
         self._upstreams = {
             name: one for name, one in path.upstreams.items() if isinstance(one, PlainUpstream)
@@ -79,13 +89,14 @@ class PlainCalls:
         self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
-        # Whether a modern session's calls to a server may be made by this replica; None: there are no others.
+        # Whether a session's calls to a server may be made by this replica; None: there are no others.
         self.is_here: Callable[[Session, str], bool] | None = None
         self._emit = sink.emit
         self._lasting = lasting
         self._young = lasting.young
         self.record_gate = record_gate
-        self.end = end
+        self._tracer = tracer
+        self.settle, self.stopped, self.answer = settle, stopped, answer
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
         self._routes_found = 0
         self._routes_version = -1
@@ -104,13 +115,18 @@ class PlainCalls:
         key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
-        if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
-            # What a legacy call carries beside that is its own, and may be large: it is not remembered.
-            envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
-            route = self._find(key, Asker(envelope, session, b"null"))
-            if route is None:
-                return None
-        if self.is_here is not None and session.era is _MODERN and not self.is_here(session, route.server):
+        if (
+            route is None
+            or route.caller is None
+            or route.until_mono < now_mono
+            or self._routes_version != self._known_lists.version
+        ):
+            route = self._find(key, arrival, session)
+        if (
+            route is None
+            or (caller := route.caller) is None
+            or (self.is_here is not None and not self.is_here(session, route.server))
+        ):
             return None
         try:
             params = arrival.params
@@ -128,8 +144,11 @@ class PlainCalls:
                 tool_name if len(tool_name) <= MAX_TOOL_NAME_CHARS else tool_name[:MAX_TOOL_NAME_CHARS],
                 route.annotations,
             )
-            call = BegunToolCall(exchange, hop, receiver, self)
-            begun = route.caller.begin(hop, call.received)
+            if self._tracer is not None:
+                exchange.trace = self._tracer.begin(arrival)
+                self._path.write_trace(hop, exchange.trace)
+            call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
+            begun = caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
         if begun is None:  # the server, or the line to it, is another one
@@ -144,6 +163,43 @@ class PlainCalls:
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
 
+    def ask(self, exchange: Exchange, tell: Tell) -> Awaitable[Reply] | None:
+        """The same for `Relay.answer`, which awaits the answer: what is known of the tool is not found again.
+        None: it is not known, or more has to be done."""
+        arrival, session = exchange.arrival, exchange.session
+        params = call_params(arrival.params)
+        if params is None:
+            return None
+        key = (arrival.target, params.name, arrival.envelope.capabilities)
+        routes = self._routes.get(session.session_id)
+        route = None if routes is None else routes.get(key)
+        if (
+            route is None
+            or route.until_mono < exchange.opened_mono
+            or self._routes_version != self._known_lists.version
+        ):
+            route = self._find(key, arrival, session)
+            if route is None:
+                return None
+        exchange.tool_name = params.name[:MAX_TOOL_NAME_CHARS]
+        exchange.annotations = route.annotations
+        native = arrival.params
+        if route.native_json is not None:
+            native = with_member(native, "name", route.native_json)
+        asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
+        if route.is_bridged or route.caller is None:
+            return self._path.ask(exchange, route.server, native, asker, tell)
+        exchange.server_name = route.server
+        hop = self._path.new_leg(exchange, route.server, native)
+        return run_hop(hop, partial(self._begin_or_ask, route.caller, hop, asker, tell))
+
+    def _begin_or_ask(self, caller: ToolCaller, hop: Hop, asker: Asker, tell: Tell) -> Awaitable[Reply]:
+        begun = caller.begin(hop, None)
+        if begun is None:  # the server, or the line to it, is another one
+            self._routes.pop(asker.session.session_id, None)
+            return self._path.upstreams[hop.upstream].ask(hop, asker, tell)
+        return begun.go_on(tell)
+
     def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
         """As `Relay._settle`: nothing else can be open of a call during which nothing was said."""
         exchange.settlement, exchange.settled_mono = settlement, now_mono
@@ -154,9 +210,12 @@ class PlainCalls:
         """The session ended."""
         self._routes.pop(session.session_id, None)
 
-    def _find(self, key: _RouteKey, asker: Asker) -> _Route | None:
+    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> _Route | None:
         """None: it is not known where the call goes, or more has to be done than to send it there."""
         target, tool_name, _ = key
+        # What a legacy call carries beside that is its own, and may be large: it is not remembered.
+        envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
+        asker = Asker(envelope, session, b"null")
         listings = self._listings
         if self._routes_version != self._known_lists.version or self._routes_found >= _MAX_ROUTES:
             self._routes.clear()
@@ -174,33 +233,17 @@ class PlainCalls:
         if offer is None or offer.may_want_headers or not self._path.allows(offer):
             return None
         caller = upstream.tool_caller(offer.route.native_name, asker)
-        if caller is None:
+        is_bridged = self._path.upstreams[server].bridges(asker.envelope.era)
+        if caller is None and not is_bridged:
             return None
         # What was judged is what is asked: a second "name" does not get through.
         is_named = target is None or self._path.denies or server in listings.choices
         native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
-        route = _Route(server, caller, offer.annotations, native_json, until_mono)
+        route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
         self._routes.setdefault(asker.session.session_id, {})[key] = route
         self._routes_found += 1
         return route
-
-
-class CallEnd:
-    """What `Relay` does at the end of a call."""
-
-    __slots__ = ("answer", "settle", "stopped")
-
-    def __init__(
-        self,
-        settle: Callable[[Exchange, Settlement], None],
-        stopped: Callable[[], Settlement],
-        answer: "Callable[[BegunToolCall], AsyncGenerator[Item]]",
-    ) -> None:
-        """`stopped`: how a call ends that nobody waits for; `answer`: goes on with one that is not plain."""
-        self.settle = settle
-        self.stopped = stopped
-        self.answer = answer
 
 
 class BegunToolCall(msgspec.Struct, eq=False):
@@ -210,26 +253,27 @@ class BegunToolCall(msgspec.Struct, eq=False):
     hop: Hop
     receiver: PlainReceiver
     calls: PlainCalls
+    is_bridged: bool
     begun: BegunCall | None = None
-    early: Item | CallgateError | None = None  # what was received before it was begun
+    reply: Reply | None = None  # the server's, where it is not the end of the call
+    early: Reply | Said | CallgateError | None = None  # what was received before it was begun
 
     @property
     def session(self) -> Session:
         return self.exchange.session
 
-    def items(self) -> AsyncGenerator[Item]:
+    async def go_on(self, tell: Tell) -> Reply:
         assert self.begun is not None
-        return self.begun.items()
+        return await self.begun.go_on(tell) if self.reply is None else self.reply
 
     def cancel(self) -> None:
         if self.exchange.settlement is None and self.begun is not None:
-            end = self.calls.end
             self.begun.cancel()
             self.hop.error, self.hop.ended_mono = "cancelled", time.monotonic()
-            end.settle(self.exchange, end.stopped())
+            self.calls.settle(self.exchange, self.calls.stopped())
             self.begun = None
 
-    def received(self, item: Item | CallgateError) -> None:
+    def received(self, item: Reply | Said | CallgateError) -> None:
         exchange, hop = self.exchange, self.hop
         if exchange.settlement is not None:
             return  # cancelled in the same turn of the loop
@@ -238,11 +282,13 @@ class BegunToolCall(msgspec.Struct, eq=False):
             return
         now_mono = time.monotonic()
         try:
-            if isinstance(item, Reply):
+            if isinstance(item, Reply) and not (self.is_bridged and _asks_for_input(item)):
                 reply = item
                 hop.ended_mono, hop.result = now_mono, reply.result
                 if reply.fault is not None:
                     hop.error = clip(reply.fault.message, MAX_ERROR_CHARS)
+                if self.is_bridged:
+                    reply = reply_in_era(reply, exchange)
                 elif reply.result is not None and exchange.arrival.envelope.era is _MODERN:
                     result = to_modern(reply.result, "tools/call")
                     if result is not reply.result:
@@ -252,7 +298,8 @@ class BegunToolCall(msgspec.Struct, eq=False):
                 hop.ended_mono, hop.error = now_mono, item.message
                 reply, settlement = settlements.of_error(item, exchange.arrival)
             else:
-                self.receiver.said_more(self.calls.end.answer(self))
+                self.reply = item if isinstance(item, Reply) else None
+                self.receiver.said_more(partial(self.calls.answer, self))
                 return
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("answering tools/call failed")
@@ -265,49 +312,11 @@ class BegunToolCall(msgspec.Struct, eq=False):
             gate.when_written(self.receiver.replied, reply)
 
 
+def _asks_for_input(reply: Reply) -> bool:
+    """It may be what `rounds` and `parked_calls` are for: they know."""
+    if reply.fault is not None:
+        return reply.fault.code == URL_ELICITATION_REQUIRED
+    return reply.result is not None and says_input_required(reply.result)
+
+
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]
-
-
-class WaitingCall:
-    """A plain call for whose answer a task waits. Implements `ports.answerer.PlainReceiver`."""
-
-    __slots__ = ("_first", "call")
-
-    def __init__(self) -> None:
-        self._first: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self.call: BegunToolCall | None = None
-
-    async def told(self) -> Reply | None:
-        """None: the server said something before its answer, and the call is still under way."""
-        try:
-            return await self._first
-        except asyncio.CancelledError:
-            call, self.call = self.call, None
-            if call is not None:
-                call.cancel()
-            raise
-
-    def replied(self, reply: Reply) -> None:
-        self.call = None  # it holds us
-        if not self._first.done():  # else its task was cancelled
-            self._first.set_result(reply)
-
-    def said_more(self, items: AsyncGenerator[Item]) -> None:
-        if not self._first.done():
-            self._first.set_result(None)
-
-
-def begin_waiting(arrival: Arrival, begin: Begin) -> WaitingCall | None:
-    """None: the call is not plain, and nothing was sent."""
-    envelope = arrival.envelope
-    if arrival.method != "tools/call" or envelope.log_level or envelope.traceparent:
-        return None
-    params = call_params(arrival.params)
-    if params is None:
-        return None
-    waiting = WaitingCall()
-    try:
-        waiting.call = begin(arrival, params.name, waiting)
-    except Exception:  # noqa: BLE001 - a bug of ours: `Relay.answer` has a border for it
-        _log.exception("a call could not be begun")
-    return None if waiting.call is None else waiting

@@ -6,7 +6,8 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
@@ -15,7 +16,7 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health, StateHistory
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Offer, OfferKind
-from callgate.model.reply import Item, Notice, Reply, Undelivered
+from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
@@ -27,34 +28,31 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import own_answers, settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
-from callgate.relay.hops import run_hop
+from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.tool_choice import ToolChoice, tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
-from callgate.relay.plain_calls import Begin, BegunToolCall, CallEnd, PlainCalls, begin_waiting
+from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import METHOD_OF, ListNews
 from callgate.relay.whereabouts import Whereabouts
-from callgate.wire.eras.faults import fault_in
-from callgate.wire.eras.result_shape import to_modern, without_other_era
-from callgate.wire.revisions import MODERN_REVISIONS
 
 _log = logging.getLogger(__name__)
 
 # The handshake's last word: the row of `initialize` stands for all of it, and no upstream hears of it.
 _INITIALIZED = "notifications/initialized"
+_LIST = OfferKind.TOOL.method
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
 _CHANGED_KINDS = {
     method: tuple(kind for kind in OfferKind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
 }
 # What lives in the memory of this process from then on: no other replica can go on with such a session.
 _BINDING = frozenset({"resources/subscribe", "logging/setLevel"})
-_NOTHING = Reply()  # as long as none has come
 
 
 class Relay:
@@ -114,17 +112,22 @@ class Relay:
         )
         self._aggregate = AggregatePath(self._path, capabilities, self._search)
         self._direct = DirectPath(self._path)
-        self.begin: Begin = lambda arrival, tool_name, receiver: None
-        self._plain: PlainCalls | None = None
-        if tracer is None:  # a trace is written into the call
-            end = CallEnd(
-                self._settle, self._stopped, lambda begun: self.answer(begun.exchange.arrival, begun)
-            )
-            self._plain = PlainCalls(self._path, self._sessions, sink, self._lasting, record_gate, end)
-            if where is not None:  # a session that was not seen here is claimed first
-                self._plain.session_of = self._sessions.known
-                self._plain.is_here = where.is_here
-            self.begin = self._plain.begin
+        self._plain = PlainCalls(
+            self._path,
+            self._sessions,
+            sink,
+            self._lasting,
+            record_gate,
+            tracer,
+            self._settle,
+            self._stopped,
+            lambda begun, tell: self.answer(begun.exchange.arrival, tell, begun),
+        )
+        if where is not None:  # a session that was not seen here is claimed first
+            self._plain.session_of = self._sessions.known
+            self._plain.is_here = where.is_here
+        self.ask_known = self._plain.ask
+        self.begin: Begin = self._plain.begin
         for upstream in upstreams:
             upstream.hear(self._hear)
 
@@ -190,40 +193,39 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._side_messages.notified(arrival, session, told)
 
-    async def answer(self, arrival: Arrival, begun: BegunToolCall | None = None) -> AsyncGenerator[Item]:
+    async def answer(self, arrival: Arrival, tell: Tell, begun: BegunToolCall | None = None) -> Reply:
         """`begun`: it is under way already."""
-        if begun is None and (waiting := begin_waiting(arrival, self.begin)) is not None:
-            if (plain_reply := await waiting.told()) is not None:
-                yield plain_reply
-                return
-            begun = waiting.call
         exchange = self._open(arrival) if begun is None else begun.exchange
-        reply = _NOTHING
+
+        def pass_on(said: Said) -> Awaitable[None]:
+            return tell(self._side_messages.pass_on(said, exchange))
+
         try:
             if begun is not None:
-                routed = run_hop(begun.hop, begun.items())
+                if begun.is_bridged:
+                    asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+                    routed = self._path.bridge(exchange, begun.hop, asker, pass_on, begun.go_on)
+                else:
+                    routed = run_hop(begun.hop, partial(begun.go_on, pass_on))
             else:
-                if self._record_gate is not None:
+                if self._record_gate is not None and self._record_gate.refuses:
                     self._record_gate.admit()
-                path = self._aggregate if arrival.target is None else self._direct
-                asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-                routed = await path.route(exchange, asker)
+                routed = self.ask_known(exchange, pass_on) if arrival.method == "tools/call" else None
+                if routed is None:
+                    path = self._aggregate if arrival.target is None else self._direct
+                    asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+                    routed = await path.route(exchange, asker, pass_on)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:
-                try:
-                    async for item in routed:
-                        if isinstance(item, Reply):
-                            reply = item
-                            break
-                        yield self._side_messages.pass_on(item, exchange)
-                finally:
-                    await routed.aclose()
-                reply = await self._in_era(reply, exchange)
+                reply = await routed
+                if arrival.method == _LIST and reply.result is not None and crosses_eras(exchange):
+                    reply = Reply(result=await tools_across(reply.result, arrival.envelope.era))
+                reply = reply_in_era(reply, exchange)
             ended_by = EndedBy.UPSTREAM if exchange.hops else EndedBy.GATEWAY
             is_ours = bool(exchange.hops) and exchange.hops[-1].is_built_in
             settlement = settlements.of_reply(reply, arrival.method, ended_by, is_ours)
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
             self._settle(exchange, self._stopped())
             raise
         except CallgateError as error:
@@ -234,7 +236,7 @@ class Relay:
         self._settle(exchange, settlement, reply.opened)
         if self._record_gate is not None and (written := self._record_gate.written()) is not None:
             await written
-        yield reply
+        return reply
 
     def retire(self) -> None:
         """We are about to stop: modern listeners are told that their subscription ends."""
@@ -284,8 +286,7 @@ class Relay:
             self._side_messages.end(event.session)
             self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
-            if self._plain is not None:
-                self._plain.forget(event.session)
+            self._plain.forget(event.session)
             if self._search is not None:
                 self._search.forget(event.session)
             for upstream in self._upstreams.values():
@@ -312,27 +313,6 @@ class Relay:
         if self._homes is not None and arrival.method in _BINDING:
             self._homes.bound(session)
         return exchange
-
-    async def _in_era(self, reply: Reply, exchange: Exchange) -> Reply:
-        """The answer as a client of its era expects it, whichever upstream gave it."""
-        arrival = exchange.arrival
-        era = arrival.envelope.era
-        crossed, is_modern = False, era is Era.MODERN
-        for hop in exchange.hops:
-            revision = hop.server_protocol
-            crossed |= revision is not None and (revision in MODERN_REVISIONS) is not is_modern
-        if reply.fault is not None:
-            return Reply(fault=fault_in(reply.fault, era, arrival.method)) if crossed else reply
-        if reply.result is None or (era is Era.LEGACY and not crossed):
-            return reply
-        result = reply.result
-        if crossed:
-            result = without_other_era(result, arrival.method, era)
-            if arrival.method == OfferKind.TOOL.method:
-                result = await tools_across(result, era)
-        if era is Era.MODERN:
-            result = to_modern(result, arrival.method)
-        return Reply(result=result, opened=reply.opened)
 
     def _stopped(self) -> Settlement:
         """Of a call that nobody waits for any more."""

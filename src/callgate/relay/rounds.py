@@ -13,13 +13,12 @@ Rules
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_UNANSWERED, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
-from callgate.model.reply import Answer, Asking, Item, Reply, Withdrawn
+from callgate.model.reply import Answer, Asking, Reply, Tell, Withdrawn
 from callgate.wire.eras.capabilities import lacks, missing_capability
 from callgate.wire.eras.faults import answer_in, question_in
 from callgate.wire.eras.input_required import (
@@ -38,37 +37,24 @@ _MAX_QUESTIONS = 100
 # A state without questions means "ask again": not in a hurry.
 _PAUSE_S = 0.25
 
-Leg = Callable[[bytes], AsyncGenerator[Item]]  # params in, one leg to the server out
+Leg = Callable[[bytes], Awaitable[Reply]]  # params in, the reply to one leg to the server out
 
 
 async def ask_in_rounds(
-    leg: Leg, params: bytes, client: Envelope, answer_timeout_s: float
-) -> AsyncGenerator[Item]:
+    leg: Leg, params: bytes, client: Envelope, answer_timeout_s: float, tell: Tell
+) -> Reply:
     for _ in range(_MAX_ROUNDS):
-        required: InputRequired | None = None
-        async with aclosing(leg(params)) as items:
-            async for item in items:
-                if isinstance(item, Reply) and item.result is not None:
-                    required = read_input_required(item.result)
-                    if required is None and says_input_required(item.result):
-                        text = "The server sent a request for input that cannot be read"
-                        raise UpstreamError(UPSTREAM_FAILED, text)
-                if required is not None:
-                    break
-                yield item
-                if isinstance(item, Reply):
-                    return
-        assert required is not None, "an upstream's last item is its reply"
-        answers: dict[str, bytes] = {}
-        async with aclosing(_put(required, client, answer_timeout_s)) as asked:
-            async for item in asked:
-                if isinstance(item, Reply):
-                    yield item
-                    return
-                if isinstance(item, tuple):
-                    answers[item[0]] = item[1]
-                else:
-                    yield item
+        reply = await leg(params)
+        required = read_input_required(reply.result) if reply.result is not None else None
+        if required is None:
+            if reply.result is not None and says_input_required(reply.result):
+                raise UpstreamError(
+                    UPSTREAM_FAILED, "The server sent a request for input that cannot be read"
+                )
+            return reply
+        answers = await _put(required, client, answer_timeout_s, tell)
+        if isinstance(answers, Reply):
+            return answers
         if not required.inputRequests:
             await asyncio.sleep(_PAUSE_S)
         params = retry_params(params, answers, required)
@@ -76,9 +62,9 @@ async def ask_in_rounds(
 
 
 async def _put(
-    required: InputRequired, client: Envelope, timeout_s: float
-) -> AsyncGenerator[Asking | Withdrawn | Reply | tuple[str, bytes]]:
-    """The questions, then an answer for each key; or the reply that ends the call instead."""
+    required: InputRequired, client: Envelope, timeout_s: float, tell: Tell
+) -> dict[str, bytes] | Reply:
+    """Asks the client; an answer for each key, or the reply that ends the call instead."""
     _check(required, client)
     loop = asyncio.get_running_loop()
     questions: dict[str, tuple[Asking, asyncio.Future[Answer]]] = {}
@@ -87,27 +73,28 @@ async def _put(
         params = question_in(Era.LEGACY, request.method, bytes(request.params))
         question = Asking(request.method, params, _once(answered))
         questions[key] = (question, answered)
-        yield question
+        await tell(question)
     if questions:
         _, late = await asyncio.wait([answered for _, answered in questions.values()], timeout=timeout_s)
         if late:
             for question, answered in questions.values():
                 if answered in late:
-                    yield Withdrawn(question)
+                    await tell(Withdrawn(question))
             raise CallerError(
                 CALLER_UNANSWERED,
                 "A question of the server was not answered in time",
                 hint=f"The limit is {timeout_s:g} s: [server] answer_timeout_s",
             )
+    answers: dict[str, bytes] = {}
     for key, (question, answered) in questions.items():
         answer = answered.result()
         if answer.result is not None:
-            yield key, answer_in(Era.MODERN, question.method, answer.result)
+            answers[key] = answer_in(Era.MODERN, question.method, answer.result)
         elif question.method == "elicitation/create":
-            yield key, b'{"action":"cancel"}'
+            answers[key] = b'{"action":"cancel"}'
         else:
-            yield Reply(fault=read_fault(answer.error or b"{}"))
-            return
+            return Reply(fault=read_fault(answer.error or b"{}"))
+    return answers
 
 
 def _check(required: InputRequired, client: Envelope) -> None:

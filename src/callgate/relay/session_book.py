@@ -109,7 +109,7 @@ class SessionBook:
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
         session = arrival.session
-        if session is None or not _is_given(arrival):
+        if session is None or session.envelope.era is not Era.LEGACY:  # as `_is_given`
             session = self._derive(arrival, now_s)
         if session.last_seen_at // 1 != now_s // 1:  # books are in the order of seconds
             book = self._handshakes.get(session.principal.name)

@@ -11,7 +11,7 @@ import msgspec
 from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, NoticePassed
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Settlement
 from callgate.model.identity import new_exchange_id
-from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Withdrawn
+from callgate.model.reply import Answer, Asking, Notice, Said, Undelivered, Withdrawn
 from callgate.model.session import Session
 from callgate.model.upstream_news import ServerMessage
 from callgate.ports.event_sink import EventSink
@@ -46,7 +46,7 @@ class SideMessages:
         exchange.hops = [Hop(name, arrival.method, arrival.params, now, ended_mono=now) for name in upstreams]
         self._tell(exchange)
 
-    def pass_on(self, item: Item, call: Exchange) -> Item:
+    def pass_on(self, item: Said, call: Exchange) -> Said:
         """What a server said while it was called; returns what the client is to be told."""
         if isinstance(item, Notice):
             self._tell(_said(call, item.method, item.params))

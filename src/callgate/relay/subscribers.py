@@ -6,7 +6,7 @@ a connection that serves one session speaks to that session only.
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +37,9 @@ class _Subscriber:
     on_end: Callable[[], None]
     listed: dict[OfferKind, int]  # by the kind of list, the version of the catalog that it was given
     subscribed: dict[Route, str] = field(default_factory=dict[Route, str])  # to the public uri
+
+
+SayNotice = Callable[[Notice], Awaitable[None]]  # waits while the client cannot take more
 
 
 class Subscribers:
@@ -169,8 +172,8 @@ class Subscribers:
         for queue in self._listeners:
             _push(queue, None)
 
-    async def listen(self, asker: Asker, wanted: dict[str, Any], uris: list[str]) -> AsyncGenerator[Notice]:
-        """The acknowledgment, then the list changes that were asked for; ends with `close`.
+    async def listen(self, asker: Asker, wanted: dict[str, Any], uris: list[str], say: SayNotice) -> None:
+        """Says the acknowledgment, then the list changes that were asked for; ends with `close`.
 
         `uris`: the resources that are watched, for the acknowledgment.
         """
@@ -181,10 +184,10 @@ class Subscribers:
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
         self._listeners[queue] = asker
         try:
-            yield Notice(ACKNOWLEDGED, b'{"notifications":%b}' % msgspec.json.encode(granted))
+            await say(Notice(ACKNOWLEDGED, b'{"notifications":%b}' % msgspec.json.encode(granted)))
             while (notice := await queue.get()) is not None:
                 if notice.method in methods:
-                    yield notice
+                    await say(notice)
         finally:
             del self._listeners[queue]
 

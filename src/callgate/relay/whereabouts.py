@@ -15,6 +15,7 @@ Rules
 import time
 from collections.abc import Mapping
 
+from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
 from callgate.model.session import Session
 from callgate.ports.homes import Homes
@@ -53,8 +54,12 @@ class Whereabouts:
         return None if holder == self._homes.gateway else holder
 
     def is_here(self, session: Session, server: str) -> bool:
-        """Whether a call of this modern session to that server is surely ours to make."""
-        return not _keeps_state(self._upstreams.get(server)) or self._homes.is_here(session)
+        """Whether a call of this session to that server is surely ours to make."""
+        return (
+            session.era is Era.LEGACY
+            or not _keeps_state(self._upstreams.get(server))
+            or self._homes.is_here(session)
+        )
 
     def is_held(self, arrival: Arrival) -> bool:
         """It continues a call that another replica has open: what it wants ends with that process."""

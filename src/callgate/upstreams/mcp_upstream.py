@@ -14,17 +14,17 @@ Rules (docs/servers.md, docs/bridge.md)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.reply import Answer, Asking, Item, Notice, Undelivered, Unsolicited
+from callgate.model.reply import Answer, Asking, Notice, Reply, Tell, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.stderr_text import quoted
 from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
@@ -108,34 +108,37 @@ class McpUpstream:
 
     # ---- ports.Upstream
 
-    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         self._principals.add(asker.session.principal.name)
         line = self._line_at_hand(hop.method, asker)
-        if line is not None and (introduction := line.link.ready) is not None:
-            return CallOnLine(line, introduction, self._levels).plain(hop, asker)
-        return self._find_and_ask(hop, asker)
+        introduction = line.link.ready if line is not None else None
+        if line is not None and introduction is not None and introduction.era is asker.envelope.era:
+            return CallOnLine(line, introduction, self._levels).plain(hop, asker, tell)
+        return self._find_and_ask(hop, asker, tell)
 
     def tool_caller(self, native_name: str, asker: Asker) -> ToolOnLine | None:
         line = self._line_at_hand("tools/call", asker)
         if line is None or (introduction := line.link.ready) is None:
             return None
+        if self._takes_turns(line, asker, "tools/call"):
+            return None
         self._principals.add(asker.session.principal.name)
-        own = None if line is self._first else self._own
+        own = None if line.link.is_shared else self._own
         return ToolOnLine(line, introduction, self._levels, native_name, asker, own)
 
     def _line_at_hand(self, method: str, asker: Asker) -> Line | None:
-        """What nearly every call needs: a line that is up and speaks the client's era. One generator less."""
+        """As `_line_for`, as far as it is up; what nearly every call needs."""
         introduction = self._first.link.ready
-        if introduction is None or introduction.era is not asker.envelope.era or method in _SPECIAL_METHODS:
+        if introduction is None or method in _SPECIAL_METHODS:
             return None
         client = _client(asker)
-        if not self._isolates(client, introduction.era):
-            return self._first
-        line = self._own.find(client, asker.session)
-        if line is None or line.era is not client.era:  # of its own era it need not wait for a turn
-            return None
-        line.link.used_at = self._loop.time()
-        return line
+        if self._isolates(client, introduction.era):
+            line = self._own.find(client, asker.session)
+            if line is not None:
+                line.link.used_at = self._loop.time()
+            return line
+        prefers_legacy = introduction.era is Era.MODERN is not client.era and not self._is_modern_only
+        return self._shared_legacy if prefers_legacy else self._first
 
     def expendable(self) -> list[Expendable]:
         """Processes that could be done without at the moment: see `child.slots`."""
@@ -217,31 +220,22 @@ class McpUpstream:
 
     # ---- lines
 
-    async def _find_and_ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def _find_and_ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         line = await self._line_for(asker, hop.method, hop.method == "subscriptions/listen")
         line.users += 1
         try:
-            async with aclosing(self._ask_on(line, hop, asker)) as items:
-                async for item in items:
-                    yield item
+            introduction = line.link.ready
+            if introduction is None:
+                introduction = await line.link.until_ready(self._plan.timeout_s)
+            call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
+            if not self._takes_turns(line, asker, hop.method):
+                return await call.any(hop, asker, tell)
+            # A caller that waits for its turn waits for other calls, which may take long.
+            return await call.in_turn(hop, asker, tell, self._own, self._plan.call_limits.timeout_s)
         finally:
             line.users -= 1
             if (met := line.link.introduction) is not None:  # also where it was answered without the server
                 hop.server_version, hop.server_protocol = met.server_version, met.revision
-
-    async def _ask_on(self, line: Line, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        introduction = line.link.ready
-        if introduction is None:
-            introduction = await line.link.until_ready(self._plan.timeout_s)
-        call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
-        if self._takes_turns(line, asker, hop.method):
-            # A caller that waits for its turn waits for other calls, which may take long.
-            asked = call.in_turn(hop, asker, self._own, self._plan.call_limits.timeout_s)
-        else:
-            asked = call.any(hop, asker)
-        async with aclosing(asked) as items:
-            async for item in items:
-                yield item
 
     def _shared(self) -> list[Line]:
         return [line for line in (self._first, self._shared_legacy) if line is not None]

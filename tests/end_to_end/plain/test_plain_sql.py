@@ -93,7 +93,6 @@ def count_begun(gateway: Gateway) -> list[str]:
     begin = gateway.relay.begin
 
     def count(arrival: Any, tool_name: str, receiver: Any) -> Any:
-        # Without it, `Relay.answer` begins plain calls too.
         call = None if arrival.client.endswith("-general") else begin(arrival, tool_name, receiver)
         if call is not None:
             begun.append(arrival.client)

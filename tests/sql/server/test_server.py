@@ -11,6 +11,7 @@ from sql.conftest import CLIENT, OpenShop
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.exchange import Hop
 from callgate.model.health import State
+from callgate.model.reply import tell_nobody
 from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import Mode, SourceSettings
 
@@ -178,7 +179,7 @@ async def test_arguments_that_cannot_be_read_are_the_callers_error(opened: OpenS
     async with opened() as source:
         hop = Hop("demo", "tools/call", b'{"name":"query","arguments":%b}' % nested.encode(), 0.0)
         with pytest.raises(CallerError) as caught:
-            await anext(source.server.ask(hop, CLIENT))
+            await source.server.ask(hop, CLIENT, tell_nobody)
     assert caught.value.code.code == "caller.bad_params"
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
-from callgate.model.reply import Reply
+from callgate.model.reply import Reply, tell_nobody
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
 from callgate.upstreams.child.command import ChildCommand
@@ -49,11 +49,7 @@ async def server(folder: Path, **plan: Any) -> AsyncIterator[McpUpstream]:
 
 async def ask(upstream: Upstream, method: str, params: dict[str, Any]) -> Reply:
     hop = Hop("one", method, json.dumps(params).encode(), started_mono=time.monotonic())
-    async with aclosing(upstream.ask(hop, ASKER)) as items:
-        async for item in items:
-            if isinstance(item, Reply):
-                return item
-    raise AssertionError("no reply")
+    return await upstream.ask(hop, ASKER, tell_nobody)
 
 
 def play(*steps: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
+from callgate.model.reply import tell_nobody
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.traffic import Traffic
 
@@ -14,8 +15,7 @@ async def test_calls_whose_time_is_up_at_once_end_each_with_its_time_out() -> No
 
     async def outcome() -> UpstreamError | None:
         try:
-            async for _ in traffic.ask(Call(), "tools/call", b"{}", 1e-6):
-                pass
+            await traffic.ask(Call(), "tools/call", b"{}", tell_nobody, 1e-6)
         except UpstreamError as error:
             return error
         return None

@@ -342,7 +342,7 @@ class ClientConnection(asyncio.Protocol):
                     self._next()
                     if self.is_answering:
                         await asyncio.sleep(0)  # a long pipeline is not answered in one go: others wait too
-                    request = responder = None
+                    request = responder = handler = None
                 if self._transport is None or (self._closing and self._begun is None):
                     return
                 self._idle = loop.create_future()

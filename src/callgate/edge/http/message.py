@@ -163,8 +163,8 @@ class Beginner(Protocol):
     """Who may begin answers to all requests with one head."""
 
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        """None: the task is to answer. Nothing is sent, and `owner` not called, before this has returned. It
-        must not raise when something was begun: the task would do it again."""
+        """None: the task is to answer. Nothing is sent, and nothing finished, before this has returned. Once
+        something was begun it must not raise: the task would do it again."""
         ...
 
 

@@ -3,14 +3,14 @@
 import asyncio
 import hashlib
 import time
-from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Reply
+from callgate.model.reply import tell_nobody
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.catalog import Part
@@ -83,18 +83,15 @@ async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[ListPage], bool]:
 
 async def _page(ask: ListAsk, asker: Asker) -> bytes | None:
     """The raw result; None when the upstream does not know the method, so offers nothing of the kind."""
-    hop, reply = ask.hop, None
+    hop = ask.hop
     try:
-        async with aclosing(run_hop(hop, ask.upstream.ask(hop, asker))) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    reply = item
+        reply = await run_hop(hop, partial(ask.upstream.ask, hop, asker, tell_nobody))
     except CallerError:
         hop.error = None
         return None
-    if reply is not None and reply.result is not None:
+    if reply.result is not None:
         return reply.result
-    if reply is not None and reply.fault is not None and reply.fault.code == METHOD_NOT_FOUND:
+    if reply.fault is not None and reply.fault.code == METHOD_NOT_FOUND:
         hop.error = None
         return None
     name, method = ask.upstream.name, ask.reading.kind.method

@@ -3,13 +3,14 @@
 Whose rows a call sees is decided by the session it comes from, never by anything the caller writes.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import Coroutine
 from dataclasses import replace
+from typing import Any
 
 from callgate.model.exchange import Hop
 from callgate.model.health import Health
 from callgate.model.identity import LOCAL, Principal
-from callgate.model.reply import Item
+from callgate.model.reply import Reply, Tell
 from callgate.ports.record_excerpts import RecordExcerpts
 from callgate.ports.upstream import Asker
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
@@ -52,8 +53,8 @@ class RecordSource(StatelessUpstream):
         self._turns = Turns(_MAX_AT_ONCE)
         self._servers: dict[Principal, SqlServer] = {}  # as many as the operator has tokens
 
-    def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
-        return self._server_of(asker.session.principal).ask(hop, asker)
+    def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
+        return self._server_of(asker.session.principal).ask(hop, asker, tell)
 
     def health(self) -> Health:
         return self._server_of(LOCAL).health()

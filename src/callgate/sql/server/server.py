@@ -6,7 +6,7 @@ templates and completions come from the schema_reader.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -17,9 +17,9 @@ from callgate.model.errors import CallerError, CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.near_miss import did_you_mean_one_of
-from callgate.model.reply import Item, Notice, Reply
+from callgate.model.reply import Notice, Reply, Tell
 from callgate.ports.source_schema import SourceSchema
-from callgate.ports.upstream import Asker
+from callgate.ports.upstream import Asker, CallListener
 from callgate.sql.drivers.driver import Driver, LimitedDriver
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.guard.judgement import Bound, Statement
@@ -40,13 +40,13 @@ from callgate.sql.server.statement_runner import StatementRunner
 from callgate.sql.server.tool import QueryTool
 from callgate.sql.settings import SourceSettings
 
-_Listener = Callable[[Item | CallgateError], None]
-# Told instead of an answer, so that `items` is asked, whose error is then seen where bugs become answers.
+# Told instead of an answer, so that the relay goes on, which sees the error where bugs become answers.
 _FAILED = Notice("notifications/message", b"{}")
+_NONE = Reply()  # the listener was told
 
 
 # Tool calls that the relay need not wait for: a task each, which tells a listener the answer. The task is
-# there because drivers wait in coroutines. It replaces the generators from the HTTP endpoint to here, which
+# there because drivers wait in coroutines. It replaces the coroutines from the HTTP endpoint to here, which
 # cost more than the statement (`relay.plain_calls`).
 class SourceToolCaller:
     """Calls of one tool of a source. Implements `ports.ToolCaller`."""
@@ -57,35 +57,41 @@ class SourceToolCaller:
         """`call`: the raw result of a call. Raises `CallgateError`."""
         self._call = call
 
-    def begin(self, hop: Hop, listener: _Listener) -> "BegunSourceCall":
+    def begin(self, hop: Hop, listener: CallListener | None) -> "BegunSourceCall":
         return BegunSourceCall(self._call, hop, listener)
 
 
 class BegunSourceCall:
     """One of them, under way. Implements `ports.BegunCall`."""
 
-    __slots__ = ("_bug", "_listener", "_task")
+    __slots__ = ("_listener", "_task")
 
-    def __init__(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: _Listener) -> None:
+    def __init__(
+        self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: CallListener | None
+    ) -> None:
         self._listener = listener
-        self._bug: Exception | None = None
         self._task = asyncio.get_running_loop().create_task(self._answer(call, hop))
 
-    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> None:
+    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> Reply:
+        listener = self._listener
         try:
-            told: Item | CallgateError = Reply(result=await call(hop))
+            reply = Reply(result=await call(hop))
         except CallgateError as error:
-            told = error
-        except Exception as error:  # noqa: BLE001 - `items` raises it, for the relay
-            self._bug = error
-            told = _FAILED
-        self._listener(told)
+            if listener is None:
+                raise
+            listener(error)
+            return _NONE
+        except Exception:
+            if listener is not None:
+                listener(_FAILED)
+            raise
+        if listener is not None:
+            listener(reply)
+        return reply
 
-    async def items(self) -> AsyncGenerator[Item]:
-        """Only after a bug."""
-        assert self._bug is not None
-        raise self._bug
-        yield  # pyright: ignore[reportUnreachable] - makes it a generator
+    async def go_on(self, tell: Tell) -> Reply:
+        """Raises the bug, after one."""
+        return await self._task
 
     def cancel(self) -> None:
         self._task.cancel()
@@ -135,21 +141,21 @@ class SqlServer(StatelessUpstream):
     def load_parser(self) -> None:
         self._runner.load_parser()
 
-    async def ask(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         self._introduce(hop)
         match hop.method:
             case "tools/list":
-                yield Reply(result=self._listed)
+                return Reply(result=self._listed)
             case "tools/call":
-                yield Reply(result=await self._call(hop))
+                return Reply(result=await self._call(hop))
             case "resources/list":
-                yield Reply(result=await self._resources.list())
+                return Reply(result=await self._resources.list())
             case "resources/templates/list":
-                yield Reply(result=self._resources.templates())
+                return Reply(result=self._resources.templates())
             case "resources/read":
-                yield Reply(result=await self._resources.read(hop.params))
+                return Reply(result=await self._resources.read(hop.params))
             case "completion/complete":
-                yield Reply(result=await complete(hop.params, self._uris, self._schema_reader))
+                return Reply(result=await complete(hop.params, self._uris, self._schema_reader))
             case _:
                 raise CallerError(
                     codes.CALLER_UNKNOWN_METHOD,

@@ -1,25 +1,22 @@
-"""One request under way on a link, as its asker sees it: items as they come, one of them the last.
+"""One request under way on a link, as its asker sees it: what the server says, and its answer.
 
-An asker waits for the next item, or listens: then it is called with the answer, and nothing was waited for.
-When something else comes first, the listener is called with it, once, and everything can be read as usual.
+An asker awaits the answer (`go_on`), or listens: then it is called with the answer, and nothing was waited
+for. When something else comes first, the listener is called with it, once, and the rest can be awaited.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
 import msgspec
 
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
-from callgate.model.reply import Item, Notice, Reply
+from callgate.model.reply import Notice, Reply, Said, Tell
+from callgate.ports.upstream import CallListener
 
 # What a slow asker may have waiting here; past it the transport stops reading, below half it goes on.
 _HIGH_BYTES = 1024 * 1024
-
-
-CallListener = Callable[[Item | CallgateError], None]
 
 
 class CallKeeper(Protocol):
@@ -27,7 +24,7 @@ class CallKeeper(Protocol):
 
     drops: bool  # notices that the asker cannot take, where holding back would hit others too
 
-    def ask(self, call: "Call") -> AsyncGenerator[Item]: ...
+    def begin(self, method: str, params: bytes, call: "Call", timeout_s: float | None) -> None: ...
 
     def let_go(self, call: "Call") -> None: ...
 
@@ -42,9 +39,10 @@ class Call(msgspec.Struct, eq=False):
     name: str | None = None
     param_headers: tuple[tuple[str, str], ...] = ()
     hop: Hop | None = None
-    rpc_id: int = 0
+    rpc_id: int = -1  # ours, once it was sent
     method: str = ""
     params: bytes = b""
+    timeout_s: float | None = None
     limit_key: str = "timeout_s"  # of its time limit in the server's entry
     may_be_asked: bool = False  # whether its asker can take a question of the server's
     log_floor: int = 0  # messages of the server's log below this rank are not for its asker
@@ -55,10 +53,10 @@ class Call(msgspec.Struct, eq=False):
     listener: CallListener | None = None
     keeper: CallKeeper | None = None
     held_bytes: int = 0
-    waiting: deque[Item | CallgateError] | None = None  # items that were not read yet
+    waiting: deque[Reply | Said | CallgateError] | None = None  # what was not read yet
     reader: asyncio.Future[None] | None = None  # set while a reader waits for the next item
 
-    def put(self, item: Item | CallgateError) -> None:
+    def put(self, item: Reply | Said | CallgateError) -> None:
         listener, self.listener = self.listener, None
         if isinstance(item, (Reply, CallgateError)):
             self.is_over = True
@@ -81,25 +79,31 @@ class Call(msgspec.Struct, eq=False):
         elif self.reader is not None and not self.reader.done():
             self.reader.set_result(None)
 
-    async def next(self) -> Item:
-        """Raises the error that ended the call."""
-        while not self.waiting:
-            self.reader = asyncio.get_running_loop().create_future()
-            await self.reader
-        item = self.waiting.popleft()
-        if isinstance(item, CallgateError):
-            raise item
-        if isinstance(item, Notice):
-            self.held_bytes -= len(item.params)
-            if self.held_bytes < _HIGH_BYTES // 2:
-                self.set_full(False)
-        return item
-
     # ---- ports.upstream.BegunCall
 
-    def items(self) -> AsyncGenerator[Item]:
-        assert self.keeper is not None, "it was begun"
-        return self.keeper.ask(self)
+    async def go_on(self, tell: Tell) -> Reply:
+        """Sends it, if that was not done yet. Raises the error that ended it. A cancellation of this cancels
+        the call at the server."""
+        if self.rpc_id < 0 and self.keeper is not None:
+            self.keeper.begin(self.method, self.params, self, self.timeout_s)
+        try:
+            while True:
+                while not self.waiting:
+                    self.reader = asyncio.get_running_loop().create_future()
+                    await self.reader
+                item = self.waiting.popleft()
+                if isinstance(item, Reply):
+                    return item
+                if isinstance(item, CallgateError):
+                    raise item
+                if isinstance(item, Notice):
+                    self.held_bytes -= len(item.params)
+                    if self.held_bytes < _HIGH_BYTES // 2:
+                        self.set_full(False)
+                await tell(item)
+        finally:
+            if (self.is_full or not self.is_over) and self.keeper is not None:
+                self.keeper.let_go(self)
 
     def cancel(self) -> None:
         assert self.keeper is not None, "it was begun"

@@ -14,9 +14,9 @@ Rules
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -25,12 +25,12 @@ from callgate.model.error_codes import CALLER_REQUEST_STATE, CALLER_UNKNOWN_METH
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Asking, Item, Notice, Reply, Withdrawn
-from callgate.ports.upstream import Asker
-from callgate.upstreams.link.call import Call, CallListener
+from callgate.model.reply import Asking, Notice, Reply, Said, Tell, Withdrawn
+from callgate.ports.upstream import Asker, CallListener
+from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
-from callgate.upstreams.link.log_levels import LogLevels, check_level, level_in
+from callgate.upstreams.link.log_levels import NOTHING, LogLevels, check_level, level_in
 from callgate.upstreams.link.own_lines import OwnLines
 from callgate.wire.connection.request_table import NO_TIMEOUT
 from callgate.wire.eras.capabilities import discover_of, initialize_of
@@ -55,7 +55,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
     levels: LogLevels
     is_shared: bool = True
 
-    def plain(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    def plain(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         """As it is, but for the envelope."""
         modern_client = asker.envelope.era is Era.MODERN
         if self.introduction.era is Era.MODERN:
@@ -64,7 +64,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
             if not modern_client or hop.method in _ASKED_BY_RELAY:
                 if hop.method == "tools/call":
                     params = without_task(params)
-                params = with_envelope(params, self._speaker(asker))
+                params = with_envelope(params, _speaker(asker, self.levels))
             # Only the modern era repeats the name in a header.
             call = Call(_name_in(hop.method, params), hop.param_headers, hop)
         else:
@@ -80,36 +80,36 @@ class CallOnLine(msgspec.Struct, frozen=True):
             timeout_s, call.limit_key = self.line.call_limits.of(params)
         elif hop.method == "subscriptions/listen":
             timeout_s = NO_TIMEOUT
-        return self.line.link.ask(call, hop.method, params, timeout_s)
+        return self.line.link.ask(call, hop.method, params, tell, timeout_s)
 
-    async def any(self, hop: Hop, asker: Asker) -> AsyncGenerator[Item]:
+    async def any(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         """Whatever the method is, and whichever the eras."""
         reply = await self._own_reply(hop, asker)
         if reply is not None:
-            yield reply
-            return
-        modern_line = self.introduction.era is Era.MODERN
-        if hop.method == "subscriptions/listen" and not modern_line:
-            asked = self.line.listen(hop.params, asker.rpc_id)
-        else:
-            asked = self.plain(hop, asker)
-        is_listening = hop.method == "subscriptions/listen" and modern_line
-        async with aclosing(asked) as items:
-            async for item in items:
-                yield _restore_subscription(item, asker.rpc_id) if is_listening else item
+            return reply
+        if hop.method != "subscriptions/listen":
+            return await self.plain(hop, asker, tell)
+        if self.introduction.era is Era.LEGACY:
+            return await self.line.listen(hop.params, asker.rpc_id, tell)
+        # The client knows its subscription by its own request's id, the upstream by ours.
+        reply = await self.plain(hop, asker, lambda said: tell(_restore_subscription(said, asker.rpc_id)))
+        if reply.result is not None and subscription_of(reply.result) is not None:
+            reply = Reply(result=with_subscription(reply.result, asker.rpc_id))
+        return reply
 
-    async def in_turn(self, hop: Hop, asker: Asker, own: OwnLines, timeout_s: float) -> AsyncGenerator[Item]:
+    async def in_turn(self, hop: Hop, asker: Asker, tell: Tell, own: OwnLines, timeout_s: float) -> Reply:
         """A call that may be asked something where questions carry no address: see `own_lines`, rule 3."""
         turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
         try:
             introduction = await own.until_ready(turn.line, timeout_s)
             call = CallOnLine(turn.line, introduction, self.levels, is_shared=False)
-            async with aclosing(call.any(hop, asker)) as items:
-                async for item in items:
-                    if isinstance(item, Asking):
-                        yield turn.ask(item)
-                    else:
-                        yield turn.take_back(item) if isinstance(item, Withdrawn) else item
+
+            def put(said: Said) -> Awaitable[None]:
+                if isinstance(said, Asking):
+                    return tell(turn.ask(said))
+                return tell(turn.take_back(said) if isinstance(said, Withdrawn) else said)
+
+            return await call.any(hop, asker, put)
         finally:
             turn.end()
 
@@ -152,34 +152,23 @@ class CallOnLine(msgspec.Struct, frozen=True):
         if hop.method == "server/discover":
             return Reply(result=discover_of(self.introduction.result))
         if hop.method in ROUND_TRIP_METHODS:
-            if read_retry(hop.params) is not None:
-                raise CallerError(
-                    CALLER_REQUEST_STATE, "This requestState was not made by this gateway", hint=CALL_ANEW
-                )
-            hop.params = first_params(hop.params)
+            _check_first(hop)
         if (level := asker.envelope.log_level) is not None:
             check_level(level)
             await self.line.show(level)
         return None
 
-    def _speaker(self, asker: Asker) -> Envelope:
-        """Whose envelope a modern server gets."""
-        if asker.envelope.era is Era.MODERN:
-            return asker.envelope
-        session = asker.session
-        return replace(session.envelope, log_level=self.levels.of(session.session_id))
-
 
 class ToolOnLine:
-    """Calls of one tool by one client over a line of its own era: what they have in common is decided once.
+    """Calls of one tool by one client over a line of either era: what they have in common is decided once.
 
     Implements `ports.ToolCaller`. It is of no use any more when the line ended, or its server started again.
     It does not keep a line that serves one client alone: it is remembered for longer than that may live.
     """
 
     __slots__ = (
-        "_asker", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own", "_shared",
-        "_timeout_s",
+        "_asker", "_crosses", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own",
+        "_shared", "_timeout_s",
     )  # fmt: skip
 
     def __init__(
@@ -198,12 +187,14 @@ class ToolOnLine:
         self._asker = asker
         self._own = own
         self._is_legacy = introduction.era is Era.LEGACY
+        self._crosses = introduction.era is not asker.envelope.era
         # Only the modern era repeats the name in a header.
         self._name = None if self._is_legacy else native_name
         self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
-    def begin(self, hop: Hop, listener: CallListener) -> Call | None:
-        """Under way when this returns. Raises UpstreamError when the server is down."""
+    def begin(self, hop: Hop, listener: CallListener | None) -> Call | None:
+        """Under way when this returns. Raises UpstreamError when the server is down, CallerError for a state
+        that is nobody's."""
         introduction, line = self._introduction, self._shared
         if self._own is not None:
             line = self._own.find(self._asker.envelope, self._asker.session)
@@ -212,15 +203,38 @@ class ToolOnLine:
         link = line.link
         if self._own is not None:
             link.used_at = asyncio.get_running_loop().time()
-        call = Call(self._name, (), hop)
+        call, params = Call(self._name, (), hop), hop.params
         if self._is_legacy:
             call.may_be_asked = True
-            if self._levels.by_session:
+            if self._crosses:
+                _check_first(hop)
+                params = without_envelope(hop.params)
+                call.log_floor, call.declared = NOTHING, self._asker.envelope.capabilities
+            elif self._levels.by_session:
                 call.log_floor = self._levels.floor_of(self._asker)
+        elif self._crosses:
+            params = with_envelope(without_task(params), _speaker(self._asker, self._levels))
         call.listener = listener
         call.limit_key = self._limit_key
-        link.begin("tools/call", hop.params, call, self._timeout_s)
+        link.begin("tools/call", params, call, self._timeout_s)
         return call
+
+
+def _check_first(hop: Hop) -> None:
+    """A modern client's request to a legacy server: what only a retry carries is nobody's here."""
+    if read_retry(hop.params) is not None:
+        raise CallerError(
+            CALLER_REQUEST_STATE, "This requestState was not made by this gateway", hint=CALL_ANEW
+        )
+    hop.params = first_params(hop.params)
+
+
+def _speaker(asker: Asker, levels: LogLevels) -> Envelope:
+    """Whose envelope a modern server gets."""
+    if asker.envelope.era is Era.MODERN:
+        return asker.envelope
+    session = asker.session
+    return replace(session.envelope, log_level=levels.of(session.session_id))
 
 
 def _name_in(method: str, params: bytes) -> str | None:
@@ -231,10 +245,7 @@ def _name_in(method: str, params: bytes) -> str | None:
     return text_of(peeked.name if member == "name" else peeked.uri)
 
 
-def _restore_subscription(item: Item, rpc_id: bytes) -> Item:
-    """The client knows its subscription by its own request's id, the upstream by ours."""
-    if isinstance(item, Notice) and subscription_of(item.params) is not None:
-        return Notice(item.method, with_subscription(item.params, rpc_id))
-    if isinstance(item, Reply) and item.result is not None and subscription_of(item.result) is not None:
-        return Reply(result=with_subscription(item.result, rpc_id))
-    return item
+def _restore_subscription(said: Said, rpc_id: bytes) -> Said:
+    if isinstance(said, Notice) and subscription_of(said.params) is not None:
+        return Notice(said.method, with_subscription(said.params, rpc_id))
+    return said

@@ -5,15 +5,15 @@ it. After a restart of the server the level is set again, and what is watched as
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Item, Notice, Reply, Undelivered, Unsolicited
+from callgate.model.reply import Notice, Reply, Tell, Undelivered, Unsolicited, tell_nobody
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link, LinkPlan, OnState, OnUnsolicited
 from callgate.upstreams.link.listening import Listening
@@ -88,7 +88,7 @@ class Line:
 
     # ---- a modern listener on a legacy line
 
-    async def listen(self, params: bytes, rpc_id: bytes) -> AsyncGenerator[Item]:
+    async def listen(self, params: bytes, rpc_id: bytes, tell: Tell) -> Reply:
         """`subscriptions/listen` of a modern client, served by a legacy server's unsolicited notices."""
         wanted = read_filter(params)
         queue: asyncio.Queue[Notice | None] = asyncio.Queue(_MAX_WAITING)
@@ -103,15 +103,15 @@ class Line:
             if uris:
                 granted["resourceSubscriptions"] = uris
             said = msgspec.json.encode({"notifications": granted})
-            yield Notice(ACKNOWLEDGED, with_subscription(said, rpc_id))
+            await tell(Notice(ACKNOWLEDGED, with_subscription(said, rpc_id)))
             while (notice := await queue.get()) is not None:
                 is_watched = notice.method == UPDATED and text_of(peek(notice.params).uri) in uris
                 if notice.method in methods or is_watched:
-                    yield Notice(notice.method, with_subscription(notice.params, rpc_id))
+                    await tell(Notice(notice.method, with_subscription(notice.params, rpc_id)))
         finally:
             self._listeners.discard(queue)
             self.forget(who)
-        yield Reply(result=with_subscription(b"{}", rpc_id))
+        return Reply(result=with_subscription(b"{}", rpc_id))
 
     def _announces(self, member: str) -> bool:
         """Whether the server said that it tells of this list's changes."""
@@ -190,11 +190,7 @@ class Line:
         await self.watches.renew()
 
     async def _ask(self, method: str, params: bytes) -> Reply:
-        async with aclosing(self.link.ask(Call(), method, params)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    return item
-        raise AssertionError("a link's last item is its reply")
+        return await self.link.ask(Call(), method, params, tell_nobody)
 
     def _spawn(self, work: Any) -> None:
         async def quietly() -> None:

@@ -7,13 +7,12 @@ goes on as if it were an unsolicited message of a legacy server. (2026-07-28, ba
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Notice, Reply
+from callgate.model.reply import Notice, Said
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link
 from callgate.wire.connection.request_table import NO_TIMEOUT
@@ -106,19 +105,19 @@ class Listening:
 
     async def _listen_once(self, params: bytes, acknowledged: "asyncio.Future[frozenset[str]]") -> bool:
         """Whether it is worth asking again."""
-        async with aclosing(self._link.ask(Call(), "subscriptions/listen", params, NO_TIMEOUT)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    return item.fault is None
-                if not isinstance(item, Notice):
-                    continue
-                if item.method != ACKNOWLEDGED:
-                    self._on_notice(Notice(item.method, without_subscription(item.params)))
-                elif acknowledged.done():
-                    self._missed()
-                else:
-                    acknowledged.set_result(frozenset(watched_uris(read_filter(item.params))))
-        return True
+
+        async def hear(said: Said) -> None:
+            if not isinstance(said, Notice):
+                return
+            if said.method != ACKNOWLEDGED:
+                self._on_notice(Notice(said.method, without_subscription(said.params)))
+            elif acknowledged.done():
+                self._missed()
+            else:
+                acknowledged.set_result(frozenset(watched_uris(read_filter(said.params))))
+
+        reply = await self._link.ask(Call(), "subscriptions/listen", params, hear, NO_TIMEOUT)
+        return reply.fault is None
 
     def _missed(self) -> None:
         """The stream was cut and is there again: what changed meanwhile nobody told us."""

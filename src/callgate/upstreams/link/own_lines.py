@@ -85,7 +85,9 @@ class Turn:
         self.line = line
         self._is_held = True
         self._is_parked = False
-        self._put: dict[int, tuple[Asking, Asking]] = {}  # by the identity of the server's own question
+        self._put: dict[
+            int, tuple[Asking, Asking]
+        ] = {}  # open ones, by the identity of the server's own question
         self._answers: list[tuple[Asking, Answer]] = []
         self._taking: asyncio.Task[None] | None = None
         self._leaving: asyncio.TimerHandle | None = None
@@ -93,8 +95,7 @@ class Turn:
     def ask(self, question: Asking) -> Asking:
         """The question as its call's reader gets it."""
         if self._is_held:
-            self._stay()
-            self._leaving = asyncio.get_running_loop().call_later(_MORE_QUESTIONS_S, self._park)
+            self._leave_soon()
         put = Asking(question.method, question.params, lambda answer: self._answered(question, answer))
         self._put[id(question)] = (question, put)
         return put
@@ -114,6 +115,10 @@ class Turn:
         self._leaving = None
         self._let_go(is_parked=True)
 
+    def _leave_soon(self) -> None:
+        self._stay()
+        self._leaving = asyncio.get_running_loop().call_later(_MORE_QUESTIONS_S, self._park)
+
     def _stay(self) -> None:
         if self._leaving is not None:
             self._leaving.cancel()
@@ -127,6 +132,7 @@ class Turn:
             self.line.turn.release()
 
     def _answered(self, question: Asking, answer: Answer) -> None:
+        self._put.pop(id(question), None)
         if self._is_held:
             self._stay()
             question.respond(answer)
@@ -143,6 +149,8 @@ class Turn:
         answers, self._answers = self._answers, []
         for question, answer in answers:
             question.respond(answer)
+        if self._put:  # the server asked more while the call was parked
+            self._leave_soon()
 
 
 class OwnLines:

@@ -4,14 +4,14 @@ Rules
 1. `wire.Connection` decides, this carries it out: sends, delivers, cancels, and keeps one timer for the
    earliest deadline.
 2. What the server says on a call's own stream goes to that call; on a pipe it goes to the only call under
-   way, or the latest one for a question; everything else is news for `on_unsolicited`.
-3. A call's time stands still while its client is asked something, and for no longer than a person may think.
+   way; everything else is news for `on_unsolicited`. Its questions are `server_questions`.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
@@ -19,19 +19,18 @@ from callgate.model.errors import UpstreamError
 from callgate.model.offers import OfferKind
 from callgate.model.reply import (
     Answer,
-    Asking,
-    Item,
     Notice,
     Paused,
     Reply,
+    Tell,
     Undelivered,
     Unsolicited,
-    Withdrawn,
+    tell_nobody,
 )
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
-from callgate.upstreams.link.server_questions import NOT_DECLARED, TOO_MANY, ServerQuestions
+from callgate.upstreams.link.server_questions import ServerQuestions
 from callgate.upstreams.transport import Opened
 from callgate.wire.connection.connection import Connection, ConnectionState
 from callgate.wire.connection.events import (
@@ -48,8 +47,6 @@ from callgate.wire.connection.events import (
 )
 from callgate.wire.connection.incoming import own_id
 from callgate.wire.connection.request_table import Pending
-from callgate.wire.eras.capabilities import lacks, missing_capability
-from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.eras.subscription import subscription_of
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
@@ -75,8 +72,6 @@ _OUR_HANDSHAKE = frozenset({"initialize", "server/discover"})
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
 _MARGIN_S = 5.0
-_PONG = Answer(result=b"{}")
-_NOBODY_ANSWERED = Answer(error=b'{"code":-32603,"message":"The client did not answer in time"}')
 
 
 class Traffic:
@@ -88,16 +83,15 @@ class Traffic:
         answer_timeout_s: float,
         on_unsolicited: Callable[[Unsolicited | Undelivered], None],
     ) -> None:
-        self._name = name
+        self.name = name
         self._on_unsolicited = on_unsolicited
         self._loop = asyncio.get_running_loop()
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
-        self._questions = ServerQuestions(client)
+        self._questions = ServerQuestions(client, self, answer_timeout_s + _MARGIN_S, on_unsolicited)
         self._is_shared = client is None
         self.drops = False
-        self._thinking_s = answer_timeout_s + _MARGIN_S
         self._timer: asyncio.Handle | None = None
         self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
 
@@ -117,20 +111,12 @@ class Traffic:
 
     # ---- asking
 
-    async def ask(
-        self, call: Call, method: str = "", params: bytes = b"", timeout_s: float | None = None
-    ) -> AsyncGenerator[Item]:
-        """What comes of a call: sent when the first item is asked for; without a method, it runs already."""
-        if method:
-            self.begin(method, params, call, timeout_s)
-        try:
-            while True:
-                item = await call.next()
-                yield item
-                if isinstance(item, Reply):
-                    return
-        finally:
-            self.let_go(call)
+    def ask(
+        self, call: Call, method: str, params: bytes, tell: Tell, timeout_s: float | None = None
+    ) -> Coroutine[Any, Any, Reply]:
+        """The server's reply; `tell` hears what it says before. It is sent when that is awaited."""
+        call.method, call.params, call.timeout_s, call.keeper = method, params, timeout_s, self
+        return call.go_on(tell)
 
     def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
         """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
@@ -155,7 +141,7 @@ class Traffic:
         if call.is_full:  # what was held back for it is not any more
             call.set_full(False)
         if not call.is_over:
-            self._cancel(call.rpc_id)
+            self.cancel(call.rpc_id)
 
     async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
         call = Call()
@@ -163,11 +149,10 @@ class Traffic:
         call.rpc_id, call.method = send.rpc_id, method
         self._arm()
         self._send(send, call)
-        item = await call.next()
-        assert isinstance(item, Reply)
-        if item.fault is not None:
-            return Answer(error=encode_error_object(item.fault))
-        return Answer(result=item.result)
+        reply = await call.go_on(tell_nobody)
+        if reply.fault is not None:
+            return Answer(error=encode_error_object(reply.fault))
+        return Answer(result=reply.result)
 
     def tell(self, method: str, params: bytes) -> None:
         if self.is_ready and self._over is not None:
@@ -216,7 +201,7 @@ class Traffic:
             if read is None or not self.answered(read.id, bytes(read.result)):
                 self._deliver(self.connection.receive(frame, about, self._loop.time()))
         except Exception:  # noqa: BLE001 - one frame must not cost those behind it in the same chunk
-            _log.exception("%s: a frame could not be handled", self._name)
+            _log.exception("%s: a frame could not be handled", self.name)
 
     def answered(self, rpc_id: int, result: bytes) -> bool:
         """A result, for this request of ours. False: nobody waits for it, or it is not an object."""
@@ -251,7 +236,7 @@ class Traffic:
                 case Notified(method, params, pending):
                     self._notified(method, params, pending)
                 case AskedBack():
-                    self._asked_back(event)
+                    self._questions.ask(event)
                 case Ended(pending, error, frame):
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
@@ -262,25 +247,25 @@ class Traffic:
                 case Late(rpc_id, method, late_s):
                     level = logging.DEBUG if method in _OUR_HANDSHAKE else logging.INFO
                     _log.log(
-                        level, "%s: a reply to %s (%d) came %.1f s late", self._name, method, rpc_id, late_s
+                        level, "%s: a reply to %s (%d) came %.1f s late", self.name, method, rpc_id, late_s
                     )
                 case Orphan(rpc_id):
-                    _log.info("%s: a reply to a request that we did not send (%s)", self._name, rpc_id[:40])
+                    _log.info("%s: a reply to a request that we did not send (%s)", self.name, rpc_id[:40])
                 case Garbage(error):
-                    _log.warning("%s sent something that is not MCP: %s", self._name, error)
+                    _log.warning("%s sent something that is not MCP: %s", self.name, error)
 
     def _answered(self, answered: Answered) -> None:
         pending, result = answered.pending, answered.result
         if answered.error is not None:
             pending.call.put(Reply(fault=read_fault(answered.error)))
         elif result is None or result[:1] != b"{":
-            text = f"{self._name} answered {pending.method} with a result that is not an object"
+            text = f"{self.name} answered {pending.method} with a result that is not an object"
             pending.call.put(UpstreamError(UPSTREAM_FAILED, text))
         else:
             pending.call.put(Reply(result=result))
 
     def _notified(self, method: str, params: bytes, pending: Pending | None) -> None:
-        if method == "notifications/cancelled" and self._take_back(params):
+        if method == "notifications/cancelled" and self._questions.take_back(params):
             return
         notice = Notice(method, params)
         call = pending.call if pending is not None else None
@@ -290,7 +275,7 @@ class Traffic:
                 self._on_unsolicited(Undelivered(method, params))
                 return
         elif call is None and method not in _PUBLIC_NOTICES:
-            running = [call for call in self._under_way() if not self._questions.is_asked(call)]
+            running = [call for call in self.under_way() if not self._questions.is_asked(call)]
             if method == MESSAGE:
                 running = [call for call in running if call.method not in _ASKED_FOR_ALL]
             call = running[0] if len(running) == 1 else None
@@ -303,7 +288,7 @@ class Traffic:
         elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
             call.put(notice)
 
-    def _under_way(self) -> list[Call]:
+    def under_way(self) -> list[Call]:
         """Calls that a message without an address could belong to, the latest last."""
         return [
             pending.call
@@ -316,86 +301,14 @@ class Traffic:
         pending = self.connection.find(rpc_id)
         return None if pending is None or pending.handshake else pending.call
 
-    def _asked_back(self, asked: AskedBack) -> None:
-        if asked.method == "ping":
-            self._answer_for_client(asked, _PONG)
-            return
-        missing = self._questions.lacks(asked.method, asked.params)
-        if missing is not None:
-            self._answer_for_client(asked, NOT_DECLARED)
-            self._fail_undeclared(asked, missing)
-            return
-        if self._questions.is_full:
-            self._answer_for_client(asked, TOO_MANY)
-            return
-        call = self._to_ask(asked)
+    def pause(self, call: Call) -> None:
+        self.connection.pause(call.rpc_id, self._loop.time())
 
-        def answered(answer: Answer) -> None:
-            self._resume(call)
-            self._answer_back(asked, answer)
+    def resume(self, call: Call) -> None:
+        self.connection.resume(call.rpc_id, self._loop.time())
+        self._arm()
 
-        question = self._questions.put(asked, call, answered)
-        thinking = self._loop.call_later(self._thinking_s, self._give_up, asked, question, call)
-        self._questions.limit(asked.rpc_id, thinking.cancel)
-        if call is None:
-            self._on_unsolicited(question)
-            return
-        self.connection.pause(call.rpc_id, self._loop.time())  # a person may have to think
-        call.put(question)
-
-    def _to_ask(self, asked: AskedBack) -> Call | None:
-        """The call whose asker gets the question: that on whose stream it came, else the latest that runs."""
-        if asked.pending is not None:
-            call: Call = asked.pending.call
-            return call if call.may_be_asked else None
-        may_be = [call for call in self._under_way() if call.may_be_asked]
-        running = [call for call in may_be if not self._questions.is_asked(call)]
-        return (running or may_be or [None])[-1]
-
-    def _fail_undeclared(self, asked: AskedBack, missing: bytes) -> None:
-        """A modern client is told which capability its call would need (2026-07-28, basic, error codes)."""
-        call: Call | None = asked.pending.call if asked.pending is not None else None
-        if call is None and len(under_way := self._under_way()) == 1:
-            call = under_way[0]
-        if call is None or call.declared is None or call.is_over or asked.method not in NEEDED_CAPABILITY:
-            return
-        self._cancel(call.rpc_id)
-        if lacks(call.declared, asked.method, asked.params) is not None:
-            call.put(missing_capability(missing))
-        else:
-            text = f'{self._name} asks the client something, which isolation = "shared" does not allow'
-            hint = 'Set isolation = "auto" for this server'
-            call.put(UpstreamError(UPSTREAM_FAILED, text, hint=hint))
-
-    def _take_back(self, params: bytes) -> bool:
-        """Whether the server withdrew a question of its own."""
-        found = self._questions.take_back(params)
-        if found is not None:
-            self._withdraw(*found, params)
-        return found is not None
-
-    def _give_up(self, asked: AskedBack, question: Asking, call: Call | None) -> None:
-        if self._questions.is_open(asked.rpc_id, question):
-            question.respond(_NOBODY_ANSWERED)
-            self._withdraw(question, call, b"")
-
-    def _withdraw(self, question: Asking, call: Call | None, params: bytes) -> None:
-        self._resume(call)
-        if call is None:
-            self._on_unsolicited(Withdrawn(question, params))
-        else:
-            call.put(Withdrawn(question, params))
-
-    def _resume(self, call: Call | None) -> None:
-        if call is not None:
-            self.connection.resume(call.rpc_id, self._loop.time())
-            self._arm()
-
-    def _answer_for_client(self, asked: AskedBack, answer: Answer) -> None:
-        self._answer_back(asked, answer)
-        self._on_unsolicited(Undelivered(asked.method, asked.params, answer))
-
-    def _answer_back(self, asked: AskedBack, answer: Answer) -> None:
+    def answer_back(self, asked: AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
@@ -419,7 +332,7 @@ class Traffic:
         else:
             self._arm()
 
-    def _cancel(self, rpc_id: int) -> None:
+    def cancel(self, rpc_id: int) -> None:
         cancelled = self.connection.cancel(rpc_id, "the client cancelled", self._loop.time())
         if cancelled is not None:
             self._say_cancelled(rpc_id, cancelled.frame)

@@ -25,7 +25,7 @@ NEEDED_CAPABILITY = {
     "roots/list": "roots",
 }
 CALL_ANEW = "Make the call again, without requestState and inputResponses"
-_RETRY_MEMBERS = ("inputResponses", "requestState")
+_RETRY_MEMBERS = frozenset({"inputResponses", "requestState"})
 _MARK = b"input_required"
 
 
@@ -101,7 +101,7 @@ def retry_params(params: bytes, responses: Mapping[str, bytes], required: InputR
 def first_params(params: bytes) -> bytes:
     """The params without what only a retry carries."""
     members = _members_decoder.decode(params) if params else {}
-    if not any(member in members for member in _RETRY_MEMBERS):
+    if _RETRY_MEMBERS.isdisjoint(members):
         return params
     return msgspec.json.encode({key: raw for key, raw in members.items() if key not in _RETRY_MEMBERS})
 
