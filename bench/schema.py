@@ -2,8 +2,8 @@
 
     scripts/bench schema [--tables 5000] [--rounds 20]
 
-Starts private servers as the tests do. Making the tables takes half a minute. Each figure is the middle and the
-slowest of the rounds. An account that may only read asks too: some of MariaDB's own lists are closed to it.
+Starts private servers as the tests do. Making the tables takes half a minute. Each figure is the middle and
+the slowest of the rounds. An account that may only read asks too: some of MariaDB's lists are closed to it.
 """
 
 import argparse

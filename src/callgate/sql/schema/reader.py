@@ -76,7 +76,7 @@ class SchemaReader:
         return tuple(dict.fromkeys(str(row[1]) for row in rows))
 
     async def near_table_names(self, database: str, wanted: str) -> tuple[str, ...]:
-        """Those that share the most with a name that is not there. The engine sorts them: they may be many."""
+        """Those that share the most with a name that is not there. The engine sorts them."""
         pieces = pieces_of(wanted) if _is_plain(wanted) else ()
         shared = " + ".join(
             f"CASE WHEN LOWER(known.name) LIKE :piece_{at} ESCAPE '|' THEN 1 ELSE 0 END"
