@@ -20,7 +20,7 @@ sys.path[0] = str(Path(__file__).parents[1] / "tests")  # instead of this folder
 from databases.database import Database  # noqa: E402
 from databases.mariadb import mariadb_server  # noqa: E402
 from databases.postgres import postgres_server  # noqa: E402
-from sql.conftest import Asker  # noqa: E402
+from sql.conftest import Asker  # noqa: E402  # pyright: ignore[reportMissingImports] - see above
 
 from callgate.sql.server.open_source import open_source  # noqa: E402
 from callgate.sql.settings import ServerAddress, SourceSettings, Tls, TlsMode  # noqa: E402

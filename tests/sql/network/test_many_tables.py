@@ -23,10 +23,14 @@ def _make(server: Database) -> None:
         server.run("CREATE SCHEMA many")
         _in_parts(server, "CREATE TABLE many.%I (id int, note char(9))")
         return
-    kept_in = " ENGINE=MEMORY" if server.flavour == "mariadb" else ""
-    first = ["SET GLOBAL sync_frm = 0"] if server.flavour == "mariadb" else []
-    tables = [f"CREATE TABLE many.{name} (id int, note char(9)){kept_in}" for name in NAMES]
-    server.run(";\n".join([*first, "CREATE DATABASE many", *tables]))
+    if server.flavour == "mariadb":
+        server.run("SET GLOBAL sync_frm = 0")
+    server.run("CREATE DATABASE many")
+    for first in range(0, COUNT, 500):  # MySQL takes a minute for all
+        names = NAMES[first : first + 500]
+        server.run(
+            "".join(f"CREATE TABLE many.{name} (id int, note char(9)) ENGINE=MEMORY;\n" for name in names)
+        )
 
 
 def _in_parts(server: Database, statement: str) -> None:
@@ -105,9 +109,8 @@ async def test_a_search_goes_through_tables_and_then_columns_page_by_page(it: As
 
 
 async def test_one_table_is_described_without_opening_the_others(it: Asker, many: Database) -> None:
-    if many.flavour == "mariadb":
-        await it.server.schema.table("many", NAMES[0])
-        before = _opened(many)
+    await it.server.schema.table("many", NAMES[0])
+    before = _opened(many) if many.flavour == "mariadb" else 0
     described, _ = await it.read(f"{_scheme(it)}://many/{NAMES[3_210]}")
     shown = await it.server.schema.table("many", NAMES[3_211].upper())
     assert (described["table"]["name"], shown.table.name) == (NAMES[3_210], NAMES[3_211])
