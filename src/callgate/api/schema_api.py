@@ -12,6 +12,7 @@ from msgspec import Meta
 from callgate.api.operation import Asked, Operation
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError, unknown_server
+from callgate.model.identity import Role
 from callgate.ports.source_schema import (
     ColumnDetail,
     DatabaseOutline,
@@ -88,6 +89,7 @@ class SchemaApi:
                 self.databases,
                 DatabasesShape,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{path}/tables",
@@ -97,6 +99,7 @@ class SchemaApi:
                 TablesShape,
                 TablesQuery,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{path}/table",
@@ -106,6 +109,7 @@ class SchemaApi:
                 TableShape,
                 TableQuery,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
         ]
 
