@@ -21,7 +21,7 @@ from databases.database import Database
 from databases.pgbouncer import pooler_of
 from databases.postgres import postgres_server
 from sql.network.conftest import address_of, open_driver
-from sql.network.pooled_sessions import AS_PINNED, together
+from sql.network.postgres.pooled_sessions import AS_PINNED, together
 from waiting import until
 
 from callgate.model.errors import SourceError

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from databases.database import Database
 from sql.network.conftest import Opener, Source, address_of
-from sql.network.pooled_sessions import AS_PINNED, other_client, poison, together
+from sql.network.postgres.pooled_sessions import AS_PINNED, other_client, poison, together
 
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import StatementResult
