@@ -112,6 +112,7 @@ def _base() -> tuple[str, ...]:
     files = root / "usr"
     return (
         f"--basedir={files}",
+        f"--plugin-dir={files / 'lib' / 'mysql' / 'plugin'}",
         f"--lc-messages-dir={files / 'share' / 'mariadb'}",
         f"--character-sets-dir={files / 'share' / 'mariadb' / 'charsets'}",
     )

@@ -40,7 +40,8 @@ class Entry:
 
 _MYSQL = ("mysql-server-core", "mysql-client-core")
 _MYSQL_80 = ("mysql-server-core-8.0", "mysql-client-core-8.0")
-_MARIADB = ("mariadb-server-core", "mariadb-client-core")
+# The whole server's package brings the plugins of further logins (parsec, ed25519).
+_MARIADB = ("mariadb-server-core", "mariadb-client-core", "mariadb-server")
 
 CATALOGUE = (
     Entry("mariadb-10", Kind.MYSQL, Origin.MACHINE),

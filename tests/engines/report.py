@@ -26,6 +26,9 @@ This page says on which database servers, and through which proxies, Callgate's 
 and how many cases held. `scripts/test-engines` writes it; change `tests/engines/report.py` instead.
 
 The servers come from packages of Debian and Ubuntu, unpacked below `.cache/engines`. All run on loopback.
+ProxySQL and MaxScale were not tried: no suite of Debian has them, nor have PyPI and npm. What they share with
+MySQL Router (the greeting's number is not the server's) and with HAProxy (each connection may reach another
+server) is tried with these two.
 
 ## What was tried
 

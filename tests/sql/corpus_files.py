@@ -9,6 +9,8 @@
     only    of an honest statement: where alone it runs: newer (than the tests' engine), mysql or mariadb
     code    of an attack: the error code that the guard must give
     proof   of an attack: how the engine's own test shows the harm (see that test); other keys are its own
+
+`corpus/<engine>_refused.txt`, one statement a line: further attacks, for the guard alone.
 """
 
 import json

@@ -193,7 +193,7 @@ def plain_text(random: Random) -> str:
 def judged_with_values(sql: str, policy: Policy) -> Judgement:
     """As if the rules could see every value."""
 
-    def as_it_is(tokens: Tokens) -> Tokens:
+    def as_it_is(tokens: Tokens, valued: frozenset[str]) -> Tokens:
         return tokens
 
     with patch.object(judge_statement, "without_values", as_it_is):

@@ -38,6 +38,14 @@ class DatabaseQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     database: _Name
 
 
+class TablesQuery(DatabaseQuery, kw_only=True):
+    offset: Annotated[
+        int,
+        Meta(ge=0, le=9_999_999, description="`next_offset` of the page before.",
+             extra_json_schema={"default": 0}),
+    ] = 0  # fmt: skip
+
+
 class TableQuery(DatabaseQuery, kw_only=True):
     table: _Name
 
@@ -51,7 +59,8 @@ class TablesShape(msgspec.Struct):
     server: str
     database: str
     tables: Sequence[TableOutline]
-    total: int  # more than are listed, when there are very many: search_objects finds the others
+    total: int
+    next_offset: int | None  # where the next page begins; null on the last
 
 
 class TableShape(msgspec.Struct):
@@ -85,10 +94,10 @@ class SchemaApi:
             Operation(
                 f"{path}/tables",
                 "listTables",
-                "The tables and views of a database, with about how many rows they have",
+                "The tables and views of a database, with about how many rows they have, in pages",
                 self.tables,
                 TablesShape,
-                DatabaseQuery,
+                TablesQuery,
                 errors=_ERRORS,
                 role=Role.WATCH,
             ),
@@ -108,10 +117,10 @@ class SchemaApi:
         name = asked.path["name"]
         return DatabasesShape(name, await self._schema(name).databases())
 
-    async def tables(self, asked: Asked[DatabaseQuery, None]) -> TablesShape:
+    async def tables(self, asked: Asked[TablesQuery, None]) -> TablesShape:
         name = asked.path["name"]
-        found = await self._schema(name).tables(asked.query.database)
-        return TablesShape(name, found.database, found.tables, found.total)
+        found = await self._schema(name).tables(asked.query.database, asked.query.offset)
+        return TablesShape(name, found.database, found.tables, found.total, found.next_offset)
 
     async def table(self, asked: Asked[TableQuery, None]) -> TableShape:
         name = asked.path["name"]

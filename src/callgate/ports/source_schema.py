@@ -35,8 +35,9 @@ class TableOutline:
 @dataclass(frozen=True, slots=True)
 class TableList:
     database: str
-    tables: Sequence[TableOutline]
-    total: int  # may be more than are listed
+    tables: Sequence[TableOutline]  # of one page
+    total: int
+    next_offset: int | None  # where the next page begins; None on the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,6 @@ class TableDetail:
 class SourceSchema(Protocol):
     async def databases(self) -> Sequence[DatabaseOutline]: ...
 
-    async def tables(self, database: str) -> TableList: ...
+    async def tables(self, database: str, offset: int = 0) -> TableList: ...
 
     async def table(self, database: str, table: str) -> TableDetail: ...

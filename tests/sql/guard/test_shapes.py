@@ -129,6 +129,16 @@ PAIRS = [
     (DUCKDB, "SELECT 'x'.repeat(5)", "SELECT 'x'.repeat(5000000)"),
     (DUCKDB, "PRAGMA table_info('orders')", "PRAGMA table_info('x.csv')"),
     (DUCKDB, "DESCRIBE orders", "DESCRIBE 'x.csv'"),
+    (
+        POSTGRES,
+        "SELECT setting FROM pg_settings WHERE name = 'work_mem'",
+        "SELECT setting FROM pg_settings WHERE name = 'hba_file'",
+    ),
+    (
+        POSTGRES,
+        "SELECT setting FROM pg_settings WHERE name IN ('work_mem', 'jit')",
+        "SELECT setting FROM pg_settings WHERE name IN ('work_mem', 'primary_conninfo')",
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """Accounts of every kind that a server knows, for logins by the password of each."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from databases.database import Database
 
 # Methods of logging in by a password, as the servers call them.
 _MYSQL_METHODS = ("caching_sha2_password", "sha256_password", "mysql_native_password")
-_MARIADB_METHODS = ("mysql_native_password",)
+_MARIADB_METHODS = ("mysql_native_password", "ed25519", "parsec")
 _POSTGRES_METHODS = ("scram-sha-256", "md5", "trust")
 PASSWORD = "pa:ss wörd/1"
 
@@ -22,6 +23,10 @@ def make_each(server: Database, *, is_pooled: bool = False) -> dict[str, tuple[s
         _let_in(server, {user: method for method, (user, _) in made.items()})
         return made
     methods = _MARIADB_METHODS if server.flavour == "mariadb" else _MYSQL_METHODS
+    if server.flavour == "mariadb":
+        for plugin in ("auth_ed25519", "auth_parsec"):
+            with suppress(AssertionError):  # it is there already, or the package lacks it
+                server.run(f"INSTALL SONAME '{plugin}'")
     active = server.run("SELECT plugin_name FROM information_schema.plugins WHERE plugin_status = 'ACTIVE'")
     known = {line.casefold() for line in active.splitlines()}
     return {method: _make_user(server, method) for method in methods if method in known}

@@ -419,7 +419,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tables and views of a database, with about how many rows they have */
+        /** The tables and views of a database, with about how many rows they have, in pages */
         get: operations["listTables"];
         put?: never;
         post?: never;
@@ -1203,6 +1203,7 @@ export interface components {
             database: string;
             tables: components["schemas"]["TableOutline"][];
             total: number;
+            next_offset: number | null;
         };
         /** TableOutline */
         TableOutline: {
@@ -3542,6 +3543,8 @@ export interface operations {
         parameters: {
             query: {
                 database: string;
+                /** @description `next_offset` of the page before. */
+                offset?: number;
             };
             header?: never;
             path: {
@@ -3551,7 +3554,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The tables and views of a database, with about how many rows they have */
+            /** @description The tables and views of a database, with about how many rows they have, in pages */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -118,6 +118,8 @@ class Vocabulary:
     format_functions: Mapping[str, FormatStyle] = field(default_factory=dict[str, FormatStyle])
     series_functions: frozenset[str] = frozenset()
     calls_methods: bool = False  # `x.f(y)` calls f(x, y)
+    # In a statement with such a name the values decide too, also behind a comparison (`guard.shapes`).
+    valued_names: frozenset[str] = frozenset()
     telling_names: frozenset[str] = frozenset()  # further ones at which a check looks: of no plain read
 
 

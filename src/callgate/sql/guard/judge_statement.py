@@ -64,7 +64,7 @@ def _read_or_write(
     from callgate.sql.guard.parse import ParsedStatement, parse_statement
 
     is_write = class_of(verb.word, policy.dialect.grammar) is VerbClass.WRITE
-    tokens = without_values(tokens)
+    tokens = without_values(tokens, policy.dialect.vocabulary.valued_names)
     parsed = parse_statement(tokens, verb, policy)
     if isinstance(parsed, ParsedStatement):
         statement = replace(

@@ -85,16 +85,17 @@ def _mark(match: re.Match[str]) -> str:
     return "'\0" if match[0][0] == "'" else MARK
 
 
-def is_shape_of(text: str, tokens: tuple[Token, ...], quotes: str) -> bool:
+def is_shape_of(text: str, tokens: tuple[Token, ...], quotes: str, valued: frozenset[str]) -> bool:
     """Whether what is marked in the shape are values to the engine's lexer, in places where any may stand.
 
     Then it is so for each text of this shape: they differ within the marks alone, where nothing can end a
     value, and what stands around them is the same. `tokens`: all of the text, blanks and comments included.
+    `valued`: the names in whose statements values decide, so that these have no shape.
     """
     if any(token.kind not in _OF_SHAPES for token in tokens):
         return False
     read = significant(tokens)
-    places = {(read[at].start, read[at].end) for at in _value_places(read)}
+    places = {(read[at].start, read[at].end) for at in _value_places(read, valued)}
     return places.issuperset(_marked_spans(text, quotes))
 
 
@@ -104,9 +105,9 @@ def _marked_spans(text: str, quotes: str) -> Iterator[tuple[int, int]]:
             yield from (found.span() for found in _IS_VALUE.finditer(text, *match.span()))
 
 
-def without_values(tokens: Tokens) -> Tokens:
+def without_values(tokens: Tokens, valued: frozenset[str]) -> Tokens:
     """One value for all, wherever any may stand. `tokens`: the significant ones of a read or a write."""
-    places = _value_places(tokens)
+    places = _value_places(tokens, valued)
     if not places:
         return tokens
     shown = list(tokens)
@@ -119,9 +120,11 @@ def without_values(tokens: Tokens) -> Tokens:
     return tuple(shown)
 
 
-def _value_places(tokens: Tokens) -> list[int]:
+def _value_places(tokens: Tokens, valued: frozenset[str]) -> list[int]:
     """Where any value may stand. Told by kinds and by what stands around it, never by the value."""
     places: list[int] = []
+    if valued and any(token.name in valued for token in tokens):
+        return places
     for at, token in enumerate(tokens):
         if token.kind in _VALUES:
             if _may_be_any(tokens, at):

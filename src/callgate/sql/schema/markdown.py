@@ -17,7 +17,8 @@ def database_list(shape: DatabaseList) -> str:
     return f"# Databases\n\n{table}\n\n{counted(shape.total_count, 'database')}"
 
 
-def database(shape: DatabaseShape) -> str:
+def database(shape: DatabaseShape, next_page: str = "") -> str:
+    """`next_page`: the address of it."""
     info = shape.database
     rows = [
         (
@@ -44,7 +45,9 @@ def database(shape: DatabaseShape) -> str:
         counted(shape.table_count, "table"),
     ]
     if len(shape.tables) < shape.table_count:
-        lines.append(f"Only the first {len(shape.tables):,} are listed: use search_objects for the others.")
+        lines.append(f"{len(shape.tables):,} of them are listed here.")
+    if next_page:
+        lines.append(f"Read {next_page} for the next ones, or find one by its name with search_objects.")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ Names are matched exactly first and then, when that finds nothing, without regar
 URI libraries fold the case of what they take for a host.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -11,9 +12,11 @@ from msgspec.structs import replace
 from callgate.model.errors import SourceError
 from callgate.ports.source_schema import ForeignKey
 from callgate.sql.drivers.driver import Driver
+from callgate.sql.drivers.network.nearest import NEAR, pieces_of
 from callgate.sql.guard.judgement import Bound, Statement
 from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.named_parameters import read_templates
+from callgate.sql.schema.like import like_exactly
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.rows import (
     Row,
@@ -41,11 +44,14 @@ from callgate.sql.schema.shapes import (
     TableInfo,
 )
 
-# A schema is read whole or not usefully at all; beyond this a reader is better served by search_objects.
+# The tables of one page.
 MAX_TABLES = 2_000
 _MAX_ROWS = 10_000
 _MAX_CHARACTERS = 4_000_000
 _LONGEST_PLAIN_NAME = 64
+_MAX_SORTED = 1_000_000
+# Other letters are in file names, and so in InnoDB's own lists, written in a code.
+_IN_NO_CODE = re.compile(r"[0-9A-Za-z_]+")
 # Tables whose rows are counted one by one, where the engine keeps no estimate.
 _MAX_COUNTED = 100
 
@@ -55,35 +61,74 @@ class SchemaReader:
         self._driver = driver
         self._dialect = policy.dialect
         self._queries = queries
+        self._refused: set[str] = set()
         self._limits = Limits(policy.limits.timeout_s, _MAX_ROWS, _MAX_CHARACTERS)
 
     async def database_names(self) -> tuple[str, ...]:
         return tuple(str(row[0]) for row in await self._rows(self._queries.schemata))
 
-    async def table_names(self, database: str) -> tuple[str, ...]:
-        """Of one database, or with "" of all."""
-        rows = await self._rows(self._queries.table_names, database=database)
+    async def table_names(
+        self, database: str, like: str = "%", limit: int = MAX_TABLES, offset: int = 0
+    ) -> tuple[str, ...]:
+        """Of one database, or with "" of all; each once. `like` as LIKE reads it."""
+        page = {"like": like, "limit": limit, "offset": offset}
+        rows = await self._rows(self._queries.table_names, database=database, **page)
         return tuple(dict.fromkeys(str(row[1]) for row in rows))
+
+    async def near_table_names(self, database: str, wanted: str) -> tuple[str, ...]:
+        """Those that share the most with a name that is not there. The engine sorts them."""
+        pieces = pieces_of(wanted) if _is_plain(wanted) else ()
+        shared = " + ".join(
+            f"CASE WHEN LOWER(known.name) LIKE :piece_{at} ESCAPE '|' THEN 1 ELSE 0 END"
+            for at in range(len(pieces))
+        )
+        values = {f"piece_{at}": f"%{like_exactly(piece)}%" for at, piece in enumerate(pieces)}
+        rows = await self._rows(
+            f"SELECT known.name FROM ({self._queries.table_names}) AS known"  # noqa: S608 - our own fragments
+            f" ORDER BY {shared or '1'} DESC, known.name LIMIT {NEAR}",
+            database=database, like="%", limit=_MAX_SORTED, offset=0, **values,
+        )  # fmt: skip
+        return tuple(dict.fromkeys(str(row[0]) for row in rows))
 
     async def databases(self) -> DatabaseList:
         schemata = await self._rows(self._queries.schemata)
-        counts = {str(row[0]): number_of(row[1]) or 0 for row in await self._rows(self._queries.table_counts)}
+        counts = {
+            str(row[0]): number_of(row[1]) or 0
+            for row in await self._rows(self._queries.table_counts, database="")
+        }
         entries = tuple(
             DatabaseEntry(str(name), text_of(charset), text_of(collation), counts.get(str(name), 0))
             for name, charset, collation in schemata
         )
         return DatabaseList(entries, len(entries))
 
-    async def database(self, name: str) -> DatabaseShape | None:
+    async def has_database(self, name: str) -> bool:
+        return _resolved(name, await self.database_names()) is not None
+
+    async def database(self, name: str, offset: int = 0) -> DatabaseShape | None:
+        """With the page of its tables that begins after `offset` of them."""
         schemata = {str(row[0]): row for row in await self._rows(self._queries.schemata)}
         exact = _resolved(name, schemata)
         if exact is None:
             return None
-        rows = await self._rows(self._queries.tables, database=exact)
-        tables = tuple(table_entry(row) for row in rows[:MAX_TABLES])
+        # The names first, which every engine lists cheaply; then more about those of the page alone.
+        names = await self.table_names(exact, offset=offset, limit=MAX_TABLES)
+        tables = await self._tables(exact, names) if names else ()
+        count, following = offset + len(names), None
+        if offset or len(names) == MAX_TABLES:
+            counts = await self._rows(self._queries.table_counts, database=exact)
+            known = sum(number_of(row[1]) or 0 for row in counts)
+            following = count if names and count < known else None
+            count = known
         _, charset, collation = schemata[exact]
         info = DatabaseInfo(exact, text_of(charset), text_of(collation))
-        return DatabaseShape(info, await self._counted(exact, tables), len(rows))
+        return DatabaseShape(info, await self._counted(exact, tables), count, following)
+
+    async def _tables(self, database: str, names: tuple[str, ...]) -> tuple[TableEntry, ...]:
+        bounds = {"first": names[0], "last": names[-1]}
+        rows = await self._rows(self._queries.tables, database=database, **bounds)
+        wanted = frozenset(names)  # where case does not matter, one of the next page may equal the last
+        return tuple(table_entry(row) for row in rows if str(row[0]) in wanted)
 
     async def table(self, database: str, name: str) -> TableDescription | None:
         # As it is written first: to list all names takes seconds where there are thousands of tables.
@@ -93,7 +138,8 @@ class SchemaReader:
         exact = _resolved(database, await self.database_names())
         if exact is None:
             return None
-        table = _resolved(name, await self.table_names(exact))
+        like = like_exactly(name) if is_plain else "%"
+        table = _resolved(name, await self.table_names(exact, like, _MAX_ROWS))
         if table is None:
             return None
         return await self._described(exact, table)
@@ -118,19 +164,55 @@ class SchemaReader:
         self, database: str, table: str
     ) -> tuple[tuple[ForeignKey, ...], tuple[ForeignKey, ...]]:
         """Those that lead from a table to others, and from others to it. Names as the schema has them."""
-        queries = (self._queries.foreign_keys, self._queries.referenced_by)
-        outward, inward = await self._ask(queries, {"database": database, "table": table})
+        here: dict[str, Bound] = {"database": database, "table": table}
+        outward = await self._rows(self._queries.foreign_keys, **here)
+        if not self._queries.referencing:
+            inward = await self._rows(self._queries.referenced_by, **here)
+        else:
+            inward = ()
+            for owner, name in await self._referencing(here):
+                values = here | {"from_database": str(owner), "from_table": str(name)}
+                inward += await self._rows(self._queries.referenced_by, **values)
         return foreign_keys(outward, database), foreign_keys(inward, database)
 
-    async def find_tables(self, like: str, database: str) -> tuple[FoundTable, ...]:
-        rows = await self._rows(self._queries.find_tables, like=like, database=database)
+    async def _referencing(self, here: Mapping[str, Bound]) -> tuple[Row, ...]:
+        """The tables with a key that leads here."""
+        *cheaper, surest = self._queries.referencing
+        is_coded = any(not _IN_NO_CODE.fullmatch(str(name)) for name in here.values())
+        for sql in () if is_coded else cheaper:
+            if sql in self._refused:
+                continue
+            try:
+                rows = await self._rows(sql, **here)
+            except SourceError:
+                self._refused.add(sql)  # there is no such table in this version, or the account may not
+                continue
+            if all(_IN_NO_CODE.fullmatch(str(name)) for row in rows for name in row):
+                return tuple(sorted(set(rows)))
+        return await self._rows(surest, **here)
+
+    async def find_tables(
+        self, like: str, database: str, limit: int, offset: int = 0
+    ) -> tuple[FoundTable, ...]:
+        page = {"limit": limit, "offset": offset}
+        rows = await self._rows(self._queries.find_tables, like=like, database=database, **page)
         return tuple(
             FoundTable(str(schema), str(name), str(kind), number_of(count), text_of(comment) or "")
             for schema, name, kind, count, comment in rows
         )
 
-    async def find_columns(self, like: str, database: str) -> tuple[FoundColumn, ...]:
-        rows = await self._rows(self._queries.find_columns, like=like, database=database)
+    async def count_tables(self, like: str, database: str) -> int:
+        names = self._queries.table_names
+        page = {"limit": _MAX_SORTED, "offset": 0}
+        sql = f"SELECT count(*) FROM ({names}) AS known"  # noqa: S608 - our own fragments
+        ((count,),) = await self._rows(sql, like=like, database=database, **page)
+        return number_of(count) or 0
+
+    async def find_columns(
+        self, like: str, database: str, limit: int, offset: int = 0
+    ) -> tuple[FoundColumn, ...]:
+        page = {"limit": limit, "offset": offset}
+        rows = await self._rows(self._queries.find_columns, like=like, database=database, **page)
         return tuple(
             FoundColumn(
                 str(schema), str(table), str(name), str(kind), is_true(nullable), text_of(comment) or ""

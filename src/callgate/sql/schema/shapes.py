@@ -35,10 +35,11 @@ class TableEntry(msgspec.Struct, frozen=True, rename="camel"):
     comment: str
 
 
-class DatabaseShape(msgspec.Struct, frozen=True, rename="camel"):
+class DatabaseShape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     database: DatabaseInfo
-    tables: tuple[TableEntry, ...]
-    table_count: int
+    tables: tuple[TableEntry, ...]  # of one page
+    table_count: int  # in all
+    next_offset: int | None = None  # where the next page begins; left out on the last
 
 
 class TableInfo(msgspec.Struct, frozen=True, rename="camel"):

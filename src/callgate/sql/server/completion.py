@@ -3,10 +3,13 @@
 Counterpart: `resources` lists those templates.
 """
 
+from typing import Any
+
 import msgspec
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError
+from callgate.sql.schema.like import like_exactly
 from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.resource_uris import ResourceUris
 
@@ -52,10 +55,10 @@ async def complete(raw: bytes, uris: ResourceUris, schema_reader: SchemaReader) 
             hint=f"Templates: {' and '.join(known)}",
         )
     given = params.context.arguments if params.context else {}
-    begun = params.argument.value.casefold()
-    names = await _candidates(params.argument.name, given.get("database", ""), schema_reader)
-    values = [name for name in names if name.casefold().startswith(begun)]
-    completion = {
+    begun = params.argument.value
+    names = await _candidates(params.argument.name, begun, given.get("database", ""), schema_reader)
+    values = [name for name in names if name.casefold().startswith(begun.casefold())]
+    completion: dict[str, Any] = {
         "values": values[:_MAX_COMPLETIONS],
         "total": len(values),
         "hasMore": len(values) > _MAX_COMPLETIONS,
@@ -63,7 +66,11 @@ async def complete(raw: bytes, uris: ResourceUris, schema_reader: SchemaReader) 
     return msgspec.json.encode({"completion": completion})
 
 
-async def _candidates(argument: str, database: str, schema_reader: SchemaReader) -> tuple[str, ...]:
+async def _candidates(
+    argument: str, begun: str, database: str, schema_reader: SchemaReader
+) -> tuple[str, ...]:
     if argument == "database":
         return await schema_reader.database_names()
-    return await schema_reader.table_names(database) if argument == "table" else ()
+    if argument != "table":
+        return ()
+    return await schema_reader.table_names(database, f"{like_exactly(begun)}%")

@@ -12,7 +12,7 @@ from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.sql.schema import markdown
-from callgate.sql.schema.reader import SchemaReader
+from callgate.sql.schema.reader import MAX_TABLES, SchemaReader
 from callgate.sql.server.resource_uris import ResourceUris
 
 _JSON, _MARKDOWN = "application/json", "text/markdown"
@@ -55,7 +55,10 @@ class Resources:
             {
                 "uriTemplate": self._uris.database_template,
                 "name": "Database",
-                "description": "A database's tables with their sizes",
+                "description": (
+                    f"A database's tables with their sizes; {MAX_TABLES:,} at a time: add ?offset= and the "
+                    "answer's nextOffset for more"
+                ),
                 "mimeType": _JSON,
             },
             {
@@ -94,10 +97,12 @@ class Resources:
             databases = await self._schema_reader.databases()
             return databases, markdown.database_list(databases)
         if place.table is None:
-            database = await self._schema_reader.database(place.database)
+            database = await self._schema_reader.database(place.database, place.offset)
             if database is None:
                 raise await self._unknown_database(uri, place.database)
-            return database, markdown.database(database)
+            following = database.next_offset
+            next_page = self._uris.of_database(database.database.name, following) if following else ""
+            return database, markdown.database(database, next_page)
         table = await self._schema_reader.table(place.database, place.table)
         if table is None:
             raise await self._unknown_table(uri, place.database, place.table)
@@ -112,9 +117,9 @@ class Resources:
         )
 
     async def _unknown_table(self, uri: str, database: str, wanted: str) -> CallerError:
-        if await self._schema_reader.database(database) is None:
+        if not await self._schema_reader.has_database(database):
             return await self._unknown_database(uri, database)
-        known = await self._schema_reader.table_names(database)
+        known = await self._schema_reader.near_table_names(database, wanted)
         return _unknown(
             uri,
             f"Table '{wanted[:100]}' does not exist in {database[:100]}.",

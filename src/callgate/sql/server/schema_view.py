@@ -37,11 +37,12 @@ class SchemaView:
             for entry in (await self._schema_reader.databases()).databases
         ]
 
-    async def tables(self, database: str) -> TableList:
-        found = await self._schema_reader.database(database)
+    async def tables(self, database: str, offset: int = 0) -> TableList:
+        found = await self._schema_reader.database(database, offset)
         if found is None:
             raise await self._no_database(database)
-        return TableList(found.database.name, [_outline(entry) for entry in found.tables], found.table_count)
+        tables = [_outline(entry) for entry in found.tables]
+        return TableList(found.database.name, tables, found.table_count, found.next_offset)
 
     async def table(self, database: str, table: str) -> TableDetail:
         shape = await self._schema_reader.table(database, table)
@@ -66,9 +67,9 @@ class SchemaView:
         return _unknown(f"There is no database {wanted[:100]!r} here, or it is not accessible", wanted, known)
 
     async def _no_table(self, database: str, wanted: str) -> CallerError:
-        if await self._schema_reader.database(database) is None:
+        if not await self._schema_reader.has_database(database):
             return await self._no_database(database)
-        known = await self._schema_reader.table_names(database)
+        known = await self._schema_reader.near_table_names(database, wanted)
         return _unknown(f"There is no table {wanted[:100]!r} in {database[:100]!r}", wanted, known)
 
 

@@ -24,6 +24,7 @@ from callgate.sql.server.tool import annotations, for_reads
 # A few statements for each table: at full detail twenty are a second's work, and more than a reader takes in.
 _MAX_FULL = 20
 _MAX_OBJECTS = 500
+_MAX_OFFSET = 1_000_000
 # Kept free for what stands around the objects.
 _RESERVE_CHARS = 600
 
@@ -61,6 +62,13 @@ class SearchTool:
                 choices=("names", "summary", "full"),
             ),
             Parameter("limit", "integer", "Most objects to return", default=100, bounds=(1, _MAX_OBJECTS)),
+            Parameter(
+                "offset",
+                "integer",
+                "How many to leave out: nextOffset of the answer before",
+                default=0,
+                bounds=(0, _MAX_OFFSET),
+            ),
             RESPONSE_FORMAT,
         )
 
@@ -94,19 +102,25 @@ class SearchTool:
             )
         level = str(arguments["detail_level"])
         limit = int(arguments["limit"] or 1)
-        like = like_pattern(str(arguments["pattern"]))
-        found = await self._find(like, str(arguments["object_type"]), database)
         if level == "full":
             limit = min(limit, _MAX_FULL)
+        # One more than is shown, to know that there is more.
+        found = await self._find(arguments, limit + 1)
         objects, more = await self._shown(found[:limit], level)
         return self._answer(objects, more or len(found) > limit, arguments)
 
-    async def _find(self, like: str, kind: str, database: str) -> list[FoundTable | FoundColumn]:
+    async def _find(self, arguments: Mapping[str, Bound], limit: int) -> list[FoundTable | FoundColumn]:
+        """Tables first, then columns, as one list that `offset` counts in."""
+        kind, offset = str(arguments["object_type"]), int(arguments["offset"] or 0)
+        where = (like_pattern(str(arguments["pattern"])), str(arguments["database"]))
         found: list[FoundTable | FoundColumn] = []
-        if kind in ("all", "table"):
-            found += await self._schema_reader.find_tables(like, database)
-        if kind in ("all", "column"):
-            found += await self._schema_reader.find_columns(like, database)
+        if kind != "column":
+            found += await self._schema_reader.find_tables(*where, limit, offset)
+        if kind != "table" and len(found) < limit:
+            if kind == "all" and not found and offset:
+                offset -= await self._schema_reader.count_tables(*where)
+            first = max(0, offset) if not found else 0
+            found += await self._schema_reader.find_columns(*where, limit - len(found), first)
         return found
 
     async def _shown(
@@ -139,7 +153,17 @@ class SearchTool:
         }
         message = ""
         if truncated:
-            message = f"Only the first {len(objects)} are shown: narrow the pattern, or ask for less detail."
+            message = "The next object is too long for an answer: ask for less detail."
+            if objects:
+                offset = int(arguments["offset"] or 0)
+                structured["nextOffset"] = following = offset + len(objects)
+                message = (
+                    f"{_shown_range(offset, following)}. For more, ask again with offset {following}; "
+                    "or narrow the pattern, or ask for less detail."
+                )
+            structured["message"] = message
+        elif not objects and arguments["offset"]:
+            message = "There are no more."
             structured["message"] = message
         elif not objects:
             pattern = str(arguments["pattern"])
@@ -150,6 +174,12 @@ class SearchTool:
             text = "\n\n".join(filter(None, (objects_markdown(objects), message)))
         content = [{"type": "text", "text": text}]
         return _encode({"content": content, "structuredContent": structured, "isError": False})
+
+
+def _shown_range(offset: int, following: int) -> str:
+    if not offset:
+        return f"Only the first {following:,} are shown"
+    return f"Only number {offset + 1:,} to {following:,} are shown"
 
 
 _OUTPUT_SCHEMA: dict[str, Any] = {
@@ -171,6 +201,7 @@ _OUTPUT_SCHEMA: dict[str, Any] = {
         },
         "count": {"type": "integer"},
         "truncated": {"type": "boolean"},
+        "nextOffset": {"type": "integer", "description": "Where the next page begins, when there is more"},
         "message": {"type": "string"},
     },
     "required": ["objects", "count", "truncated"],

@@ -83,8 +83,8 @@ class StatementRunner:
         found: list[str] = []
         try:
             for name in bare[:_MAX_CANDIDATES]:
-                tables = await self._schema_reader.find_tables(like_exactly(name), "")
-                found += [f"{table.database}.{table.name}" for table in tables[:_MAX_CANDIDATES]]
+                tables = await self._schema_reader.find_tables(like_exactly(name), "", _MAX_CANDIDATES)
+                found += [f"{table.database}.{table.name}" for table in tables]
         except CallgateError:
             return ""  # the refusal stands without them
         return f"Did you mean {' or '.join(found)}?" if found else ""

@@ -104,7 +104,7 @@ class Verdicts:
         statement = judgement.statements[0]
         if class_of(statement.statement_type, dialect.grammar) not in _SHAPED:
             return None
-        if not is_shape_of(sql, tokens, self._quotes):
+        if not is_shape_of(sql, tokens, self._quotes, dialect.vocabulary.valued_names):
             return None
         read = [token for token in significant(tokens) if not token.is_operator(";")]
         is_alone = (

@@ -2,38 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
-import asyncpg
 import pytest
 from databases.database import Database
 from sql.network.conftest import Opener, Source, address_of
+from sql.network.postgres.pooled_sessions import AS_PINNED, other_client, poison, together
 
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.settings import Mode
 
-# 10,000 in a long run.
+# 10,000 in scripts/chaos pooler.
 _CALLS = int(os.environ.get("CALLGATE_POOLER_CALLS", "400"))
-_POOL = 4  # sessions that PgBouncer has with the server
-# What other clients leave behind in a session, and PgBouncer does not put back for the next one.
-_POISON = """
-SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE;
-SET standard_conforming_strings = off; SET backslash_quote = on; SET transform_null_equals = on;
-SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off;
-SET DateStyle = 'German'; SET bytea_output = 'escape'; SET extra_float_digits = 0
-"""
-_PINS = """
-SELECT current_setting('standard_conforming_strings'), current_setting('backslash_quote'),
-  current_setting('transform_null_equals'), current_setting('default_transaction_read_only'),
-  current_setting('transaction_read_only'), current_setting('bytea_output'),
-  current_setting('extra_float_digits'), split_part(current_setting('DateStyle'), ',', 1),
-  current_setting('client_encoding'), current_setting('statement_timeout') <> '0'
-"""
-_AS_PINNED = ("on", "safe_encoding", "off", "on", "on", "hex", "3", "ISO", "UTF8", True)
 
 
 @pytest.fixture
@@ -44,47 +27,14 @@ def pooled(post: Opener, pgbouncer: Database) -> Opener:
     return opened
 
 
-@asynccontextmanager
-async def other_client(pgbouncer: Database) -> AsyncIterator[asyncpg.Connection]:
-    client = await asyncpg.connect(
-        host=pgbouncer.host,
-        port=pgbouncer.port,
-        user=pgbouncer.user,
-        password=pgbouncer.password,
-        database=pgbouncer.database,
-        statement_cache_size=0,
-    )
-    try:
-        yield client
-    finally:
-        client.terminate()
-
-
-async def poison(pgbouncer: Database) -> None:
-    """Every session that PgBouncer has: all of them are held at the same time."""
-    met = asyncio.Barrier(_POOL)
-
-    async def one() -> None:
-        async with other_client(pgbouncer) as client:
-            await client.execute("BEGIN")
-            await met.wait()
-            await client.execute(f"{_POISON}; COMMIT")
-
-    async with asyncio.timeout(30):
-        await asyncio.gather(*(one() for _ in range(_POOL)))
-
-
-async def test_every_call_is_pinned_whatever_others_left_in_the_session(
+async def test_every_call_is_pinned_whatever_others_leave_in_the_sessions(
     pooled: Opener, pgbouncer: Database
 ) -> None:
+    """64 callers beside four other clients, which change whatever session they get."""
     async with pooled(pool_size=16) as source:
-        found: list[tuple[object, ...]] = []
-        for _ in range(4):
-            await poison(pgbouncer)
-            asked = [source.rows(_PINS) for _ in range(_CALLS // 4)]
-            found += [row for rows in await asyncio.gather(*asked) for row in rows]
-        assert found == [_AS_PINNED] * len(found)
-        assert len(found) == _CALLS // 4 * 4
+        found, changed = await together(source, pgbouncer, _CALLS)
+    assert found == {AS_PINNED: _CALLS}
+    assert changed > 0
 
 
 async def test_a_string_ends_where_the_guard_saw_it_end(pooled: Opener, pgbouncer: Database) -> None:

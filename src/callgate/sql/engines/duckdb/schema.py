@@ -13,6 +13,7 @@ _RELATIONS = f"""(
     SELECT t.schema_name, t.view_name, 'VIEW', NULL, t.comment
     FROM duckdb_views() AS t WHERE {_HERE_ONLY} AND NOT t.temporary) AS r"""
 _OF_TABLE = "t.database_name = current_database() AND t.schema_name = :database AND t.table_name = :table"
+_PAGE = "LIMIT :limit OFFSET :offset"
 _REACH = "(:database = '' OR r.schema_name = :database)"
 
 DUCKDB_QUERIES = SchemaQueries(
@@ -20,11 +21,14 @@ DUCKDB_QUERIES = SchemaQueries(
         SELECT t.schema_name, 'UTF-8', 'BINARY' FROM duckdb_schemas() AS t
         WHERE t.database_name = current_database()
           AND t.schema_name NOT IN ('information_schema', 'pg_catalog') ORDER BY t.schema_name""",
-    table_counts=f"SELECT r.schema_name, count(*) FROM {_RELATIONS} GROUP BY r.schema_name",
-    table_names=f"SELECT r.schema_name, r.name FROM {_RELATIONS} WHERE {_REACH} ORDER BY r.name",
+    table_counts=f"SELECT r.schema_name, count(*) FROM {_RELATIONS} WHERE {_REACH} GROUP BY r.schema_name",
+    table_names=f"""
+        SELECT r.schema_name, r.name FROM {_RELATIONS} WHERE {_REACH} AND r.name ILIKE :like ESCAPE '|'
+        ORDER BY r.name, r.schema_name {_PAGE}""",
     tables=f"""
         SELECT r.name, r.kind, 'DuckDB', r.rows, NULL, NULL, coalesce(r.comment, '')
-        FROM {_RELATIONS} WHERE r.schema_name = :database ORDER BY r.name""",
+        FROM {_RELATIONS} WHERE r.schema_name = :database AND r.name BETWEEN :first AND :last
+        ORDER BY r.name""",
     table=f"""
         SELECT r.schema_name, r.name, r.kind, 'DuckDB', NULL, r.rows, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, coalesce(r.comment, '')
@@ -63,10 +67,10 @@ DUCKDB_QUERIES = SchemaQueries(
         ORDER BY t.table_name, t.constraint_name""",
     find_tables=f"""
         SELECT r.schema_name, r.name, r.kind, r.rows, coalesce(r.comment, '') FROM {_RELATIONS}
-        WHERE {_REACH} AND r.name ILIKE :like ESCAPE '|' ORDER BY r.schema_name, r.name""",
+        WHERE {_REACH} AND r.name ILIKE :like ESCAPE '|' ORDER BY r.schema_name, r.name {_PAGE}""",
     find_columns=f"""
         SELECT r.schema_name, r.table_name, r.column_name, r.data_type, r.is_nullable, coalesce(r.comment, '')
         FROM (SELECT t.* FROM duckdb_columns() AS t WHERE {_HERE_ONLY}) AS r
         WHERE {_REACH} AND r.column_name ILIKE :like ESCAPE '|'
-        ORDER BY r.schema_name, r.table_name, r.column_index""",
+        ORDER BY r.schema_name, r.table_name, r.column_index {_PAGE}""",
 )

@@ -24,6 +24,7 @@ _COMMENT = "coalesce(obj_description(c.oid, 'pg_class'), '')"
 _TABLES = "FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace"
 _HERE = "n.nspname = :database AND c.relname = :table"
 _REACH = f"{_OURS} AND {_READABLE} AND (:database = '' OR n.nspname = :database)"
+_PAGE = "LIMIT :limit OFFSET :offset"
 _TYPE = "format_type(a.atttypid, a.atttypmod)"
 _RULES = """CASE {column} WHEN 'a' THEN 'NO ACTION' WHEN 'r' THEN 'RESTRICT' WHEN 'c' THEN 'CASCADE'
     WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END"""
@@ -33,12 +34,16 @@ POSTGRES_QUERIES = SchemaQueries(
         SELECT n.nspname, pg_encoding_to_char(d.encoding), d.datcollate
         FROM pg_namespace AS n, pg_database AS d
         WHERE d.datname = current_database() AND {_OURS} ORDER BY n.nspname""",
-    table_counts=f"SELECT n.nspname, count(*) {_TABLES} WHERE {_OURS} AND {_READABLE} GROUP BY n.nspname",
-    table_names=f"SELECT n.nspname, c.relname {_TABLES} WHERE {_REACH} ORDER BY c.relname",
+    table_counts=f"SELECT n.nspname, count(*) {_TABLES} WHERE {_REACH} GROUP BY n.nspname",
+    table_names=f"""
+        SELECT n.nspname, c.relname AS name {_TABLES} WHERE {_REACH} AND c.relname ILIKE :like ESCAPE '|'
+        ORDER BY c.relname, n.nspname {_PAGE}""",
     tables=f"""
         SELECT c.relname, {_KIND}, {_ENGINE}, {_ROWS}, pg_table_size(c.oid), pg_indexes_size(c.oid),
                {_COMMENT}
-        {_TABLES} WHERE n.nspname = :database AND {_OURS} AND {_READABLE} ORDER BY c.relname""",
+        {_TABLES} WHERE n.nspname = :database AND {_OURS} AND {_READABLE}
+          AND c.relname BETWEEN :first AND :last
+        ORDER BY c.relname""",
     table=f"""
         SELECT n.nspname, c.relname, {_KIND}, {_ENGINE}, NULL, {_ROWS},
                CASE WHEN c.reltuples > 0 THEN (pg_table_size(c.oid) / c.reltuples)::bigint END,
@@ -84,12 +89,13 @@ POSTGRES_QUERIES = SchemaQueries(
         WHERE {_HERE} ORDER BY rn.nspname, rc.relname, f.conname, k.at""",
     find_tables=f"""
         SELECT n.nspname, c.relname, {_KIND}, {_ROWS}, {_COMMENT} {_TABLES}
-        WHERE {_REACH} AND c.relname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname""",
+        WHERE {_REACH} AND c.relname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname {_PAGE}""",
     find_columns=f"""
         SELECT n.nspname, c.relname, a.attname, {_TYPE}, NOT a.attnotnull,
                coalesce(col_description(c.oid, a.attnum), '')
         {_TABLES} JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-        WHERE {_REACH} AND a.attname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname, a.attnum""",
+        WHERE {_REACH} AND a.attname ILIKE :like ESCAPE '|' ORDER BY n.nspname, c.relname, a.attnum
+        {_PAGE}""",
     # An enum, unless somebody made a cast to it that calls a function.
     own_types="""
         SELECT n.nspname, t.typname, pg_type_is_visible(t.oid) FROM pg_type AS t

@@ -26,14 +26,15 @@ def sqlite_queries(policy: Policy) -> SchemaQueries:
     schema = _quoted_text(policy.schema or "main")
     listed = _LISTED.replace(":database", schema)
     in_reach = f"{listed} AND :database IN ('', {schema})"
+    page = "LIMIT :limit OFFSET :offset"
     found = f"{in_reach} AND name LIKE :like ESCAPE '|'"
     return SchemaQueries(
         schemata=f"SELECT {schema}, encoding, 'BINARY' FROM pragma_encoding",
-        table_counts=f"SELECT {schema}, count(*) FROM pragma_table_list WHERE {listed}",
-        table_names=f"SELECT {schema}, name FROM pragma_table_list WHERE {in_reach} ORDER BY name",
+        table_counts=f"SELECT {schema}, count(*) FROM pragma_table_list WHERE {in_reach}",
+        table_names=f"SELECT {schema}, name FROM pragma_table_list WHERE {found} ORDER BY name {page}",
         tables=f"""
             SELECT name, {_KIND}, {_ENGINE}, NULL, NULL, NULL, ''
-            FROM pragma_table_list WHERE {_LISTED} ORDER BY name""",
+            FROM pragma_table_list WHERE {_LISTED} AND name BETWEEN :first AND :last ORDER BY name""",
         table=f"""
             SELECT schema, name, {_KIND}, {_ENGINE},
                    CASE WHEN wr THEN 'WITHOUT ROWID' WHEN strict THEN 'STRICT' END,
@@ -70,12 +71,12 @@ def sqlite_queries(policy: Policy) -> SchemaQueries:
             WHERE f."table" = :table COLLATE NOCASE ORDER BY t.name, f.id, f.seq""",
         find_tables=f"""
             SELECT schema, name, {_KIND}, NULL, '' FROM pragma_table_list
-            WHERE {found} ORDER BY name""",
+            WHERE {found} ORDER BY name {page}""",
         find_columns=f"""
             SELECT t.schema, t.name, c.name, c.type, NOT c."notnull" AND NOT c.pk, ''
             FROM (SELECT schema, name FROM pragma_table_list WHERE {in_reach}) AS t,
                  pragma_table_xinfo(t.name, t.schema) AS c
-            WHERE c.hidden <> 1 AND c.name LIKE :like ESCAPE '|' ORDER BY t.name, c.cid""",
+            WHERE c.hidden <> 1 AND c.name LIKE :like ESCAPE '|' ORDER BY t.name, c.cid {page}""",
         count_rows=_count_rows,
     )
 

@@ -73,7 +73,7 @@ _SHOW = ("SHOW [ALL] TABLES", "SHOW [ALL]", "SHOW TABLES {FROM | IN} table", "SH
 _SETTING_HINT = "Name one that tells of no folder, file or account: current_setting('threads')."
 _PRAGMA = (
     "PRAGMA {SHOW_TABLES | SHOW_TABLES_EXPANDED | SHOW_DATABASES | VERSION | COLLATIONS | DATABASE_SIZE}",
-    "PRAGMA {TABLE_INFO | SHOW} ( value )",
+    "PRAGMA {TABLE_INFO | STORAGE_INFO | SHOW} ( value )",
 )
 
 

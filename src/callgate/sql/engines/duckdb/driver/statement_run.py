@@ -36,7 +36,7 @@ _QUERIES = frozenset({"SELECT", "MULTI"})  # MULTI is a PIVOT that must look for
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO"})
 # Many PRAGMAs write or act: only these run, and never with a value assigned.
 _PRAGMA = re.compile(
-    r"PRAGMA\s+(?:table_info|show|show_tables|show_tables_expanded|show_databases|version|collations|database_size)\b[^=]*",
+    r"PRAGMA\s+(?:table_info|storage_info|show|show_tables|show_tables_expanded|show_databases|version|collations|database_size)\b[^=]*",
     re.IGNORECASE,
 )
 _MAX_TYPE_CHARS = 120  # an ENUM names all its values

@@ -9,7 +9,7 @@ from callgate.sql.engines.postgres.dialect import operators
 from callgate.sql.engines.postgres.dialect.functions import SEQUENCES
 from callgate.sql.engines.postgres.dialect.keyword_places import operator_behind
 from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
-from callgate.sql.engines.postgres.dialect.settings_names import setting_fault
+from callgate.sql.engines.postgres.dialect.settings_names import setting_fault, settings_view_fault
 from callgate.sql.engines.postgres.dialect.type_names import names_known_type
 from callgate.sql.guard.bounds import arguments_of
 from callgate.sql.guard.dialect import Fault, Tokens
@@ -21,7 +21,9 @@ _LOCKS = frozenset({"update", "share", "no", "key"})
 def check_tokens(tokens: Tokens, verb: str, *, may_write: bool) -> Fault | None:
     for at, token in enumerate(tokens):
         fault = None
-        if token.kind is TokenKind.OPERATOR:
+        if token.name == "pg_settings" and token.kind in NAMES:
+            fault = settings_view_fault(tokens, at)
+        elif token.kind is TokenKind.OPERATOR:
             fault = _check_operator(tokens, at)
         elif token.kind in NAMES and word_at(tokens, at + 1) == "(":
             fault = _check_call(tokens, at, may_write=may_write)

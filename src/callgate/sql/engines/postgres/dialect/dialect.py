@@ -11,8 +11,8 @@ from callgate.sql.guard.tokens import word_set
 
 _DEFINITION_KEYWORDS = word_set("check default exclude include key unique with")
 
-# Passwords and their hashes, connection strings, the server's files, samples of every column; and all
-# settings at once, for which of them may be shown is decided by name (`settings_names`). The rest of
+# Passwords and their hashes, connection strings, the server's files, samples of every column. Which settings
+# may be shown is decided by name, of pg_settings too (`settings_names`). The rest of
 # pg_catalog may be read: pg_stats and pg_stat_activity show no more than the database user may see, and are
 # what people look at when a query is slow.
 _HIDDEN = word_set(
@@ -20,7 +20,7 @@ _HIDDEN = word_set(
     pg_authid pg_shadow pg_user_mapping pg_user_mappings user_mapping_options _pg_user_mappings
     pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_statistic
     pg_statistic_ext_data pg_subscription pg_stat_wal_receiver pg_db_role_setting pg_config
-    pg_shmem_allocations pg_backend_memory_contexts pg_settings pg_foreign_server pg_foreign_table
+    pg_shmem_allocations pg_backend_memory_contexts pg_foreign_server pg_foreign_table
     pg_foreign_data_wrapper foreign_server_options foreign_table_options foreign_data_wrapper_options
     _pg_foreign_servers _pg_foreign_tables _pg_foreign_table_columns _pg_foreign_data_wrappers
     """
@@ -54,7 +54,8 @@ POSTGRES = Dialect(
         bare_prefixes=("pg_",),
         sized_functions=functions.SIZED,
         format_functions=functions.FORMATS,
-        telling_names=refused_functions.REFUSED | functions.SEQUENCES | {"current_setting"},
+        valued_names=frozenset({"pg_settings"}),
+        telling_names=refused_functions.REFUSED | functions.SEQUENCES | {"current_setting", "pg_settings"},
     ),
     grammar=grammar.GRAMMAR,
     wording=Wording(

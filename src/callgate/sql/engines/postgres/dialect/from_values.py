@@ -17,6 +17,7 @@ GIVE_ROWS = frozenset(
         *("jsonb_populate_recordset", "json_each", "json_each_text", "jsonb_each", "jsonb_each_text"),
         *("each", "unnest", "array_agg", "coalesce", "lag", "lead", "first_value", "last_value", "nth_value"),
         *("any_value", "aclexplode", "pg_sequence_parameters", "pg_identify_object", "row"),
+        "pg_input_error_info",
         *("pg_get_object_address", "ts_debug", "ts_parse", "ts_token_type", "pg_options_to_table"),
         *("pg_partition_tree", "pg_get_keywords", "_pg_expandarray"),
     }

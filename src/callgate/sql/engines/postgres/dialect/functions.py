@@ -20,7 +20,8 @@ TEXT = word_set(
     regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr
     repeat replace reverse right rpad rtrim sha224 sha256 sha384 sha512 split_part starts_with string_agg
     string_to_array string_to_table strpos substr substring textlen to_ascii to_bin to_hex to_oct translate
-    unistr upper bit_count get_bit get_byte set_bit set_byte
+    unicode_assigned unicode_version icu_unicode_version unistr upper bit_count get_bit get_byte set_bit
+    set_byte
     """
 )
 NUMBERS = word_set(
@@ -131,7 +132,8 @@ INFORMATION = word_set(
     pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible pg_type_is_visible pg_typeof
     pg_visible_in_snapshot pg_wal_lsn_diff pg_walfile_name pg_xact_commit_timestamp row_security_active
     session_user shobj_description to_regclass to_regcollation to_regnamespace to_regoper to_regoperator
-    to_regproc to_regprocedure to_regrole to_regtype txid_current_if_assigned txid_current_snapshot
+    to_regproc to_regprocedure to_regrole to_regtype to_regtypemod pg_basetype pg_get_acl
+    has_largeobject_privilege txid_current_if_assigned txid_current_snapshot
     pg_current_xact_id_if_assigned txid_snapshot_xip txid_snapshot_xmax txid_snapshot_xmin
     txid_visible_in_snapshot version
     """

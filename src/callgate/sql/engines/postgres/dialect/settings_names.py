@@ -1,11 +1,12 @@
 """Which settings may be shown: all but those that hold secrets or say where files and machines are. Pure.
 
-One by one, by `SHOW name` and `current_setting('name')`: what shows all of them at once (SHOW ALL,
-pg_settings) would show these too, and is refused.
+One by one, by `SHOW name`, by `current_setting('name')`, and in pg_settings by a WHERE that names them. What
+shows all of them at once (SHOW ALL) would show these too, and is refused.
 """
 
 import re
 
+from callgate.sql.engines.postgres.dialect.reading import NAMES, word_at
 from callgate.sql.guard.dialect import Fault, Tokens
 from callgate.sql.guard.tokens import TokenKind
 
@@ -15,6 +16,17 @@ _SECRET = re.compile(
 )
 # password_encryption says how, not what.
 _HARMLESS = frozenset({"password_encryption"})
+# Families without a secret. A name with a dot is an extension's, and not among them.
+_FAMILIES = re.compile(
+    r"'(autovacuum|bgwriter|checkpoint|cpu_|deadlock|default_|effective_|enable_|geqo|hash_mem|idle_|jit"
+    r"|join_collapse|lock_timeout|logical_decoding|maintenance|max_|min_|parallel|random_page|seq_page"
+    r"|server_version|shared_|statement_timeout|synchronous_commit|temp_|track_|transaction|vacuum|wal_level"
+    r"|work_mem)[a-z_]*%'"
+)
+_WRITTEN_NAME = re.compile(r"'[A-Za-z0-9_.]+'")
+_ENDS_WHERE = frozenset(
+    {"", ")", "order", "group", "limit", "offset", "fetch", "union", "intersect", "except"}
+)
 _HINT = "Settings that hold no secrets can be shown, e.g. SHOW server_version."
 
 
@@ -38,6 +50,65 @@ def secret_fault(name: str) -> Fault | None:
         "secret_setting",
         f"the setting {name[:60]} may hold a secret, or tells where the server's files are.",
         _HINT,
+        is_forbidden=True,
+    )
+
+
+def settings_view_fault(tokens: Tokens, at: int) -> Fault | None:
+    """For the name pg_settings at `at`: `FROM pg_settings s WHERE s.name IN ('work_mem', 'jit')`, no more."""
+    before = at - 3 if word_at(tokens, at - 1) == "." and word_at(tokens, at - 2) == "pg_catalog" else at - 1
+    after, alias = at + 1, "pg_settings"
+    after += word_at(tokens, after) == "as"
+    if word_at(tokens, after) != "where" and after < len(tokens) and tokens[after].kind in NAMES:
+        alias = tokens[after].name
+        after += 1
+    if word_at(tokens, before) != "from" or word_at(tokens, after) != "where":
+        return _unnamed()
+    after += 1
+    if word_at(tokens, after + 1) == ".":
+        if tokens[after].kind not in NAMES or tokens[after].name != alias:
+            return _unnamed()
+        after += 2
+    if word_at(tokens, after) != "name":
+        return _unnamed()
+    behind, names = _compared(tokens, after + 1)
+    follows = word_at(tokens, behind) if behind < len(tokens) else ""
+    is_alone = behind >= len(tokens) or (follows in _ENDS_WHERE and follows != "")
+    has_more = follows == "and" and not any(token.word == "OR" for token in tokens)
+    if not names or not (is_alone or has_more):
+        return _unnamed()
+    return next((fault for name in names if (fault := secret_fault(name)) is not None), None)
+
+
+def _compared(tokens: Tokens, at: int) -> tuple[int, list[str]]:
+    """Where the comparison ends, and the names it is with; none, when it is not with names written out."""
+    texts = [token.text if token.kind is TokenKind.STRING else "" for token in tokens[at + 1 : at + 2]]
+    match word_at(tokens, at):
+        case "=" if texts and _WRITTEN_NAME.fullmatch(texts[0]):
+            return at + 2, [tokens[at + 1].name]
+        case "like" | "ilike" if texts and _FAMILIES.fullmatch(texts[0]):
+            return at + 2, [texts[0].strip("'%")]
+        case "in" if word_at(tokens, at + 1) == "(":
+            names: list[str] = []
+            at += 2
+            while at < len(tokens) and tokens[at].kind is TokenKind.STRING:
+                if not _WRITTEN_NAME.fullmatch(tokens[at].text):
+                    return at, []
+                names.append(tokens[at].name)
+                at += 1
+                if word_at(tokens, at) == ")":
+                    return at + 1, names
+                at += 1 if word_at(tokens, at) == "," else len(tokens)
+            return at, []
+        case _:
+            return at, []
+
+
+def _unnamed() -> Fault:
+    return Fault(
+        "secret_setting",
+        "pg_settings shows settings that may hold secrets too, unless they are named.",
+        "SELECT name, setting FROM pg_settings WHERE name IN ('work_mem', 'jit'), or SHOW work_mem",
         is_forbidden=True,
     )
 

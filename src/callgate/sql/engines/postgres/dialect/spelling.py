@@ -40,10 +40,18 @@ _PHRASES: dict[tuple[str, ...], str] = {
     ("overriding", "user", "value"): "",
     ("for", "read", "only"): "",
     ("array", "wrapper"): "",
+    ("on", "scalar", "string"): "",
 }
 # `JSON_VALUE(x, '$.a' PASSING 1 AS n)`: the name is one of the path's.
 _NAME_WHAT_IS_PASSED = frozenset({"json_value", "json_query", "json_exists", "json_table"})
 _ENDS_OPERAND = (TokenKind.QUOTED, TokenKind.STRING, TokenKind.NUMBER, TokenKind.BLOB, TokenKind.VARIABLE)
+_OF_WRAPPER = frozenset(
+    {"with", "without", "conditional", "unconditional", "wrapper", "keep", "omit", "quotes"}
+)
+_EXISTS_PATH = ("exists", "path")
+_OUTCOMES = frozenset({"null", "absent", "error", "true", "false", "unknown"})
+_CASES = frozenset({"null", "empty", "error"})
+_PLAIN_VALUES = (TokenKind.STRING, TokenKind.NUMBER)
 _QUANTIFIERS = frozenset({"any", "all", "some"})
 
 
@@ -126,6 +134,8 @@ class _Speller:
     def _word(self, word: str, at: int) -> int:
         opener = self.openers[-1] if self.openers else ""
         following = word_at(self.tokens, at + 1)
+        if (behind := self._behind_json_clause(word, opener, at)) > at:
+            return behind
         match word:
             case "as":
                 return self._alias(opener, at)
@@ -235,6 +245,24 @@ class _Speller:
         while word_at(self.tokens, behind) not in ("columns", "(", ")", ""):
             behind += 1
         return behind if word_at(self.tokens, behind) == "columns" else at + 1
+
+    def _behind_json_clause(self, word: str, opener: str, at: int) -> int:
+        """`NULL ON NULL`, `DEFAULT 0 ON EMPTY`, `EMPTY ARRAY ON ERROR`: a value that is left out is plain."""
+        of_columns = self.has_xml_columns and opener == "columns"
+        if not of_columns and not opener.startswith("json_"):
+            return at
+        behind = at + 1
+        if word == "default":
+            behind += word_at(self.tokens, behind) == "-"
+            behind += behind < len(self.tokens) and self.tokens[behind].kind in _PLAIN_VALUES
+        elif word == "empty":
+            behind += word_at(self.tokens, behind) in ("array", "object")
+        elif of_columns and (word in _OF_WRAPPER or (word, word_at(self.tokens, behind)) == _EXISTS_PATH):
+            return behind
+        elif word not in _OUTCOMES:
+            return at
+        ends = word_at(self.tokens, behind) == "on" and word_at(self.tokens, behind + 1) in _CASES
+        return behind + 2 if ends else at
 
     def _behind_group(self, at: int) -> int:
         while at < len(self.tokens) and word_at(self.tokens, at) != ")":
