@@ -1,9 +1,15 @@
-"""Memory of `callgate serve`: idle on the demo and with an upstream, with its record open, per session."""
+"""Memory of `callgate serve`: idle on the demo and with an upstream, with its record open, per session.
 
+`--soak SECONDS`: only whether it grows at full load.
+"""
+
+import argparse
 import http.client
 import json
+import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +20,8 @@ from _processes import Cores, end_on_sigterm, memory_kb, running, tree, wait_unt
 from _targets import Gateway, build_tools, callgate, echo
 
 OPEN_S = 8.0
+SOAK_STEP_S = 20.0
+SOAK_GROWN_MB = 10  # from its second quarter to its last
 SESSIONS = 1_000
 WARM_UP_SESSIONS = 100  # what is loaded or allocated once is not a session's
 IDLE_LIMIT_MB = 90
@@ -85,6 +93,47 @@ def print_open(gateway: Gateway, cores: Cores) -> None:
     print(f"{'the record open, one HTTP upstream':54} {figures}   ({sample.rps * OPEN_S:,.0f} calls)")
 
 
+def soak(gateway: Gateway, cores: Cores, seconds: float) -> None:
+    """Memory after each step of full load, before the gateway is idle again. Fails when it grows."""
+    resident: list[float] = []
+    calls = 0.0
+    for step in range(max(4, round(seconds / SOAK_STEP_S))):
+        peak = Peak(gateway.pid)
+        calls += measure(gateway.over_http(), 64, SOAK_STEP_S, cores).rps * SOAK_STEP_S
+        resident.append(peak.stop_mb())
+        after = memory_kb(gateway.pid)[0] / 1024
+        figures = f"{resident[-1]:6.1f} MB at most, then {after:6.1f}"
+        print(f"{(step + 1) * SOAK_STEP_S:5.0f} s  {calls:12,.0f} calls  {figures}", flush=True)
+    quarter = len(resident) // 4
+    first = statistics.median(resident[quarter : 2 * quarter])
+    last = statistics.median(resident[-quarter:])
+    print(
+        f"from {first:.1f} MB in the second quarter to {last:.1f} in the last (limit {SOAK_GROWN_MB} MB more)"
+    )
+    if last > first + SOAK_GROWN_MB:
+        raise SystemExit("memory grows with the calls that were made")
+
+
+class Peak:
+    """The most memory of a process, looked at twice a second until `stop_mb`."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._most_kb = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.5):
+            self._most_kb = max(self._most_kb, memory_kb(self._pid)[0])
+
+    def stop_mb(self) -> float:
+        self._ended.set()
+        self._thread.join()
+        return self._most_kb / 1024
+
+
 def print_growth(what: str, gateway: Gateway, path: str) -> None:
     open_sessions(gateway, path, WARM_UP_SESSIONS)
     before = settled_kb(gateway)
@@ -96,11 +145,18 @@ def print_growth(what: str, gateway: Gateway, path: str) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/bench memory", description=__doc__)
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="600 is the promise")
+    options = parser.parse_args()
     end_on_sigterm()
     build_tools()
     cores = Cores()
     with tempfile.TemporaryDirectory(prefix="callgate-bench-") as folder, echo(cores) as upstream:
         state = Path(folder)
+        if options.soak is not None:
+            with callgate(cores, upstream, state / "soak", with_child=False) as gateway:
+                soak(gateway, cores, options.soak)
+            return
         with demo(state / "demo") as gateway:
             print_idle("idle, demo", gateway)
         with callgate(cores, upstream, state / "idle", with_child=False) as gateway:

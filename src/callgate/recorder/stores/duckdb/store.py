@@ -46,9 +46,9 @@ from callgate.recorder.stores.duckdb.write_batch import write_rows
 
 _log = logging.getLogger(__name__)
 
-# DuckDB keeps what it wrote and read: blocks up to its limit of memory, and beside that, without any limit, some
-# 100 bytes for each row of events that describe its row group. After so much a file is opened anew, which takes
-# 7 ms and what its checkpoint would take anyway.
+# DuckDB keeps what it wrote and read: blocks up to its limit of memory, and beside them, without any limit,
+# what describes the row groups, some 100 bytes for each event. After so much a file is opened anew: that
+# takes 7 ms, and a checkpoint, which would come anyway.
 _KEPT_ROWS = 32 * 1024
 _KEPT_BYTES = 24 * 1024 * 1024
 
