@@ -15,7 +15,7 @@ from callgate.recorder.stores.duckdb.store import Store
 
 MONDAY = date(2026, 5, 4)
 ROUNDS = 3  # of so many row groups each
-GROUPS = 3
+GROUPS = 4
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 def write_row_group(store: Store, first: int) -> None:
     rows = [
-        EventRow(f"01890000-0000-7000-8000-{number:012}", number, f"s-{number}", "tools/call", "probe/1")
+        EventRow(f"01890000-0000-7000-8000-{number:012}", number, "s-1", "tools/call", "probe/1")
         for number in range(first, first + ROW_GROUP_ROWS)
     ]
     for row in rows:
