@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from _load import measure
+from _load import Sample, measure
 from _processes import Cores, end_on_sigterm, memory_kb, running, tree, wait_until_idle
 from _targets import Gateway, build_tools, callgate, echo
 
@@ -94,44 +94,35 @@ def print_open(gateway: Gateway, cores: Cores) -> None:
 
 
 def soak(gateway: Gateway, cores: Cores, seconds: float) -> None:
-    """Memory after each step of full load, before the gateway is idle again. Fails when it grows."""
-    resident: list[float] = []
-    calls = 0.0
-    for step in range(max(4, round(seconds / SOAK_STEP_S))):
-        peak = Peak(gateway.pid)
-        calls += measure(gateway.over_http(), 64, SOAK_STEP_S, cores).rps * SOAK_STEP_S
-        resident.append(peak.stop_mb())
-        after = memory_kb(gateway.pid)[0] / 1024
-        figures = f"{resident[-1]:6.1f} MB at most, then {after:6.1f}"
-        print(f"{(step + 1) * SOAK_STEP_S:5.0f} s  {calls:12,.0f} calls  {figures}", flush=True)
-    quarter = len(resident) // 4
-    first = statistics.median(resident[quarter : 2 * quarter])
-    last = statistics.median(resident[-quarter:])
+    """The most memory of each step, under full load without a pause. Fails when it grows."""
+    samples: list[Sample] = []
+    load = threading.Thread(target=lambda: samples.append(measure(gateway.over_http(), 64, seconds, cores)))
+    load.start()
+    most: list[float] = []
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        seen: list[int] = []
+        until = min(time.monotonic() + SOAK_STEP_S, began + seconds)
+        while time.monotonic() < until and load.is_alive():
+            time.sleep(0.5)
+            seen.append(memory_kb(gateway.pid)[0])
+        if not load.is_alive():
+            break
+        most.append(max(seen) / 1024)
+        figures = f"{min(seen) / 1024:6.1f} to {most[-1]:6.1f} MB VmRSS"
+        print(f"{time.monotonic() - began:5.0f} s  {figures}", flush=True)
+    load.join()
+    quarter = len(most) // 4
+    assert quarter, "a soak takes at least four steps"
+    first, last = statistics.median(most[quarter : 2 * quarter]), statistics.median(most[-quarter:])
+    idle = settled_kb(gateway)[0] / 1024
+    rps = samples[0].rps
+    print(f"{rps * seconds:,.0f} calls at {rps:,.0f} a second; {idle:.1f} MB once all are stored")
     print(
         f"from {first:.1f} MB in the second quarter to {last:.1f} in the last (limit {SOAK_GROWN_MB} MB more)"
     )
     if last > first + SOAK_GROWN_MB:
         raise SystemExit("memory grows with the calls that were made")
-
-
-class Peak:
-    """The most memory of a process, looked at twice a second until `stop_mb`."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._most_kb = 0
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ended.wait(0.5):
-            self._most_kb = max(self._most_kb, memory_kb(self._pid)[0])
-
-    def stop_mb(self) -> float:
-        self._ended.set()
-        self._thread.join()
-        return self._most_kb / 1024
 
 
 def print_growth(what: str, gateway: Gateway, path: str) -> None:
