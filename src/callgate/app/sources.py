@@ -22,7 +22,6 @@ from callgate.model.upstream_news import News
 from callgate.model.view import COMMON, View
 from callgate.ports.status import SourceFacts
 from callgate.ports.upstream import Asker, Upstream
-from callgate.sql.demo.demo import make_demo_shop
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.guard.policy import policy_of
 from callgate.sql.server.arguments import Parameter
@@ -254,5 +253,7 @@ def _socket(dsn: Dsn, path: Path | None, port: int) -> Path | None:
 
 async def open_demo(state: Path) -> Upstream:
     path = state / "demo" / "shop.db"
+    from callgate.sql.demo.demo import make_demo_shop  # not above: SQLite takes 2 MB
+
     await asyncio.to_thread(make_demo_shop, path)
     return open_source(SourceSettings(source_id="demo", engine="sqlite", path=path, schema="shop"))

@@ -102,6 +102,12 @@ async def configured(
     yield f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(args)}"
 
 
+@pytest.fixture(autouse=True)
+def _no_slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a write may take so long that the recorder's thread does all of them for a while."""
+    monkeypatch.setattr("callgate.recorder.group_writer._SLOW_S", 1000.0)
+
+
 @asynccontextmanager
 async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
     (folder / "callgate.toml").write_text(f"version = 1\n[mcpServers.one]\n{server}\n")

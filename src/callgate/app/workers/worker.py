@@ -14,7 +14,13 @@ from callgate.app.build import Gateway, build_gateway
 from callgate.app.loop import run_loop
 from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, withdraw
-from callgate.app.serve import ProcessSignals, calm_collector, follow_settings, tell_states
+from callgate.app.serve import (
+    ProcessSignals,
+    calm_collector,
+    follow_settings,
+    share_one_heap,
+    tell_states,
+)
 from callgate.app.worker_parts import WorkerPlace
 from callgate.config.load import Loaded
 from callgate.config.specs.config import Config
@@ -65,6 +71,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
     signals = ProcessSignals(heeds_second=False)
     loop = asyncio.get_running_loop()
     loop.add_reader(place.lifeline, signals.take_end, place.lifeline)
+    share_one_heap()
     gateway = await build_gateway(config, keeps_store=True, place=place)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []

@@ -8,7 +8,6 @@ means the same.
 
 import math
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -40,6 +39,9 @@ _MAX_TEXT_CHARS = 4_000
 
 class ToolIndex:
     def __init__(self, offers: Sequence[Offer]) -> None:
+        # Here and not above: 2 MB that a gateway without `tool_search` does without.
+        import sqlite3
+
         self._offers = offers
         self._size = len(offers)
         # Made and asked in threads, one after the other.

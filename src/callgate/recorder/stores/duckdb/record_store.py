@@ -121,6 +121,7 @@ class DuckdbStore:
             store.drop(overdue)
             _log.info("the record of %s was deleted, as [record] keep or max_size says", overdue.path.name)
         store.seal()
+        store.give_back()
 
     @property
     def _store(self) -> Store:

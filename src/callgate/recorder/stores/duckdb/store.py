@@ -20,7 +20,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
+from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
     ATTACH_SEALED,
@@ -33,7 +34,7 @@ from callgate.recorder.stores.duckdb.day_files import (
     passing_file,
     sql_text,
 )
-from callgate.recorder.stores.duckdb.library import duckdb
+from callgate.recorder.stores.duckdb.library import duckdb, give_back_memory
 from callgate.recorder.stores.duckdb.schema import (
     bring_up_to_date,
     check_columns,
@@ -44,6 +45,12 @@ from callgate.recorder.stores.duckdb.sweep import carry_sessions, has_open, move
 from callgate.recorder.stores.duckdb.write_batch import write_rows
 
 _log = logging.getLogger(__name__)
+
+# DuckDB keeps what it wrote and read: blocks up to its limit of memory, and beside them, without any limit,
+# what describes the row groups, some 100 bytes for each event. After so much a file is opened anew: that
+# takes 7 ms, and a checkpoint, which would come anyway.
+_KEPT_ROWS = 32 * 1024
+_KEPT_BYTES = 24 * 1024 * 1024
 
 
 class Store:
@@ -60,6 +67,9 @@ class Store:
         self._readers = 0
         self._gate = threading.Lock()  # over the number of readers
         self.changes = 0  # grows with everything that a reader could see
+        self._kept_rows = 0  # written since the file was opened
+        self._loose_rows = 0  # written since memory was given back
+        self._is_whole = False  # the last row group that was written to is full
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         try:
             self._shut_in()
@@ -122,6 +132,48 @@ class Store:
                 self._attach_sealed(day)
                 self.changes += 1
 
+    def let_go(self) -> None:
+        """Of what DuckDB keeps in memory, when that is much: files are closed and opened again. Not while
+        anybody reads, as `seal`; it is tried again with the next rows. Raises duckdb.Error and OSError."""
+        # A checkpoint writes row groups that are not full, and what fills them later writes them again.
+        factor = 1 if self._is_whole else 2
+        if self._kept_rows < factor * _KEPT_ROWS and self.kept_bytes() < factor * _KEPT_BYTES:
+            return
+        with self._gate:
+            if self._readers:
+                return
+            self._connection.execute("DROP TABLE IF EXISTS temp.stage")
+            self._reopen(self._days[0])
+            if self.kept_bytes() >= _KEPT_BYTES:  # somebody read much of other days
+                for day in self._days[1:]:
+                    self._reopen(day)
+
+    def give_back(self) -> None:
+        """After a round: what was taken for its batches, if those were large."""
+        self.let_go()
+        if self._loose_rows >= ROW_GROUP_ROWS:
+            self._loose_rows = 0
+            give_back_memory()
+
+    def kept_bytes(self) -> int:
+        """In blocks of files and of tables that are not in a file yet."""
+        found = self._connection.execute(
+            "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
+        ).fetchone()
+        return found[0] if found is not None else 0
+
+    def _reopen(self, day: Day) -> None:
+        is_sealed = day not in self._copied_by
+        if not is_sealed:
+            self._connection.execute(f"CHECKPOINT {day.name}")
+        self._connection.execute(f"DETACH {day.name}")
+        if is_sealed:
+            self._attach_sealed(day)
+            return
+        os.close(self._copied_by.pop(day))
+        self._open(day)
+        self._kept_rows = 0
+
     def files_for_others(self) -> dict[str, Path]:
         """Each database's quoted name, the newest first, and a file that another process may read: the sealed
         file itself, or a copy, which whoever asked removes. Nothing is written meanwhile: it is the store's
@@ -168,11 +220,16 @@ class Store:
 
     def write(self, batch: Batch) -> None:
         """All of it or, with an error, nothing."""
+        self.let_go()  # before, so that its errors are not taken for the batch's
         try:
             self._in_transaction(lambda: self._write(batch))
         except (duckdb.InvalidInputException, duckdb.ConversionException):
             batch.drop_unreadable()
             self._in_transaction(lambda: self._write(batch))
+        if events := batch.frames[EVENTS]:
+            self._is_whole = events[-1].wanted_rows == 0
+        self._kept_rows += batch.events
+        self._loose_rows += batch.events
         self._days[0].keep_private()
 
     def sweep(self, living: Iterable[str]) -> None:
@@ -228,10 +285,13 @@ class Store:
         self.seal()
 
     def _attach(self, day: Day) -> None:
-        self._connection.execute(ATTACH.format(path=sql_text(day.path.resolve()), name=day.name))
-        self._copied_by[day] = os.open(day.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._open(day)
         bring_up_to_date(self._connection, day.name)
         day.keep_private()
+
+    def _open(self, day: Day) -> None:
+        self._connection.execute(ATTACH.format(path=sql_text(day.path.resolve()), name=day.name))
+        self._copied_by[day] = os.open(day.path, os.O_RDONLY | os.O_CLOEXEC)
 
     def _attach_sealed(self, day: Day) -> None:
         self._connection.execute(ATTACH_SEALED.format(path=sql_text(day.path.resolve()), name=day.name))
