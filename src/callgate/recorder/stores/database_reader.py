@@ -27,6 +27,7 @@ from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.duckdb.row_files import exported, passing_folder
 
 _TEXT_SEARCH_S = 10.0
+FACETS_S = 10.0  # a list is read without its counts too
 
 
 class DatabaseReader(ABC):

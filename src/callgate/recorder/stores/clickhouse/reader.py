@@ -6,7 +6,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
+from callgate.ports.record_reader import (
+    EventFilter,
+    Extent,
+    FacetCounts,
+    Order,
+    RecordPage,
+    Row,
+    SessionFilter,
+    Stats,
+)
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
 from callgate.recorder.read.pages import Where
@@ -20,7 +29,7 @@ from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection,
 from callgate.recorder.stores.clickhouse.reads import ClickhouseReads, Read
 from callgate.recorder.stores.clickhouse.record_store import TRAITS, ClickhouseStore
 from callgate.recorder.stores.clickhouse.schema import EVENTS, RECORD
-from callgate.recorder.stores.database_reader import DatabaseReader
+from callgate.recorder.stores.database_reader import FACETS_S, DatabaseReader
 
 _Found = TypeVar("_Found")
 _EXTENT = f"""
@@ -72,7 +81,7 @@ class ClickhouseReader(DatabaseReader):
             if cursor is not None or has_more:
                 total = _total(connection, Where(read_events.counted(found.sql), found.params))
             read_writes.mark_writes(connection, rows)
-            return RecordPage(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, pages.cursor_after(rows[-1], order) if has_more else None)
 
         return read
 
@@ -120,6 +129,13 @@ class ClickhouseReader(DatabaseReader):
             return stats_of(read_events.stats_answers(rows), stretch, width)
 
         return await self.read(read, ReadKind.SCAN)
+
+    async def facets(self, which: EventFilter) -> FacetCounts:
+        query = read_events.facet_query(which, TRAITS.text_reach_s)
+        asked = spelled(query.asked.sql, query.asked.params)
+        return await self.read(
+            lambda connection: query.counts(connection.table(asked)[1]), ReadKind.SCAN, FACETS_S
+        )
 
     async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
         return await self.read(lambda connection: read_writes.writes_between(connection, since, until))

@@ -5,7 +5,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
+from callgate.ports.record_reader import (
+    EventFilter,
+    Extent,
+    FacetCounts,
+    Order,
+    RecordPage,
+    Row,
+    SessionFilter,
+    Stats,
+)
 from callgate.postgres_connection import Connection
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
@@ -13,7 +22,7 @@ from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.stores.database_reader import DatabaseReader
+from callgate.recorder.stores.database_reader import FACETS_S, DatabaseReader
 from callgate.recorder.stores.postgres import events as read_events
 from callgate.recorder.stores.postgres import files, partitions
 from callgate.recorder.stores.postgres import stats as read_stats
@@ -78,7 +87,7 @@ class PostgresReader(DatabaseReader):
                 counted = read_events.counted(found.sql, _MOST_COUNTED)
                 total = await connection.fetchval(counted, *found.params)
             await read_writes.mark_writes(connection, rows)
-            return _page(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
+            return _page(rows, total, pages.cursor_after(rows[-1], order) if has_more else None)
 
         return read
 
@@ -131,6 +140,15 @@ class PostgresReader(DatabaseReader):
             return stats_of(read_stats.answers(map(tuple, rows), durations), stretch, width)
 
         return await self.read(read, ReadKind.SCAN)
+
+    async def facets(self, which: EventFilter) -> FacetCounts:
+        query = read_events.facet_query(which, TRAITS.text_reach_s)
+
+        async def read(connection: Connection) -> FacetCounts:
+            rows = await connection.fetch(query.asked.sql, *query.asked.params)
+            return query.counts([tuple(row) for row in rows])
+
+        return await self.read(read, ReadKind.SCAN, FACETS_S)
 
     async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
         return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
