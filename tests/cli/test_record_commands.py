@@ -50,7 +50,7 @@ async def test_calls_are_listed_and_filtered(tmp_path: Path, running: bool) -> N
     ]
     assert [call["sql"] for call in json.loads(refused.stdout)["tool_calls"]] == ["DELETE FROM shop.orders"]
     assert "No calls that fit in the record" in none.stderr
-    assert by_rows.stdout.split() == "time outcome ms rows tool arguments client id".split()
+    assert by_rows.stdout.split() == ["time", "outcome", "ms", "rows", "tool", "arguments", "client", "id"]
     assert [line.split("\t")[1] for line in code.stdout.splitlines()] == ["outcome", "refused"]
     assert json.loads(slow.stdout)["total"] == 0
     assert (wrong.exit_code, "500ms" in wrong.stderr) == (2, True)

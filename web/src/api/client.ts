@@ -18,6 +18,7 @@ export type Replica = Schemas['ReplicaShape']
 export type ReplicaList = Schemas['ReplicaList']
 export type About = Schemas['AboutShape']
 export type Stats = Schemas['StatsShape']
+export type Facets = Schemas['FacetsShape']
 export type QueryAnswer = Schemas['QueryAnswer']
 export type CallAnswer = Schemas['CallAnswer']
 export type SessionQuery = NonNullable<operations['listSessions']['parameters']['query']>
