@@ -26,6 +26,7 @@ PAGES = [
     "/analytics",
     "/query",
     "/tool-calls?call={call}",
+    "/tool-calls?order=slowest&server=demo&min_tokens=1",
 ]
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # As it is sent, everything that is loaded before the page stands still: the whole of it, not just the entry.
@@ -70,6 +71,27 @@ async def test_axe_finds_nothing_serious_in_either_theme_and_a_phone_needs_no_sc
         assert (theme, await serious_findings(page)) == (theme, [])
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")
+
+
+@pytest.mark.parametrize("opened", ["Find", "Saved filters"])
+async def test_axe_finds_nothing_serious_in_what_opens_above_a_list_and_a_phone_has_room_for_it(
+    page: Page, lived_in: tuple[Stage, dict[str, str]], axe: str, opened: str
+) -> None:
+    stage, _ = lived_in
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await show(page, stage, "/tool-calls?server=demo")
+    await page.get_by_label(opened, exact=True).first.click()
+    shown = page.get_by_label("Name for the current filter").or_(page.get_by_role("listbox"))
+    await expect(shown).to_be_visible()
+    await page.evaluate(axe)
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
+        await expect_loaded(page)
+        assert (theme, await serious_findings(page)) == (theme, [])
+    box = await shown.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 360
 
 
 async def serious_findings(page: Page) -> list[str]:
