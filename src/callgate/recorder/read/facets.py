@@ -32,8 +32,8 @@ class FacetQuery:
 
     @property
     def asked(self) -> Where:
-        """A row for each value: which facet (`grouping`), the value in its facet's column, and how many: of
-        rows that fit the filter in all, and of those that fit but for this facet, for each facet in it."""
+        """A row for each value: which facet (`grouping`), the value in its facet's column, where the rows
+        fail the filter (0: nowhere, 1: in the first facet that it names only, …), and how many."""
         found = self.sql.where(self._about_no_facet(), self.text_reach_s)
         told = [f"{self.sql.alias}{COLUMNS[facet]} AS f_{facet}" for facet in _FACETS]
         told += [
@@ -44,18 +44,21 @@ class FacetQuery:
             holds = self.sql.where(self._about(kind), params=params)
             told.append(f"CASE WHEN {holds.sql} THEN 0 ELSE 1 END AS not_{kind}")
             params = holds.params
-        columns = ", ".join(f"f_{kind}" for kind in _KINDS)
-        sets = ", ".join(f"(f_{kind})" for kind in _KINDS)
-        failed = " + ".join(f"not_{kind}" for kind in self._filtered) or "0"
-        counts = [f"sum(CASE WHEN {failed} = 0 THEN 1 ELSE 0 END) AS calls"]
-        counts += [f"sum(CASE WHEN {failed} = not_{kind} THEN 1 ELSE 0 END)" for kind in self._filtered]
         rows = f"(SELECT {', '.join(told)} FROM {self.events} WHERE {found.sql}) AS told"  # noqa: S608
+        fails, failed = ", 0 AS failed", ""
+        if self._filtered:
+            sum_of = " + ".join(f"not_{kind}" for kind in self._filtered)
+            place_of = " + ".join(f"{at} * not_{kind}" for at, kind in enumerate(self._filtered, 1))
+            rows = f"(SELECT *, {place_of} AS failed FROM {rows} WHERE {sum_of} <= 1) AS judged"  # noqa: S608
+            fails, failed = ", failed", ", failed"
+        columns = ", ".join(f"f_{kind}" for kind in _KINDS)
+        sets = ", ".join(f"(f_{kind}{failed})" for kind in _KINDS)
         grouped = (
-            f"SELECT grouping({columns}) AS kind, {columns}, {', '.join(counts)}, count(*) AS seen"  # noqa: S608
-            f" FROM {rows} WHERE {failed} <= 1 GROUP BY GROUPING SETS ({sets})"
+            f"SELECT grouping({columns}) AS kind, {columns}{fails}, count(*) AS calls"  # noqa: S608
+            f" FROM {rows} GROUP BY GROUPING SETS ({sets})"
         )
         return Where(
-            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY seen DESC) AS place"  # noqa: S608
+            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY calls DESC) AS place"  # noqa: S608
             f" FROM ({grouped}) AS counted) AS placed WHERE place <= {MOST_GROUPS}",
             params,
         )
@@ -65,10 +68,9 @@ class FacetQuery:
         for row in rows:
             # A bit for each column that is not grouped by, the first column's the highest.
             kind = next(kind for at, kind in enumerate(reversed(_KINDS)) if not row[0] >> at & 1)
-            fitting = row[len(_KINDS) + 1 : -2]
-            at = self._filtered.index(kind) + 1 if kind in self._filtered else 0
-            if int(fitting[at]):
-                found[kind].append((row[_KINDS.index(kind) + 1], int(fitting[at])))
+            failed, calls, _ = row[-3:]
+            if not failed or self._filtered[int(failed) - 1] == kind:
+                found[kind].append((row[_KINDS.index(kind) + 1], int(calls)))
         return FacetCounts(
             {facet: _values(found[facet]) for facet in _FACETS},
             {measure: _at_least(steps, found[measure]) for measure, steps in _STEPS.items()},
