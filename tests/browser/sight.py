@@ -2,10 +2,12 @@
 
 from playwright.async_api import Locator, Page, expect
 
-# Two frames: in the first a change of style takes effect, and with it what it animates begins.
+# Two frames: in the first a change of style takes effect, and with it what it animates begins. What goes by
+# the scroll position and not by time has no end.
 _ALL_STILL = """async () => {
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-  const lasting = one => one.effect.getComputedTiming().endTime === Infinity;
+  const lasting = one => one.timeline !== document.timeline
+    || one.effect.getComputedTiming().endTime === Infinity;
   const moving = document.getAnimations().filter(one => !lasting(one));
   await Promise.all(moving.map(one => one.finished.catch(() => null)));
 }"""
