@@ -1,6 +1,6 @@
 """Finding calls: by how long they took and how large they are, in that order; and how many there are."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from stores.kinds import KeptRecord, StoreKind
 
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Outcome
-from callgate.ports.record_reader import Between, EventFilter, Facet, Order, RecordReader
+from callgate.ports.record_reader import Between, Chosen, EventFilter, Facet, Measure, Order, RecordReader
 
 EVERYTHING = EventFilter()
 # Two took equally long, and two have no rows. Replies grow, so that tokens do.
@@ -79,7 +79,8 @@ async def test_every_order_goes_on_page_by_page_and_what_has_no_measure_comes_la
 async def test_a_cursor_of_another_order_is_refused(reader: RecordReader) -> None:
     slow = (await reader.events(EVERYTHING, 1, order="slowest")).next_cursor
     new = (await reader.events(EVERYTHING, 1)).next_cursor
-    for cursor, order in ((slow, "newest"), (slow, "most_tokens"), (new, "slowest")):
+    tried: list[tuple[str | None, Order]] = [(slow, "newest"), (slow, "most_tokens"), (new, "slowest")]
+    for cursor, order in tried:
         with pytest.raises(CallerError, match="another order"):
             await reader.events(EVERYTHING, 1, cursor, order)
 
@@ -144,18 +145,15 @@ async def test_a_facets_own_filter_does_not_count_for_it_and_all_others_do(
     facets = await reader.facets(which)
     told: list[Facet] = ["server", "tool", "outcome", "client", "error_code"]
     for facet in told:
-        without = {name: values for name, values in which.without.items() if name != facet}
+        without: Chosen = {name: values for name, values in which.without.items() if name != facet}
         listed: dict[str, int] = {}
         for value in ("", "demo", "demo__query", "demo__read", "answered", "failed", "tool_error", "probe/1"):
-            only = {**which.only, facet: [value]}
+            only: Chosen = {**which.only, facet: [value]}
             page = await reader.events(EventFilter(only=only, without=without, between=which.between), 1)
             if page.total:
                 listed[value] = page.total
         assert (facet, dict(facets.values[facet])) == (facet, listed)
     for step, calls in facets.steps["duration"]:
-        between = {"duration": Between(step)}
-        page = await reader.events(
-            EventFilter(only=which.only, without=which.without, between=between),  # pyright: ignore[reportArgumentType]
-            1,
-        )
+        between: Mapping[Measure, Between] = {"duration": Between(step)}
+        page = await reader.events(EventFilter(which.only, which.without, between=between), 1)
         assert (step, calls) == (step, page.total)

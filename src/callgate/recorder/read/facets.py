@@ -20,7 +20,11 @@ _STEPS: Mapping[Measure, Sequence[int]] = {
     "tokens": (100, 1_000, 10_000, 100_000),
 }
 _MOST_VALUES = 200  # of a facet: nobody reads more, and a caller that makes up names must not make it grow
-_KINDS: Sequence[Facet | Measure] = (*_FACETS, *_STEPS)
+_KINDS: tuple[Facet | Measure, ...] = (*_FACETS, *_STEPS)
+# What `grouping` tells: a bit for each column that is not grouped by, the first column's the highest.
+_KIND_OF: Mapping[int, Facet | Measure] = {
+    (1 << len(_KINDS)) - 1 - (1 << len(_KINDS) - 1 - at): kind for at, kind in enumerate(_KINDS)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,7 @@ class FacetQuery:
     def counts(self, rows: Sequence[Sequence[Any]]) -> FacetCounts:
         found: dict[Facet | Measure, list[tuple[Any, int]]] = {kind: [] for kind in _KINDS}
         for row in rows:
-            # A bit for each column that is not grouped by, the first column's the highest.
-            kind = next(kind for at, kind in enumerate(reversed(_KINDS)) if not row[0] >> at & 1)
+            kind = _KIND_OF[int(row[0])]
             failed, calls, _ = row[-3:]
             if not failed or self._filtered[int(failed) - 1] == kind:
                 found[kind].append((row[_KINDS.index(kind) + 1], int(calls)))
