@@ -258,6 +258,29 @@ def feed_record_archive(stage: Stage) -> Iterator[Shown]:
     yield stage.run("record", "archive", "--to", f"/dev/null/{HOSTILE}")
 
 
+def feed_reload(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("reload", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
+
+
+def feed_token_add(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("token", "add", HOSTILE)
+    yield stage.run("token", "add", "x", "--role", HOSTILE)
+    yield stage.run("token", "add", "x", "--expires", HOSTILE)
+
+
+def feed_token_list(stage: Stage) -> Iterator[Shown]:
+    """A name may hold anything that can be printed: what turns the direction of writing cannot."""
+    named = stage.config.with_name("named.toml")
+    entry = f'token_hash = "sha256:{"0" * 64}"\n'
+    named.write_text(f"version = 1\n[principals.{toml_text(HOSTILE)}]\n{entry}")
+    yield stage.run("token", "list", "--config", str(named))
+    yield stage.run("token", "list", "--config", str(stage.config.with_name(f"missing {HOSTILE}")))
+
+
+def feed_token_revoke(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("token", "revoke", HOSTILE)
+
+
 FEEDS = {
     ("serve",): feed_serve,
     ("init",): feed_init,
@@ -277,6 +300,10 @@ FEEDS = {
     ("record", "migrate"): feed_record_migrate,
     ("record", "copy"): feed_record_copy,
     ("record", "archive"): feed_record_archive,
+    ("reload",): feed_reload,
+    ("token", "add"): feed_token_add,
+    ("token", "list"): feed_token_list,
+    ("token", "revoke"): feed_token_revoke,
     ("config", "check"): feed_config_check,
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,

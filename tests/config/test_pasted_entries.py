@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+import tomlkit
 from config.conftest import LoadText, ProblemsOf
 
 from callgate.config.load import ConfigProblem, ConfigProblems, Flags, Loaded, load_config
@@ -440,7 +440,7 @@ def test_what_is_shown_is_a_file_that_means_the_same(load_text: LoadText, tmp_pa
         ).config
     )
     assert shown["mcpServers"]["git-hub"]["title"] == "Git Hub"
-    again = load_file(tmp_path, "again.toml", tomli_w.dumps(shown))
+    again = load_file(tmp_path, "again.toml", tomlkit.dumps(shown))
     assert masked(again.config) == shown
 
 

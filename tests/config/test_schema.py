@@ -25,6 +25,7 @@ def test_the_schema_speaks_of_the_file_as_it_is_written() -> None:
         "sources",
         "tools",
         "mcpServers",
+        "principals",
         "record",
         "policy",
         "otel",

@@ -11,6 +11,7 @@ from edge.scripted_answerer import ScriptedAnswerer
 from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.model.events import Aside, Event
+from callgate.model.identity import Principal
 from callgate.ports.http_app import MountedApp
 
 TOKEN = "correct-horse-battery"
@@ -73,6 +74,8 @@ async def door() -> AsyncIterator[Door]:
 @pytest.fixture
 async def guarded_door() -> AsyncIterator[Door]:
     """Two principals, each with a token."""
-    door = await _open_door((BearerToken.of(TOKEN, "alice"), BearerToken.of(OTHER_TOKEN, "bob")))
+    door = await _open_door(
+        (BearerToken.of(TOKEN, Principal("alice")), BearerToken.of(OTHER_TOKEN, Principal("bob")))
+    )
     yield door
     await door.listener.close()

@@ -1,7 +1,11 @@
 """The gate: who is let in, and what the others are told."""
 
+from dataclasses import replace
+
 import pytest
 from edge.conftest import OTHER_TOKEN, TOKEN, Door
+
+from callgate.edge.gate import GateRules
 
 
 async def test_loopback_without_tokens_lets_the_local_person_in(door: Door) -> None:
@@ -126,3 +130,17 @@ async def test_every_answer_is_guarded_against_other_pages_and_caches(door: Door
 async def test_an_answer_that_says_how_it_may_be_kept_is_believed(door: Door) -> None:
     async with door.probe() as http:
         assert (await http.modern("test/notices")).headers["cache-control"] == "no-cache, no-transform"
+
+
+async def test_a_token_that_ends_takes_its_open_connections_with_it(guarded_door: Door) -> None:
+    async with guarded_door.probe() as alice, guarded_door.probe() as bob:
+        for http, token in ((alice, TOKEN), (bob, OTHER_TOKEN)):
+            assert (await http.request("GET", "/x", {"authorization": f"bearer {token}"})).status == 200
+            # A request that is not whole yet is nobody's: the gate has to have seen one to know whose it is.
+        _, _, rules, _, _ = guarded_door.listener.made_of
+        assert isinstance(rules, GateRules)
+        guarded_door.listener.use_rules(replace(rules, tokens=rules.tokens[1:]))
+        answer = await bob.request("GET", "/x", {"authorization": f"bearer {OTHER_TOKEN}"})
+        assert answer.status == 200
+        answer = await alice.request("GET", "/x", {"authorization": f"bearer {TOKEN}"})
+        assert answer.status == 401

@@ -1,4 +1,5 @@
-"""`GET /api/v1/about`: what a page's frame and its empty states need to know, in one cheap answer.
+"""`GET /api/v1/about`: what a page's frame and its empty states need to know, in one cheap answer; and who
+asks (`GET /api/v1/me`).
 
 No path on disk and no address: the page knows where it came from, and who may read the record need not know
 where it lies.
@@ -14,6 +15,7 @@ import callgate
 from callgate.api.operation import Asked, Operation
 from callgate.model.errors import CallgateError
 from callgate.model.health import State
+from callgate.model.identity import Role, RoleWord
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import SqlDialect
 from callgate.ports.status import Status
@@ -70,6 +72,11 @@ class AboutShape(msgspec.Struct, kw_only=True):
     record: RecordAbout
 
 
+class Me(msgspec.Struct):
+    principal: str
+    role: RoleWord
+
+
 class AboutApi:
     def __init__(self, record: RecordReader | None, status: Status, setup: ShownSettings) -> None:
         self._record = record
@@ -84,8 +91,13 @@ class AboutApi:
                 "Version, uptime, and how the record is doing",
                 self.about,
                 AboutShape,
-            )
+                role=Role.WATCH,
+            ),
+            Operation("/api/v1/me", "getMe", "Who the gateway takes you for", self.me, Me, role=Role.CALL),
         ]
+
+    async def me(self, asked: Asked[None, None]) -> Me:
+        return Me(asked.principal.name, asked.principal.role.word)
 
     async def about(self, asked: Asked[None, None]) -> AboutShape:
         now = datetime.now(UTC)

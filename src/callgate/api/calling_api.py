@@ -13,6 +13,7 @@ from callgate.api.record.short_ids import find_call
 from callgate.api.shapes import CallAnswer, Json
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_NOT_REPLAYABLE
 from callgate.model.errors import CallerError
+from callgate.model.identity import Role
 from callgate.ports.caller import CLI_PROGRAM, Caller, Program, ToolCall
 from callgate.ports.record_reader import RecordReader, Row
 from callgate.ports.status import Status
@@ -41,7 +42,13 @@ class CallingApi:
     def operations(self) -> list[Operation]:
         return [
             Operation(
-                "/api/v1/call", "callTool", "Call a tool, recorded", self.call, CallAnswer, takes=CallBody
+                "/api/v1/call",
+                "callTool",
+                "Call a tool, recorded",
+                self.call,
+                CallAnswer,
+                takes=CallBody,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/tool-calls/{call_id}/replay",
@@ -51,6 +58,7 @@ class CallingApi:
                 CallAnswer,
                 takes=ReplayBody,
                 errors=(CALLER_NOT_FOUND, CALLER_AMBIGUOUS_ID, CALLER_NOT_REPLAYABLE),
+                role=Role.WATCH,
             ),
         ]
 

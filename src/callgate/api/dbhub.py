@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from callgate.api.json_object import object_in
 from callgate.api.operation import Asked, Operation, json_response
 from callgate.api.record.queries import given
+from callgate.model.identity import Role
 from callgate.model.offers import Offer
 from callgate.ports.record_reader import RecordReader, SourceRequest
 from callgate.ports.status import SourceFacts, Status
@@ -92,6 +93,7 @@ class DbhubApi:
                 self.requests,
                 RequestList,
                 RequestsQuery,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/sources",
@@ -99,6 +101,7 @@ class DbhubApi:
                 "The databases (DBHub's form)",
                 self.sources,
                 list[SourceShape],
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/sources/{source_id}",
@@ -107,6 +110,7 @@ class DbhubApi:
                 self.source,
                 SourceShape,
                 not_found=SourceNotFound,
+                role=Role.WATCH,
             ),
         ]
 

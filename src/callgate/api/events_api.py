@@ -30,9 +30,11 @@ from callgate.api.servers_api import health_of
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
+from callgate.model.identity import Role
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row, UnknownSeqError
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
+from callgate.ports.settings import SettingsNews
 from callgate.ports.status import Status
 from callgate.wire.framing.sse import KEEP_ALIVE
 from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
@@ -77,8 +79,10 @@ class EventsApi:
         status: Status,
         redact: Callable[[str], str],
         fleet: Fleet | None = None,
+        settings: Callable[[], SettingsNews] = SettingsNews,
     ) -> None:
         """`status`: of all replicas, if there is a `fleet`."""
+        self._settings = settings
         self._record = record
         self._feed = feed
         self._status = status
@@ -99,6 +103,7 @@ class EventsApi:
                 EventsQuery,
                 media=("text/event-stream",),
                 errors=(CALLER_TOO_MANY_READERS,),
+                role=Role.WATCH,
             )
         ]
 
@@ -110,7 +115,7 @@ class EventsApi:
         after = _last_event_id(asked)
         if len(self._streams) >= _MAX_READERS:
             return _too_many()
-        stream = _Stream(self._record, self._status, self._redact, after, self._fleet)
+        stream = _Stream(self._record, self._status, self._redact, after, self._fleet, self._settings)
         self._streams.add(stream)
         frames = self._follow(stream) if asked.query.follow else _recorded(stream)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -166,7 +171,10 @@ class _Stream:
         redact: Callable[[str], str],
         after: int | None,
         fleet: Fleet | None,
+        settings: Callable[[], SettingsNews],
     ) -> None:
+        self._settings = settings
+        self._news = settings()
         self._fleet = fleet
         self._record = record
         self._status = status
@@ -265,6 +273,9 @@ class _Stream:
         if self._status.catalog_version != self._catalog_version:
             self._catalog_version = self._status.catalog_version
             frames.append(_frame("catalog.changed", {"version": self._catalog_version}))
+        if (news := self._settings()) != self._news:
+            self._news = news
+            frames.append(_frame("settings.updated", news))
         return frames
 
     async def _sessions(self) -> list[bytes]:

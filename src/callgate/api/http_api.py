@@ -1,7 +1,7 @@
 """The HTTP API behind the gateway's one listener: health, metrics, the operations of its rooms, the web page.
 
-The gate (Host, Origin, token) is edge's, before a request comes here; who passed it may read everything
-(docs/decisions/0014-read-side.md). Must not know how rows are stored.
+The gate (Host, Origin, token) is edge's, before a request comes here. Every operation names the role that it
+needs (docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
-from callgate.api.operation import Operation, json_response
+from callgate.api.operation import Operation, admitted, json_response
 from callgate.api.page_files import PageFiles
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
@@ -32,10 +32,13 @@ from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
 from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
+from callgate.api.settings_api import SettingsApi, told_to_record
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
+from callgate.model.events import Aside
 from callgate.model.health import State
+from callgate.model.identity import Principal, Role
 from callgate.ports.caller import Caller
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
@@ -43,6 +46,7 @@ from callgate.ports.peers import OtherWorkers
 from callgate.ports.record_queries import RecordQueries
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
+from callgate.ports.settings import SettingsNews
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.status import SourceFacts, Status
 from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
@@ -75,6 +79,7 @@ class ApiParts:
     redact: Callable[[str], str] = str
     redact_document: Callable[[bytes], bytes] = bytes  # the same for JSON
     page: PageFiles | None = None  # None: nobody comes with a browser
+    tell: Callable[[Aside], None] = lambda aside: None  # what an operator did
 
 
 class HttpApi:
@@ -90,7 +95,10 @@ class HttpApi:
         self._reads_record = parts.reads_record
         self._others = parts.others
         self._page = parts.page or PageFiles({})
-        self._events = EventsApi(parts.record, parts.feed, self._status, parts.redact, parts.fleet)
+        self.settings_api = SettingsApi()
+        self._events = EventsApi(
+            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
+        )
         servers = ServersApi(
             ServersParts(
                 self._status,
@@ -114,9 +122,18 @@ class HttpApi:
             AboutApi(parts.record, self._status, parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
+            self.settings_api,
             self._events,
         )
-        self.operations: list[Operation] = [one for room in rooms for one in room.operations()]
+        self.operations: list[Operation] = [
+            one if one.role < Role.OPERATE else told_to_record(one, parts.tell)
+            for room in rooms
+            for one in room.operations()
+        ]
+
+    def _news(self) -> SettingsNews:
+        settings = self.settings_api.settings
+        return SettingsNews() if settings is None else settings.news
 
     @cached_property
     def _openapi(self) -> dict[str, Any]:
@@ -153,22 +170,26 @@ class HttpApi:
         self._events.retire()
 
     async def openapi(self, request: Request) -> Response:
+        admitted(request, Role.WATCH)
         return json_response(self._openapi)
 
     async def healthz(self, request: Request) -> Response:
         """200 as long as we serve at all: one dead upstream is no reason to restart the gateway."""
-        if self._fleet is not None and request.state.principal is not None:
+        is_watcher = _may_watch(request)
+        if self._fleet is not None and is_watcher:
             await self._fleet.look()
         health = self._status.health()
         record_problem = self._record.problem() if self._record is not None else None
         problems = [*self._problems(), *(self._fleet.problems() if self._fleet is not None else ())]
+        if (problem := self._news().problem) is not None:
+            problems.append(problem)
         if self._others is not None:
             told = await self._others.ask(_HEALTH, request.state.principal)
             problems += problems_of_workers(told)
         is_well = record_problem is None and not problems
         degraded = not is_well or any(entry.state is not State.UP for entry in health)
         body: dict[str, Any] = {"status": "degraded" if degraded else "ok", "version": callgate.__version__}
-        if request.state.principal is not None:  # names and reasons are for those who may call
+        if is_watcher:  # names and reasons are for those who may read the record too
             body["servers"] = [health_of(entry, self._redact) for entry in health]
             if record_problem is not None:
                 body["record"] = record_problem
@@ -182,11 +203,12 @@ class HttpApi:
         """For balancers: 503 means that requests should go to another gateway."""
         obstacle = self._obstacle()
         body = {"status": "ready" if obstacle is None else "not ready"}
-        if obstacle is not None and request.state.principal is not None:
+        if obstacle is not None and _may_watch(request):
             body["reason"] = obstacle
         return json_response(body, 200 if obstacle is None else 503)
 
     async def metrics(self, request: Request) -> Response:
+        admitted(request, Role.WATCH)
         lines = [*status_lines(self._own_status)]
         if self._meter is not None:
             lines += self._meter.lines()
@@ -220,6 +242,11 @@ async def _on_error(request: Request, error: Exception) -> Response:
     status, body = problem_of(error)
     headers = {"retry-after": _RETRY_AFTER_S} if error.code is CALLER_TOO_MANY_READS else None
     return Response(body, status, headers, media_type=PROBLEM_TYPE)
+
+
+def _may_watch(request: Request) -> bool:
+    principal: Principal | None = request.state.principal
+    return principal is not None and principal.role >= Role.WATCH
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:

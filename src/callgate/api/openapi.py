@@ -14,6 +14,7 @@ from callgate.model.error_codes import (
     CALLER_BAD_PARAMS,
     CALLER_TOO_LARGE,
     CALLER_WRONG_CONTENT_TYPE,
+    REFUSED_ROLE,
     REFUSED_UNAUTHENTICATED,
     SETUP_RECORD_OFF,
     ErrorCode,
@@ -23,7 +24,14 @@ from callgate.wire.problem_of import PROBLEM_TYPE
 _Json = dict[str, Any]
 _REF = "#/components/schemas/{name}"
 _BODY_ERRORS = (CALLER_BAD_JSON, CALLER_WRONG_CONTENT_TYPE)
-_ANY_ERRORS = (CALLER_BAD_PARAMS, CALLER_TOO_LARGE, REFUSED_UNAUTHENTICATED, SETUP_RECORD_OFF, BUG_INTERNAL)
+_ANY_ERRORS = (
+    CALLER_BAD_PARAMS,
+    CALLER_TOO_LARGE,
+    REFUSED_UNAUTHENTICATED,
+    REFUSED_ROLE,
+    SETUP_RECORD_OFF,
+    BUG_INTERNAL,
+)
 
 
 def openapi_document(operations: Sequence[Operation]) -> _Json:
@@ -64,6 +72,7 @@ class _Told:
         told: _Json = {
             "operationId": operation.name,
             "summary": operation.summary,
+            "x-callgate-role": operation.role.word,
             "responses": self._responses(),
         }
         if parameters := [*_path_parameters(operation.path), *_query_parameters(operation.query)]:

@@ -5,7 +5,7 @@ cannot disagree. Counterpart: `openapi`. Must not know what any operation is abo
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -17,10 +17,12 @@ from callgate.model.error_codes import (
     CALLER_BAD_JSON,
     CALLER_BAD_PARAMS,
     CALLER_WRONG_CONTENT_TYPE,
+    REFUSED_ROLE,
+    REFUSED_UNAUTHENTICATED,
     ErrorCode,
 )
-from callgate.model.errors import CallerError
-from callgate.model.identity import LOCAL, Principal
+from callgate.model.errors import CallerError, RefusedError
+from callgate.model.identity import Principal, Role
 from callgate.model.near_miss import did_you_mean
 
 _Query = TypeVar("_Query")
@@ -53,6 +55,7 @@ class Operation:
     summary: str
     handler: Handler  # gives a value of `gives`, or a whole Response
     gives: Any  # a type that msgspec can encode
+    role: Role = field(kw_only=True)  # who may: this role and those above it
     query: type[msgspec.Struct] = NoQuery
     takes: type[msgspec.Struct] | None = None  # the body's type; None: a GET
     media: tuple[str, ...] = (JSON_TYPE,)
@@ -70,16 +73,31 @@ class Operation:
         return route
 
     async def _answer(self, request: Request) -> Response:
+        principal = admitted(request, self.role)
         asked = Asked(
             query=_read_query(request, self.query),
             body=None if self.takes is None else await _read_body(request, self.takes),
             path=request.path_params,
             headers=request.headers,
-            principal=request.state.principal or LOCAL,
+            principal=principal,
             peer=request.client and request.client.host,
         )
         answer = await self.handler(asked)
         return answer if isinstance(answer, Response) else json_response(answer)
+
+
+def admitted(request: Request, role: Role) -> Principal:
+    """Who asks. Raises RefusedError unless it has this role, or one above it."""
+    principal: Principal | None = request.state.principal
+    if principal is None:
+        raise RefusedError(REFUSED_UNAUTHENTICATED, "A bearer token is needed")
+    if principal.role < role:
+        raise RefusedError(
+            REFUSED_ROLE,
+            f"{principal.name!r} has the role {principal.role.word}, and this needs {role.word}",
+            hint=f"Use a token with the role {role.word}, or ask an operator for one",
+        )
+    return principal
 
 
 def json_response(value: Any, status: int = 200) -> Response:

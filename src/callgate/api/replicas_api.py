@@ -9,6 +9,7 @@ import msgspec
 from callgate.api.merged_health import merged_health
 from callgate.api.operation import Asked, Operation
 from callgate.model.health import Health, State
+from callgate.model.identity import Role
 from callgate.ports.fleet import Difference, Fleet, ReplicaFacts
 from callgate.ports.status import Status
 
@@ -55,6 +56,7 @@ class ReplicasApi:
                 "The replicas of this gateway that live; none when it is alone",
                 self.replicas,
                 ReplicaList,
+                role=Role.WATCH,
             )
         ]
 

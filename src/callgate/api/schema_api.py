@@ -12,6 +12,7 @@ from msgspec import Meta
 from callgate.api.operation import Asked, Operation
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallerError, unknown_server
+from callgate.model.identity import Role
 from callgate.ports.source_schema import (
     ColumnDetail,
     DatabaseOutline,
@@ -79,6 +80,7 @@ class SchemaApi:
                 self.databases,
                 DatabasesShape,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{path}/tables",
@@ -88,6 +90,7 @@ class SchemaApi:
                 TablesShape,
                 DatabaseQuery,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{path}/table",
@@ -97,6 +100,7 @@ class SchemaApi:
                 TableShape,
                 TableQuery,
                 errors=_ERRORS,
+                role=Role.WATCH,
             ),
         ]
 

@@ -23,6 +23,7 @@ from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server
 from callgate.model.health import Health
+from callgate.model.identity import Role
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.status import SourceFacts, Status
@@ -61,6 +62,7 @@ class ServersApi:
                 self.tools,
                 ToolList,
                 ToolsQuery,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers",
@@ -68,6 +70,7 @@ class ServersApi:
                 "Sources and MCP servers: health, era, version, last lines of stderr, tools",
                 self.servers,
                 ServerList,
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/servers/{name}",
@@ -76,6 +79,7 @@ class ServersApi:
                 self.server,
                 ServerShape,
                 errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
             ),
         ]
 

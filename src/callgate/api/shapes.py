@@ -54,7 +54,7 @@ class ExchangeShape(msgspec.Struct):
     timestamp: datetime | None
     session_id: str | None  # null: refused before there was one, or said by a server to nobody in particular
     kind: Literal["request", "notification"]
-    sender: Literal["client", "server"]  # which way it went
+    sender: Literal["client", "server", "operator"]  # which way it went
     method: str
     server: str | None  # "aggregate" for a merged list
     server_version: str | None
@@ -113,7 +113,7 @@ class LaneEvent(msgspec.Struct):
     started_ms: float  # after the session's `created_at`, or the call's `timestamp`
     duration_ms: float | None  # null: still open, or over at once, as a notification is
     kind: Literal["request", "notification"]
-    sender: Literal["client", "server"]
+    sender: Literal["client", "server", "operator"]
     method: str
     server: str | None
     tool: str | None

@@ -11,19 +11,19 @@ from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.audit import AuditedSink
 from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.principals import gate_rules, needs_token
 from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.setup_problems import setup_problems
+from callgate.app.sinks.audit import AuditedSink
+from callgate.app.sinks.telemetry import TracingSink, exporting
 from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
-from callgate.app.telemetry import TracingSink, exporting
 from callgate.background import Background
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs.config import Config, ServerSpec
-from callgate.edge.gate import LOOPBACK_NAMES, BearerToken, GateRules
+from callgate.config.specs.config import Config
 from callgate.edge.listener import Listener, ListenerLimits
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.errors import SetupError
@@ -120,6 +120,7 @@ async def build_gateway(
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
     redact = redact_all(config)
+    rules = gate_rules(config)
     upstreams = open_sources(config)
     outward = Outward(
         Warden(),
@@ -127,7 +128,7 @@ async def build_gateway(
         redact,
         ChildSlots(config.server.max_children),
         # Without tokens there is one principal, and nobody else to leave something for.
-        Shares(max(1, config.server.max_children // (2 if config.server.tokens else 1))),
+        Shares(max(1, config.server.max_children // (2 if rules.tokens else 1))),
     )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)
@@ -185,7 +186,7 @@ async def build_gateway(
             sources=source_facts(config),
             schema_of={one.name: one.schema for one in sql_servers}.get,
             setup=ShownSettings(
-                needs_token=bool(config.server.tokens),
+                needs_token=needs_token(config),
                 is_demo=config.is_empty,
                 keep_s=config.record.keep_s,
                 max_size_bytes=config.record.max_size_bytes,
@@ -201,14 +202,15 @@ async def build_gateway(
             redact=redact,
             redact_document=redact_documents(config),
             page=PageFiles.bundled(),
+            tell=sink.emit,
         )
     )
     mounted = MountedApp(api.app(), api.is_open)
     limits = ListenerLimits(
         config.server.max_body_bytes, descriptors.for_clients(config.server.max_connections)
     )
-    listener = Listener(relay, mounted, _gate_rules(config.server), limits, sink)
-    local_socket = LocalSocket(relay, sink)
+    listener = Listener(relay, mounted, rules, limits, sink)
+    local_socket = LocalSocket(relay, sink, listener.bearer)
     if shared is not None:
         shared.homes.on_taken = relay.give_up
         shared.fleet.health = relay.health
@@ -266,16 +268,3 @@ async def _check_store(record: Record) -> None:
     except SetupError:
         await record.close()
         raise
-
-
-def _gate_rules(server: ServerSpec) -> GateRules:
-    listen = server.listen
-    host = f"[{listen.host}]" if ":" in listen.host else listen.host.lower()
-    hosts = LOOPBACK_NAMES | {host} | {name.lower() for name in server.allowed_hosts}
-    # Beyond loopback the names we are reached by are the operator's affair, and tokens are mandatory.
-    open_to_any_name = not listen.is_loopback and not server.allowed_hosts
-    return GateRules(
-        hosts=None if open_to_any_name else frozenset(hosts),
-        origins=frozenset(origin.lower().rstrip("/") for origin in server.allowed_origins),
-        tokens=tuple(BearerToken.of(t.token.get_secret_value(), t.principal) for t in server.tokens),
-    )

@@ -6,11 +6,14 @@ end.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from callgate.app.principals import tokens_in_short
+from callgate.config.show import fingerprint
+from callgate.config.specs.config import Config
 from callgate.edge.hop_listener import HopListener
 from callgate.replicas.directory import Directory
-from callgate.replicas.fleet import ReplicaFleet
+from callgate.replicas.fleet import ReplicaFleet, tokens_digest
 from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.hop_client import HopClient
 from callgate.replicas.hop_gate import SignedHopGate
@@ -29,6 +32,7 @@ class MemberParts:
     fleet: ReplicaFleet
     directory: Directory
     transport: StreamingTransport
+    key: bytes  # what replicas sign with
 
 
 class Membership:
@@ -47,6 +51,12 @@ class Membership:
         await self.members.start(address)
         await self.fleet.tell()
         self.fleet.start()
+
+    def runs(self, config: Config) -> None:
+        """What this gateway serves from now on; the others hear of it with the next heartbeat."""
+        self.members.me = replace(self.members.me, fingerprint=fingerprint(config))
+        if self.fleet.tokens:
+            self.fleet.tokens = tokens_digest(self._parts.key, tokens_in_short(config))
 
     async def _after_beat(self, since_s: float) -> None:
         await self.homes.tell(since_s)
@@ -88,6 +98,7 @@ def make_parts(
     return MemberParts(
         homes=homes,
         members=members,
+        key=key,
         peers=peers,
         gate=SignedHopGate(seal, gateway),
         fleet=fleet,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import callgate
 from callgate.app.membership import MemberParts, Membership, make_parts
+from callgate.app.principals import tokens_in_short
 from callgate.config.show import fingerprint
 from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_listen
@@ -51,7 +52,7 @@ def open_replicas(
     directory = PostgresDirectory(database.dsn)
     me = Announcement(new_gateway_name(), "", "", "serving", callgate.__version__, fingerprint(config))
     members = Members(directory, me, key)
-    fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), redact)
+    fleet = ReplicaFleet(directory, members, tokens_digest(key, tokens_in_short(config)), redact)
     gap_s, has_peers = config.record.session_gap_s, config.replicas.peers == "on"
     return Replicas(
         make_parts(members, directory, key, gap_s, redact_document, fleet, has_peers=has_peers), directory
@@ -79,7 +80,7 @@ async def look_at_replicas(config: Config, key: bytes) -> ReplicasSeen:
         me = Announcement("doctor--", "", "", "serving", callgate.__version__, fingerprint(config))
         members = Members(directory, me, key)
         await members.look()
-        fleet = ReplicaFleet(directory, members, tokens_digest(key, _tokens(config)), str)
+        fleet = ReplicaFleet(directory, members, tokens_digest(key, tokens_in_short(config)), str)
         await fleet.look()
     finally:
         await directory.close()
@@ -93,7 +94,3 @@ async def look_at_replicas(config: Config, key: bytes) -> ReplicasSeen:
         directory.clock_offset_s,
         tuple(problems_of({one.gateway: one.differs for one in facts}, offsets_s)),
     )
-
-
-def _tokens(config: Config) -> list[tuple[str, str]]:
-    return [(one.token.get_secret_value(), one.principal) for one in config.server.tokens]

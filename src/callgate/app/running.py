@@ -39,6 +39,10 @@ class Running(msgspec.Struct, frozen=True):
             stream.close()
         return stream is not None
 
+    def with_config(self, config: Config) -> "Running":
+        """The same process, which serves this now."""
+        return msgspec.structs.replace(self, fingerprint=fingerprint(config))
+
     def runs(self, config: Config) -> bool:
         return self.fingerprint == fingerprint(config)
 
@@ -83,5 +87,11 @@ def withdraw(state_folder: Path, running: Running) -> None:
     """Take our own announcement back, and nobody else's."""
     path = state_folder / _FILE
     with suppress(OSError, msgspec.DecodeError):
-        if msgspec.json.decode(path.read_bytes(), type=Running) == running:
+        found = msgspec.json.decode(path.read_bytes(), type=Running)
+        if (found.pid, found.socket_path) == (running.pid, running.socket_path):
             path.unlink()
+
+
+def own_token() -> str | None:
+    """By which this process is somebody else than the person at this machine."""
+    return os.environ.get("CALLGATE_TOKEN") or None

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from callgate.app.build import Gateway, build_gateway
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
 from callgate.app.redactors import redact_all
+from callgate.app.reload import Reloader, reload_signals
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
 from callgate.app.state_log import log_states
 from callgate.app.tool_cost import ToolCost
@@ -44,8 +45,9 @@ class Serving:
     health: list[Health]
 
 
-class StopSignals:
-    """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once."""
+class ProcessSignals:
+    """SIGTERM and SIGINT: the first asks us to stop, the second ends the process at once. SIGHUP: the
+    configuration is to be read again."""
 
     def __init__(self, *, heeds_second: bool = True) -> None:
         """`heeds_second`: not in a worker, to which two may come for one (systemd signals every process of a
@@ -54,6 +56,9 @@ class StopSignals:
         self._first: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self._take, number)
+        self.reload_asked = asyncio.Event()
+        for number in reload_signals():
+            asyncio.get_running_loop().add_signal_handler(number, self.reload_asked.set)
 
     async def first(self) -> int:
         return await asyncio.shield(self._first)
@@ -80,7 +85,7 @@ class StopSignals:
 async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     """Returns the signal that asked us to stop, SIGINT or SIGTERM. Raises SetupError."""
     config = loaded.config
-    stop_signals = StopSignals()
+    signals = ProcessSignals()
     gateway = await build_gateway(config, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
@@ -100,7 +105,8 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         gateway.load_parsers()
         calm_collector()
         telling = tell_states(gateway, config, redact_all(config))
-        stopped_by = await stop_signals.first()
+        telling.append(follow_settings(gateway, loaded, folder, ours, signals.reload_asked))
+        stopped_by = await signals.first()
         if stopped_by == signal.SIGTERM:  # nobody waits at a terminal: balancers get time to notice
             gateway.leave()
             await asyncio.sleep(config.drain_s)
@@ -112,6 +118,23 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
             withdraw(state_folder(config), ours)
         await gateway.close()
         gc.unfreeze()  # else the interpreter cannot take modules apart, and DuckDB complains at the very end
+
+
+def follow_settings(
+    gateway: Gateway, loaded: Loaded, folder: Path, ours: Running | None, asked: asyncio.Event
+) -> asyncio.Task[None]:
+    """Takes changes of the file over while we serve. `ours`: what we announced. `asked`: to look at once."""
+
+    def runs(config: Config) -> None:
+        shared = gateway.replicas or gateway.workers
+        if shared is not None:
+            shared.runs(config)
+        if ours is not None:
+            announce(folder, ours.with_config(config))
+
+    reloader = Reloader(loaded, gateway.listener, runs)
+    gateway.api.settings_api.settings = reloader
+    return asyncio.create_task(reloader.watch(asked))
 
 
 def tell_states(gateway: Gateway, config: Config, redact: Callable[[str], str]) -> list[asyncio.Task[None]]:

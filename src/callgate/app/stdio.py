@@ -12,14 +12,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from callgate.app.running import find_running
+from callgate.app.running import find_running, own_token
 from callgate.app.state_log import log_states
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
+from callgate.edge.local_socket import SocketStream, introduce
 from callgate.edge.stdio import StdioStream
 from callgate.edge.stream_client import StreamClient
 from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import SetupError
+from callgate.model.identity import LOCAL
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 
@@ -51,7 +53,10 @@ def join(loaded: Loaded) -> socket.socket | None:
             running.url,
         )
         return None
-    return running.connect()
+    stream = running.connect()
+    if stream is not None and (token := own_token()):
+        introduce(stream, token)
+    return stream
 
 
 def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
@@ -91,9 +96,11 @@ async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     from callgate.app.redactors import redact_all
 
     gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
+    token = own_token()
     telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))
     try:
-        await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink).run()
+        principal = gateway.listener.bearer(token) if token else LOCAL
+        await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink, principal).run()
     finally:
         telling.cancel()
         await gateway.close()
@@ -124,8 +131,6 @@ async def local_client(loaded: Loaded) -> "AsyncGenerator[Server]":
 
 
 async def _serve(answerer: Answerer, sink: EventSink, stream: socket.socket) -> None:
-    from callgate.edge.local_socket import SocketStream
-
     reader, writer = await asyncio.open_unix_connection(sock=stream)
     try:
         await StreamClient(answerer, SocketStream(reader, writer), sink).run()

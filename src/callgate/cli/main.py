@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 import callgate
 from callgate.cli import record_app
 from callgate.cli.commands.config_commands import config_app
+from callgate.cli.commands.token_commands import token_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
     AddressesArgument,
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.add_typer(config_app, name="config")
 app.add_typer(store_app, name="record")
+app.add_typer(token_app, name="token")
 
 
 def _print_version(wanted: bool) -> None:
@@ -94,6 +96,15 @@ def _serve(options: ServeOptions, addresses: tuple[str, ...], is_bare: bool) -> 
 
 def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
     return LogOptions(level or (LogLevel.WARNING if quiet else LogLevel.INFO), form)
+
+
+@app.command()
+def reload(config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False) -> None:
+    """Have the running gateway read its configuration again, and take over what can be."""
+    from callgate.cli.commands.config_commands import run_reload
+    from callgate.config.sources.flags import Flags
+
+    run_reload(Flags(config=config, state_dir=state_dir), as_json)
 
 
 @app.command()

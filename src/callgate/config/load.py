@@ -10,11 +10,12 @@ sources are left out.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
-from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.problem import ConfigProblem, ConfigProblems, key_path
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
 from callgate.config.sources.addresses import sources_named
 from callgate.config.sources.client_defaults import complete
@@ -36,6 +37,7 @@ class Loaded:
     origin: Path | None = None  # the file, when there was one
     warnings: tuple[ConfigProblem, ...] = ()
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
+    flags: Flags = field(default_factory=Flags)  # by which it can be loaded again
 
 
 def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -66,6 +68,7 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         sources=tuple(sources),
         tools=tuple(parsed.tools),
         mcpServers=servers,
+        principals=parsed.principals,
         record=parsed.record,
         policy=parsed.policy,
         otel=parsed.otel,
@@ -76,8 +79,8 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         for problem in foreign
     ]
     warnings = (*unknown_variables(environ), *from_environment.warnings, *named.warnings, *ignored, *replaced)
-    warnings += tuple(_without_peers(config))
-    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed))
+    warnings += (*_without_peers(config), *_expired(config))
+    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed), flags)
 
 
 def _foreign_urls(draft: Draft, found: EnvironmentSources) -> list[ConfigProblem]:
@@ -123,6 +126,20 @@ def _without_peers(config: Config) -> list[ConfigProblem]:
         return []
     text = "handshake clients get no session, and a parked call is resumed only where it waits"
     return [ConfigProblem("replicas.peers", text, 'Write peers = "on" if replicas can reach one another.')]
+
+
+def _expired(config: Config) -> list[ConfigProblem]:
+    """No problem: a gateway that does not start because one token is too old serves nobody."""
+    now = datetime.now(UTC)
+    return [
+        ConfigProblem(
+            key_path(("principals", name, "expires")),
+            "this token has expired, and nobody is let in with it",
+            f"Make another with: callgate token add {name} --replace",
+        )
+        for name, spec in config.principals.items()
+        if spec.expires is not None and spec.expires <= now
+    ]
 
 
 def _with_ids(

@@ -13,6 +13,7 @@ from callgate.config.specs.config import (
     McpServerSpec,
     OtelSpec,
     PolicySpec,
+    PrincipalSpec,
     RecordSpec,
     ReplicasSpec,
     ServerSpec,
@@ -34,6 +35,7 @@ class ParsedConfig:
     sources: list[SourceSpec] = field(default_factory=list[SourceSpec])
     tools: list[ToolSpec] = field(default_factory=list[ToolSpec])
     mcp_servers: dict[str, McpServerSpec] = field(default_factory=dict[str, McpServerSpec])
+    principals: dict[str, PrincipalSpec] = field(default_factory=dict[str, PrincipalSpec])
     record: RecordSpec = field(default_factory=RecordSpec)
     policy: PolicySpec = field(default_factory=PolicySpec)
     otel: OtelSpec = field(default_factory=OtelSpec)
@@ -54,7 +56,8 @@ def parse_draft(draft: Draft, *, needs_version: bool) -> ParsedConfig:
     for source in _each(SourceSpec, draft, "sources", parsed):
         parsed.sources.append(source.anchored_at(draft.folder))
     parsed.tools += _each(ToolSpec, draft, "tools", parsed)
-    _parse_mcp_servers(draft, parsed)
+    parsed.mcp_servers |= _named(McpServerSpec, draft, "mcpServers", parsed)
+    parsed.principals |= _named(PrincipalSpec, draft, "principals", parsed)
     return parsed
 
 
@@ -108,14 +111,10 @@ def _each(spec: type[_SpecT], draft: Draft, name: str, parsed: ParsedConfig) -> 
     return [found for found in specs if found is not None]
 
 
-def _parse_mcp_servers(draft: Draft, parsed: ParsedConfig) -> None:
-    raw = draft.tree.get("mcpServers", {})
+def _named(spec: type[_SpecT], draft: Draft, name: str, parsed: ParsedConfig) -> dict[str, _SpecT]:
+    raw = draft.tree.get(name, {})
     if not isinstance(raw, dict):
-        parsed.problems.append(
-            ConfigProblem("mcpServers", "a table is expected", "Write [mcpServers.<name>].")
-        )
-        return
-    for name in cast("dict[str, Any]", raw):
-        server = _one(McpServerSpec, draft, ("mcpServers", name), parsed)
-        if server is not None:
-            parsed.mcp_servers[name] = server
+        parsed.problems.append(ConfigProblem(name, "a table is expected", f"Write [{name}.<name>]."))
+        return {}
+    found = {one: _one(spec, draft, (name, one), parsed) for one in cast("dict[str, Any]", raw)}
+    return {one: made for one, made in found.items() if made is not None}

@@ -5,7 +5,6 @@ Order: Host first (a rebound DNS name must learn nothing), then the web page tha
 guarded by the file system.
 """
 
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -14,12 +13,13 @@ from functools import lru_cache
 
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_ORIGIN, REFUSED_UNAUTHENTICATED
 from callgate.model.errors import RefusedError
-from callgate.model.identity import LOCAL, Principal
+from callgate.model.identity import LOCAL, Principal, token_hash_of
 
 # RFC 9110, 7.2: a name or an address, and a port. Anything else is no host, and is not read in parts.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#,%\s\\]+)(?::[0-9]{0,5})?")
 # "same-site" is not our own page: to a browser every port of localhost is the same site.
 _OUR_SITE = ("same-origin", "none")
+HOW_TO_SEND_ONE = "Send Authorization: Bearer <one of [server] tokens, or of [principals]>"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -27,18 +27,18 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 class BearerToken:
     """What we keep of a bearer token: its digest, so that comparing takes the same time for any guess."""
 
-    digest: bytes
+    token_hash: str
     principal: Principal
+    expires_s: float | None = None  # wall clock; None: never
 
     @classmethod
-    def of(cls, secret: str, principal: str) -> "BearerToken":
-        return cls(_digest(secret), Principal(principal))
+    def of(cls, secret: str, principal: Principal, expires_s: float | None = None) -> "BearerToken":
+        return cls(token_hash_of(secret), principal, expires_s)
 
 
 class MissingTokenError(RefusedError):
     def __init__(self, message: str = "A bearer token is needed") -> None:
-        hint = "Send Authorization: Bearer <one of [server] tokens>"
-        super().__init__(REFUSED_UNAUTHENTICATED, message, hint=hint)
+        super().__init__(REFUSED_UNAUTHENTICATED, message, hint=HOW_TO_SEND_ONE)
 
 
 class WrongTokenError(MissingTokenError):
@@ -48,20 +48,31 @@ class WrongTokenError(MissingTokenError):
         super().__init__("The bearer token is not valid")
 
 
+class ExpiredTokenError(MissingTokenError):
+    def __init__(self) -> None:
+        super().__init__("The bearer token has expired")
+
+
 @dataclass(frozen=True, slots=True)
 class GateRules:
     # None: any Host will do. Only right where a token is asked for, which a rebound page cannot know.
     hosts: frozenset[str] | None
     origins: frozenset[str]
     tokens: tuple[BearerToken, ...]
+    # Who comes without a token, where there are some; None: nobody may. Without any token all are `LOCAL`.
+    local: Principal | None = None
+
+    def next_expiry_s(self, now_s: float) -> float | None:
+        expiries_s = [one.expires_s for one in self.tokens if one.expires_s is not None]
+        return min((one for one in expiries_s if one > now_s), default=None)
 
 
-def admit(rules: GateRules, fields: Mapping[str, str]) -> Principal:
+def admit(rules: GateRules, fields: Mapping[str, str], now_s: float) -> Principal:
     """Raises RefusedError."""
     check_site(rules, fields)
     if "sec-fetch-site" in fields:
         check_page(rules, fields)
-    return identify(rules, fields)
+    return identify(rules, fields, now_s)
 
 
 def check_site(rules: GateRules, fields: Mapping[str, str]) -> None:
@@ -110,18 +121,31 @@ def check_page(rules: GateRules, fields: Mapping[str, str]) -> None:
         )
 
 
-def identify(rules: GateRules, fields: Mapping[str, str]) -> Principal:
+def identify(rules: GateRules, fields: Mapping[str, str], now_s: float) -> Principal:
+    """Raises MissingTokenError."""
     if not rules.tokens:
-        return LOCAL
+        return rules.local or LOCAL
+    if "authorization" not in fields and rules.local is not None:
+        return rules.local
     scheme, _, secret = fields.get("authorization", "").partition(" ")
-    given = _digest(secret.strip())
-    found: Principal | None = None
-    for token in rules.tokens:  # all of them, always: how many were compared tells nothing
-        if hmac.compare_digest(token.digest, given):
-            found = token.principal
-    if scheme.lower() != "bearer" or found is None:
+    secret = secret.strip()
+    if scheme.lower() != "bearer" or not secret:
         raise (MissingTokenError if not secret else WrongTokenError)()
-    return found
+    return bearer_of(rules, secret, now_s)
+
+
+def bearer_of(rules: GateRules, secret: str, now_s: float) -> Principal:
+    """Whose token this is. Raises MissingTokenError."""
+    given = token_hash_of(secret)
+    found: BearerToken | None = None
+    for token in rules.tokens:  # all of them, always: how many were compared tells nothing
+        if hmac.compare_digest(token.token_hash, given):
+            found = token
+    if found is None:
+        raise WrongTokenError
+    if found.expires_s is not None and found.expires_s <= now_s:
+        raise ExpiredTokenError
+    return found.principal
 
 
 @lru_cache(maxsize=256)  # a client sends the same one with every request
@@ -129,7 +153,3 @@ def host_name(host: str) -> str | None:
     """The Host header without its port; IPv6 keeps its brackets. None: it is no host."""
     match = _HOST.fullmatch(host)
     return match[1] if match else None
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()

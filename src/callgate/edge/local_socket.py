@@ -1,27 +1,75 @@
 """The door for processes of the same user on this machine: a Unix socket that speaks like stdio.
 
 `callgate stdio` joins a running gateway through it, so that all clients share one catalog and one record.
-The folder is private to the user (0700), which is all the authentication a local pipe has.
+The folder is private to the user (0700), which is all the authentication a local pipe has: who joins is the
+person at this machine. A process that has a token may say so in its first line, and is that principal then.
+The line is answered, and all that follows is MCP.
 """
 
 import asyncio
 import shutil
+import socket
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from callgate.edge.stream_client import StreamClient
+from callgate.model.error_codes import REFUSED_UNAUTHENTICATED
+from callgate.model.errors import CallgateError, RefusedError, told_by_another
+from callgate.model.identity import LOCAL, Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 
 _CHUNK_BYTES = 64 * 1024
+# No message of MCP begins so: JSON-RPC has no such member.
+_JOIN = b'{"callgate_join":'
+_MAX_JOIN_BYTES = 8 * 1024
+
+
+class JoinLine(msgspec.Struct, forbid_unknown_fields=True):
+    """The first line of a process that has a token."""
+
+    callgate_join: str
+
+
+class JoinedLine(msgspec.Struct, omit_defaults=True):
+    """Its answer: who it is, or why it may not come in."""
+
+    principal: str = ""
+    code: str = ""
+    message: str = ""
+
+
+def introduce(stream: socket.socket, token: str) -> None:
+    """For the process that joins. Raises RefusedError."""
+    stream.sendall(msgspec.json.encode(JoinLine(token)) + b"\n")
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = stream.recv(1)  # no byte more than the line
+        if not piece or len(line) > _MAX_JOIN_BYTES:
+            raise RefusedError(REFUSED_UNAUTHENTICATED, "The gateway hung up when it was given a token")
+        line += piece
+    answer = msgspec.json.decode(line, type=JoinedLine)
+    if not answer.principal:
+        hint = "Set CALLGATE_TOKEN to a token of this gateway, or unset it"
+        raise told_by_another(answer.code, answer.message, hint)
 
 
 class SocketStream:
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, begins_with: bytes = b""
+    ) -> None:
+        """`begins_with`: what was read of it already."""
         self._reader = reader
         self._writer = writer
+        self._begin = begins_with
 
     async def read(self) -> bytes:
+        if self._begin:
+            begin, self._begin = self._begin, b""
+            return begin
         return await self._reader.read(_CHUNK_BYTES)
 
     async def write(self, data: bytes) -> None:
@@ -30,13 +78,15 @@ class SocketStream:
 
 
 class LocalSocket:
-    def __init__(self, answerer: Answerer, sink: EventSink) -> None:
+    def __init__(self, answerer: Answerer, sink: EventSink, principal_of: Callable[[str], Principal]) -> None:
+        """`principal_of`: whose a token is; raises RefusedError."""
         self._answerer = answerer
         self._sink = sink
+        self._principal_of = principal_of
         self._folder: Path | None = None
         self._path: Path | None = None
         self._server: asyncio.Server | None = None
-        self._clients: dict[asyncio.Task[None], StreamClient] = {}
+        self._clients: dict[asyncio.Task[None], StreamClient | None] = {}  # None: it says who it is
 
     async def start(self, path: Path | None = None) -> Path:
         """Listens; returns the path. Not in the state folder: a socket's path is 107 bytes at most. `path`:
@@ -51,20 +101,48 @@ class LocalSocket:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        stream = SocketStream(reader, writer)
-        client = self._clients[task] = StreamClient(self._answerer, stream, self._sink)
+        self._clients[task] = None
         try:
+            principal, begin = await self._greet(reader, writer)
+            stream = SocketStream(reader, writer, begins_with=begin)
+            client = self._clients[task] = StreamClient(self._answerer, stream, self._sink, principal)
             await client.run()
+        except (RefusedError, OSError):
+            pass  # it was told, or is gone
         except asyncio.CancelledError:
             pass  # we are closing; the client sees the end of the stream
         finally:
             del self._clients[task]
             writer.close()
 
+    async def _greet(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[Principal, bytes]:
+        """Who joins, and what was read behind that. Raises RefusedError when it was told so."""
+        begin = await reader.read(_CHUNK_BYTES)
+        if not begin.startswith(_JOIN):
+            return LOCAL, begin
+        while (
+            b"\n" not in begin and len(begin) <= _MAX_JOIN_BYTES and (more := await reader.read(_CHUNK_BYTES))
+        ):
+            begin += more
+        line, _, rest = begin.partition(b"\n")
+        try:
+            principal = self._principal_of(msgspec.json.decode(line, type=JoinLine).callgate_join)
+            answer = JoinedLine(principal.name)
+        except (msgspec.DecodeError, CallgateError) as error:
+            refused = error if isinstance(error, RefusedError) else _unreadable()
+            answer = JoinedLine(code=refused.code.code, message=refused.message)
+            await _write(writer, answer)
+            raise refused from None
+        await _write(writer, answer)
+        return principal, rest
+
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        await asyncio.gather(*(client.finish() for client in list(self._clients.values())))
+        clients = [client for client in self._clients.values() if client is not None]
+        await asyncio.gather(*(client.finish() for client in clients))
         for task in list(self._clients):
             task.cancel()
         if self._clients:
@@ -75,3 +153,12 @@ class LocalSocket:
             self._path.unlink(missing_ok=True)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+async def _write(writer: asyncio.StreamWriter, answer: JoinedLine) -> None:
+    writer.write(msgspec.json.encode(answer) + b"\n")
+    await writer.drain()
+
+
+def _unreadable() -> RefusedError:
+    return RefusedError(REFUSED_UNAUTHENTICATED, "The first line of this client could not be read")

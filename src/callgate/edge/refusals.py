@@ -15,7 +15,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import Aside
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, EndedBy, Outcome, Settlement
-from callgate.model.identity import LOCAL, Principal, new_exchange_id
+from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.session import Session
 from callgate.ports.event_sink import EventSink
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, decode
@@ -68,11 +68,15 @@ class Refusals:
         self._emit(_TAKEN, _sender_of(visit), method, notification, visit.request.body_bytes)
 
     def on_stream(
-        self, error: CallgateError, message: Message | Unreadable | None, session: Session | None
+        self,
+        error: CallgateError,
+        message: Message | Unreadable | None,
+        principal: Principal,
+        session: Session | None,
     ) -> None:
         """A frame of a pipe or local socket; None: it was too long to be read."""
         envelope = session.envelope if session is not None else _NO_ENVELOPE
-        sender = _Sender(name_client(envelope), LOCAL.name, session and session.session_id)
+        sender = _Sender(name_client(envelope), principal.name, session and session.session_id)
         self._emit(_refused(error), sender, _method_of(message) or "stdio", message)
 
     def _emit(

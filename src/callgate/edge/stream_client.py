@@ -15,7 +15,7 @@ from callgate.edge.visit import name_client
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
-from callgate.model.identity import LOCAL
+from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Asking, Item, Notice, Paused, Reply, Unsolicited, Withdrawn
 from callgate.model.session import Presence, Session
 from callgate.ports.answerer import Answerer
@@ -56,9 +56,12 @@ class DuplexStream(Protocol):
 
 
 class StreamClient:
-    def __init__(self, answerer: Answerer, stream: DuplexStream, sink: EventSink) -> None:
+    def __init__(
+        self, answerer: Answerer, stream: DuplexStream, sink: EventSink, principal: Principal = LOCAL
+    ) -> None:
         self._answerer = answerer
         self._stream = stream
+        self._principal = principal
         self._refusals = Refusals(sink, answerer.server_of)
         self._conversation = Conversation()
         self._session: Session | None = None
@@ -77,7 +80,7 @@ class StreamClient:
                 try:
                     events = self._conversation.receive(data)
                 except CallerError as error:
-                    self._refusals.on_stream(error, None, self._session)
+                    self._refusals.on_stream(error, None, self._principal, self._session)
                     await self._stream.write(encode_fault(None, fault_of(error)) + b"\n")
                     break
                 await self._handle_all(events)
@@ -136,7 +139,7 @@ class StreamClient:
                     task.cancel()
                 await self._handle(told)
             case Refuse(error, message):
-                self._refusals.on_stream(error, message, self._session)
+                self._refusals.on_stream(error, message, self._principal, self._session)
                 if event.frame is not None:
                     await self._stream.write(event.frame + b"\n")
             case Replied(response):
@@ -194,7 +197,7 @@ class StreamClient:
             rpc_id=message.rpc_id if isinstance(message, Request) else None,
             params=message.params,
             envelope=envelope,
-            principal=LOCAL,
+            principal=self._principal,
             transport="stdio",
             client=name_client(envelope),
             session=self._session if envelope.era == "legacy" else None,

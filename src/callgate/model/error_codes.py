@@ -115,6 +115,9 @@ CALLER_AMBIGUOUS_ID = _code(
     exit_code=2,
 )
 CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INVALID_REQUEST, http=409)
+CALLER_STALE = _code(
+    "caller.stale", "What was to be changed is not what it was any more", rpc=-31412, http=412
+)
 CALLER_REQUEST_STATE = _code(
     "caller.request_state",
     "The requestState cannot be resumed: forged, used, expired, or not yours",
@@ -213,6 +216,7 @@ REFUSED_ORIGIN = _code(
 REFUSED_HOST = _code(
     "refused.host", "The Host header names another machine", rpc=-31421, http=421, exit_code=6
 )
+REFUSED_ROLE = _code("refused.role", "The caller's role may not do this", rpc=-31403, http=403, exit_code=6)
 REFUSED_UNAUTHENTICATED = _code(
     "refused.unauthenticated",
     "A bearer token is needed, and none or a wrong one was given",
@@ -308,6 +312,13 @@ SOURCE_FAILED = _code("source.failed", "The database answered with an error", rp
 # --- the operator must change something
 SETUP_CONFIG = _code(
     "setup.config", "The configuration has problems", rpc=INTERNAL_ERROR, http=500, exit_code=3
+)
+SETUP_CONFIG_LOCKED = _code(
+    "setup.config_locked",
+    "The configuration file cannot be written",
+    rpc=INTERNAL_ERROR,
+    http=409,
+    exit_code=3,
 )
 SETUP_PORT = _code(
     "setup.port",

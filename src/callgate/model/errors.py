@@ -92,11 +92,11 @@ def unknown_server(name: str, known: Iterable[str]) -> CallerError:
     return CallerError(CALLER_UNKNOWN_SERVER, f"There is no server {name[:100]!r} here", hint=hint)
 
 
-def told_by_another(code: str, message: str, hint: str) -> SetupError | SourceError:
+def told_by_another(code: str, message: str, hint: str) -> CallgateError:
     """An error of another process of this gateway, as that one told it."""
     known = ALL[code]
-    kind = SourceError if known.family == SourceError.family else SetupError
-    return kind(known, message, hint=hint)
+    kinds = {kind.family: kind for kind in (SourceError, RefusedError)}
+    return kinds.get(known.family, SetupError)(known, message, hint=hint)
 
 
 def replica_lost() -> UpstreamError:

@@ -48,7 +48,7 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     rpc_id: bytes | None = None
     params: bytes = b""  # left out when too long, or not to be read
     size_bytes: int = 0  # of the message, as far as it is known
-    sender: str = "client"  # "client" | "server"
+    sender: str = "client"  # "client" | "server" | "operator"
     client: str = ""
     server_name: str | None = None
     tool_name: str | None = None  # of a call that was refused

@@ -1,18 +1,45 @@
 """Who is calling, and the ids under which we remember what they did."""
 
+import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal, cast
+
+# As the configuration and the API spell it.
+RoleWord = Literal["call", "watch", "operate"]
+
+
+class Role(IntEnum):
+    """What a principal may do. Each role may also do what the roles before it may."""
+
+    CALL = 1  # use the MCP endpoints
+    WATCH = 2  # read the record, try tools and make calls again
+    OPERATE = 3  # change what the gateway does
+
+    @property
+    def word(self) -> RoleWord:
+        return cast(RoleWord, self.name.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who the gate decided the caller is. A session and a parked call belong to exactly one principal."""
+    """Who the gate decided the caller is. A session and a parked call belong to exactly one principal.
+
+    Two values with one name are the same principal: its role may change while its sessions go on.
+    """
 
     name: str
+    role: Role = field(default=Role.CALL, compare=False)
 
 
 # The person at this machine: loopback without tokens, and every local pipe or socket.
-LOCAL = Principal("local")
+LOCAL = Principal("local", Role.OPERATE)
+
+
+def token_hash_of(token: str) -> str:
+    """What is kept of a bearer token, as `[principals]` writes it."""
+    return f"sha256:{hashlib.sha256(token.encode(errors='surrogatepass')).hexdigest()}"
 
 
 # The first digit of the variant field: its upper two bits are 10.

@@ -68,6 +68,8 @@ class Asides:
         if aside.sender == "server":
             label = aside.server_name or "notifications"
             return self._admit(OF_A_SERVER, f"said by {label}", aside.at_s, now_mono)
+        if aside.sender == "operator":
+            return True
         label = aside.settlement.error_code or "notifications"
         return self._admit(AT_THE_DOOR, label, aside.at_s, now_mono)
 

@@ -47,7 +47,7 @@ class ReplicaFleet:
         self._where = where
         self._directory = directory
         self._members = members
-        self._tokens = tokens
+        self.tokens = tokens
         self._redact = redact
         # Of this process; set once the parts are there.
         self.health: Callable[[], Sequence[Health]] = tuple
@@ -112,7 +112,7 @@ class ReplicaFleet:
         lag_s, journal_bytes = None, None
         if (progress := self.progress()) is not None:
             lag_s, journal_bytes = rounded_lag(progress.lag_s, progress.journal_bytes)
-        return msgspec.structs.replace(report, tokens=self._tokens, lag_s=lag_s, journal_bytes=journal_bytes)
+        return msgspec.structs.replace(report, tokens=self.tokens, lag_s=lag_s, journal_bytes=journal_bytes)
 
     def _warn(self) -> None:
         problems = [] if self._members.trouble else self.problems()  # that it is away was logged

@@ -88,6 +88,7 @@ class HopClient:
             sender=self._members.me.gateway,
             to=home,
             principal=head.principal.name,
+            role=head.principal.role,
             peer=head.peer,
             issued_at=time.time(),
             nonce=f"{self._nonces}{next(self._numbers):x}",

@@ -13,7 +13,7 @@ from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
 from callgate.model.identity import Principal
 from callgate.ports.peers import HOP_HEADER, PassedRequest, SignedHop
-from callgate.replicas.hop_seal import HopSeal, digest_of, digest_of_bytes
+from callgate.replicas.hop_seal import HopClaims, HopSeal, digest_of, digest_of_bytes
 
 # Both clocks may be wrong by some seconds; a request between replicas is sent when it is signed.
 _MAX_AGE_S = 60.0
@@ -38,9 +38,7 @@ class SignedHopGate:
             raise _refused(f"it was signed more than {_MAX_AGE_S:g} s ago, or in the future", _CLOCKS)
         if claims.nonce in self._seen:
             raise _refused("it came before", "Find out who repeats requests between replicas")
-        hop = SignedHop(
-            Principal(claims.principal), claims.peer, claims.digest, claims.nonce, claims.issued_at
-        )
+        hop = _hop_of(claims)
         self.note(hop)
         return hop
 
@@ -55,9 +53,7 @@ class SignedHopGate:
             or not hmac.compare_digest(digest_of_bytes(signed), claims.digest)
         ):
             return None
-        return SignedHop(
-            Principal(claims.principal), claims.peer, claims.digest, claims.nonce, claims.issued_at
-        )
+        return _hop_of(claims)
 
     def note(self, hop: SignedHop) -> None:
         now_s = time.time()
@@ -74,6 +70,11 @@ class SignedHopGate:
             if until_s >= now_s:
                 return
             del self._seen[nonce]
+
+
+def _hop_of(claims: HopClaims) -> SignedHop:
+    principal = Principal(claims.principal, claims.role)
+    return SignedHop(principal, claims.peer, claims.digest, claims.nonce, claims.issued_at)
 
 
 def _refused(why: str, hint: str) -> RefusedError:

@@ -8,6 +8,7 @@ import hashlib
 
 import msgspec
 
+from callgate.model.identity import Role
 from callgate.ports.peers import PassedRequest
 from callgate.replicas.sealed_ids import derived_key
 from callgate.wire.sealed_claims import ClaimsSeal
@@ -21,6 +22,7 @@ class HopClaims(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fie
     issued_at: float  # wall clock, seconds
     nonce: str
     digest: str
+    role: Role = Role.CALL
 
 
 class HopSeal(ClaimsSeal[HopClaims]):

@@ -15,6 +15,7 @@ from callgate.api.record.required_record import required
 from callgate.api.record.short_ids import find_filter
 from callgate.api.shapes import QueryAnswer
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_TOO_MANY_READS
+from callgate.model.identity import Role
 from callgate.ports.record_queries import Query, RecordQueries
 from callgate.ports.record_reader import RecordReader
 
@@ -42,6 +43,7 @@ class AnalysisApi:
                 QueryAnswer,
                 takes=QueryBody,
                 errors=(CALLER_TOO_MANY_READS,),
+                role=Role.WATCH,
             ),
             Operation(
                 "/api/v1/export",
@@ -52,6 +54,7 @@ class AnalysisApi:
                 ExportQuery,
                 media=tuple(_MEDIA.values()),
                 errors=(CALLER_AMBIGUOUS_ID,),
+                role=Role.WATCH,
             ),
         ]
 

@@ -24,6 +24,7 @@ from callgate.api.shapes import (
     WholeExchange,
 )
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_NOT_FOUND, CALLER_UNKNOWN_SESSION
+from callgate.model.identity import Role
 from callgate.ports.record_reader import TOOL_CALL, TOOL_CALLS, RecordPage, RecordReader, Row
 from callgate.ports.status import Status
 
@@ -40,7 +41,13 @@ class RecordApi:
         several = (CALLER_AMBIGUOUS_ID,)
         return [
             Operation(
-                f"{v1}/sessions", "listSessions", "Sessions", self.sessions, SessionList, SessionsQuery
+                f"{v1}/sessions",
+                "listSessions",
+                "Sessions",
+                self.sessions,
+                SessionList,
+                SessionsQuery,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/sessions/{{session_id}}",
@@ -49,6 +56,7 @@ class RecordApi:
                 self.session,
                 SessionShape,
                 errors=no_session,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/sessions/{{session_id}}/tool-calls",
@@ -58,6 +66,7 @@ class RecordApi:
                 ToolCallList,
                 PageQuery,
                 errors=no_session,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/sessions/{{session_id}}/timeline",
@@ -67,6 +76,7 @@ class RecordApi:
                 SessionTimeline,
                 TimelineQuery,
                 errors=no_session,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/tool-calls",
@@ -76,6 +86,7 @@ class RecordApi:
                 ToolCallList,
                 ExchangesQuery,
                 errors=several,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/tool-calls/{{call_id}}",
@@ -84,6 +95,7 @@ class RecordApi:
                 self.tool_call,
                 WholeExchange,
                 errors=unknown,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/exchanges",
@@ -93,6 +105,7 @@ class RecordApi:
                 ExchangeList,
                 ExchangesQuery,
                 errors=several,
+                role=Role.WATCH,
             ),
             Operation(
                 f"{v1}/exchanges/{{exchange_id}}",
@@ -101,6 +114,7 @@ class RecordApi:
                 self.exchange,
                 WholeExchange,
                 errors=unknown,
+                role=Role.WATCH,
             ),
         ]
 

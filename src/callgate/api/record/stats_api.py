@@ -15,6 +15,7 @@ from callgate.api.record.queries import StatsQuery, given
 from callgate.api.record.required_record import required
 from callgate.api.record.short_ids import find_filter
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID
+from callgate.model.identity import Role
 from callgate.ports.record_reader import Buckets, RecordReader, Share, Sums
 
 _DEFAULT_STRETCH = timedelta(days=1)
@@ -88,6 +89,7 @@ class StatsApi:
                 StatsShape,
                 StatsQuery,
                 errors=(CALLER_AMBIGUOUS_ID,),
+                role=Role.WATCH,
             )
         ]
 

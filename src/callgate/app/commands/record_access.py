@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport, InProcessApiTransport
-from callgate.app.running import find_running
+from callgate.app.running import find_running, own_token
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.config.specs.config import Config
@@ -80,11 +80,10 @@ async def _running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
         yield None
         return
     tokens = config.server.tokens
+    token = tokens[0].token.get_secret_value() if tokens else own_token() if config.principals else None
     client = HttpClient()
     try:
-        yield ApiClient(
-            HttpApiTransport(client, running.url, tokens[0].token.get_secret_value() if tokens else None)
-        )
+        yield ApiClient(HttpApiTransport(client, running.url, token))
     finally:
         await client.close()
 

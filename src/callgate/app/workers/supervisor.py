@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from callgate.app.reload import reload_signals
 from callgate.app.running import forget_running
 from callgate.app.worker_parts import WorkerPlace
 from callgate.app.workers.worker import WorkerSaid, live
@@ -69,6 +70,7 @@ class Supervisor:
         self._place = replace(lead, lifeline=lifeline)
         self._workers = [_Worker(number) for number in range(lead.count)]
         self._signals: list[int] = []
+        self._reloads = reload_signals()
         self._stopped_by: int | None = None
         self.killed_by: int | None = None  # the second signal
         self._is_announced = False
@@ -80,7 +82,7 @@ class Supervisor:
 
     def run(self) -> int:
         signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, *self._reloads):
             signal.signal(number, lambda number, _: self._signals.append(number))
         signal.signal(signal.SIGCHLD, lambda number, _: None)  # it wakes us
         gc.collect()
@@ -149,7 +151,7 @@ class Supervisor:
     def _become(self, place: WorkerPlace, ready: int) -> None:
         """In the new process; does not return."""
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, *self._reloads):
             signal.signal(number, signal.SIG_DFL)
         self._events.close()
         for fd in (self._life, self._woken, self._wakes, *(one.pipe for one in self._workers)):
@@ -225,22 +227,26 @@ class Supervisor:
             self._listening.shut(worker.number)
 
     def _pass_on(self, number: int) -> None:
+        if number in self._reloads:
+            self._send(number)
+            return
         is_second, self._stopped_by = self._stopped_by is not None, self._stopped_by or number
         self._listening.close()  # workers have theirs; what they close is closed
+        self._send(signal.SIGKILL if is_second else number)
+        if is_second:
+            self.killed_by = number
+
+    def _send(self, number: int) -> None:
         for worker in self._workers:
             if worker.pid:
                 with suppress(ProcessLookupError):
-                    os.kill(worker.pid, signal.SIGKILL if is_second else number)
-        if is_second:
-            self.killed_by = number
+                    os.kill(worker.pid, number)
 
     def _end(self) -> None:
         """Also when a worker could not start: the others end too."""
         self._listening.close()
-        for worker in self._workers:
-            if worker.pid and self._stopped_by is None:
-                with suppress(ProcessLookupError):
-                    os.kill(worker.pid, signal.SIGTERM)
+        if self._stopped_by is None:
+            self._send(signal.SIGTERM)
         for worker in self._workers:
             while worker.pid:
                 with suppress(InterruptedError):

@@ -14,7 +14,7 @@ from callgate.app.build import Gateway, build_gateway
 from callgate.app.loop import run_loop
 from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, withdraw
-from callgate.app.serve import StopSignals, calm_collector, tell_states
+from callgate.app.serve import ProcessSignals, calm_collector, follow_settings, tell_states
 from callgate.app.worker_parts import WorkerPlace
 from callgate.config.load import Loaded
 from callgate.config.specs.config import Config
@@ -59,9 +59,9 @@ def live(loaded: Loaded, place: WorkerPlace, ready: int) -> None:
 async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[Health]], None]) -> None:
     """Until the supervisor says so, or is gone. Raises SetupError."""
     config = loaded.config
-    stop_signals = StopSignals(heeds_second=False)
+    signals = ProcessSignals(heeds_second=False)
     loop = asyncio.get_running_loop()
-    loop.add_reader(place.lifeline, stop_signals.take_end, place.lifeline)
+    loop.add_reader(place.lifeline, signals.take_end, place.lifeline)
     gateway = await build_gateway(config, keeps_store=True, place=place)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
@@ -73,10 +73,11 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
         if place.is_lead:
             ours = await _announce(gateway, config, place)
             telling = tell_states(gateway, config, redact_all(config))
+        telling.append(follow_settings(gateway, loaded, place.state, ours, signals.reload_asked))
         gateway.load_parsers()
         calm_collector()
         on_ready(gateway.relay.health())
-        if await stop_signals.first() == signal.SIGTERM:
+        if await signals.first() == signal.SIGTERM:
             gateway.leave()
             await asyncio.sleep(config.drain_s)
     finally:

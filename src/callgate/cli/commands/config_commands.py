@@ -1,6 +1,6 @@
 """`callgate config …`: what the configuration is, where it lies, and whether it is right."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from callgate.config.load import ConfigProblem, Loaded
+    from callgate.config.sources.flags import Flags
 
 config_app = typer.Typer(help="Check, show and locate the configuration.", no_args_is_help=True)
 
@@ -62,11 +63,37 @@ def show(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(effective)
         return
-    import tomli_w
+    import tomlkit
 
     for note in loaded.notes:
         print_line(f"# {note}")
-    print_text(tomli_w.dumps(effective))
+    print_text(tomlkit.dumps(effective))
+
+
+def run_reload(flags: "Flags", as_json: bool) -> None:
+    """Raises SetupError when nothing runs, or when the file has problems."""
+    import asyncio
+
+    from callgate.app.commands.record_access import live_api
+    from callgate.config.load import load_config
+    from callgate.model.error_codes import SETUP_CONFIG
+    from callgate.model.errors import told_by_another
+
+    async def reload() -> dict[str, Any]:
+        async with live_api(load_config(flags)) as api:
+            return await api.post("reload", body={})
+
+    news = asyncio.run(reload())
+    if news["problem"] is not None and not as_json:
+        hint = "callgate config check lists all problems"
+        raise told_by_another(SETUP_CONFIG.code, news["problem"], hint)
+    if as_json:
+        print_json(news)
+        return
+    changed = ", ".join(news["changed"]) if news["version"] else ""
+    print_line(f"Taken over: {changed}" if changed else "Nothing has changed")
+    if news["needs_restart"]:
+        print_line(f"These need a new start: {', '.join(news['needs_restart'])}")
 
 
 @config_app.command()

@@ -172,7 +172,7 @@ def bears_secret(loc: Loc) -> bool:
     match loc:
         case ("server", "tokens", int()) | ("server", "tokens", int(), "token"):
             return True
-        case ("otel", "headers", str()):
+        case ("otel", "headers", str()) | ("principals", str(), "token"):
             return True
         case _:
             return _is_env_or_header(loc) or _is_dsn(loc)

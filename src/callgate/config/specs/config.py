@@ -12,6 +12,7 @@ from callgate.config.refusal import refusal
 from callgate.config.specs.field_types import EntryName, ParamName, ToolName
 from callgate.config.specs.mcp_server import McpServerSpec, TransportKind
 from callgate.config.specs.otel import OtelSpec
+from callgate.config.specs.principals import PrincipalSpec
 from callgate.config.specs.record import PolicySpec, RecordSpec
 from callgate.config.specs.record_store import StoreAddressSpec
 from callgate.config.specs.replicas import ReplicasSpec
@@ -25,6 +26,7 @@ __all__ = [
     "OtelSpec",
     "ParamType",
     "PolicySpec",
+    "PrincipalSpec",
     "RecordSpec",
     "ReplicasSpec",
     "ServerSpec",
@@ -92,6 +94,9 @@ class Config(Spec):
         default_factory=dict[EntryName, McpServerSpec],
         alias="mcpServers",
         description="MCP servers behind us, by name, in the words of other clients' files.",
+    )
+    principals: Mapping[str, PrincipalSpec] = Field(
+        default_factory=dict[str, PrincipalSpec], description="Who may call, by name, and what else they may."
     )
     record: RecordSpec = Field(default_factory=RecordSpec, description="What is kept of the calls.")
     policy: PolicySpec = Field(default_factory=PolicySpec, description="Which calls are let through.")

@@ -27,7 +27,7 @@ def _read_listen(value: Any) -> ListenAddress:
     return read_listen(value, 'Write "127.0.0.1:7420".')
 
 
-def _check_token(token: Secret) -> Secret:
+def check_token(token: Secret) -> Secret:
     text = token.get_secret_value()
     if len(text) < MIN_TOKEN_LENGTH:
         raise refusal(f"the token is shorter than {MIN_TOKEN_LENGTH} characters", _HOW_TO_MAKE_ONE)
@@ -46,7 +46,7 @@ def _is_weak(text: str) -> bool:
 
 
 class TokenSpec(Spec):
-    token: Annotated[Secret, AfterValidator(_check_token)] = Field(description="The bearer token.")
+    token: Annotated[Secret, AfterValidator(check_token)] = Field(description="The bearer token.")
     principal: str = Field(min_length=1, description="Who calls with this token, as the record names them.")
 
 
@@ -171,7 +171,7 @@ class ServerSpec(Spec):
     answer_timeout_s: Seconds = Field(
         default=600.0, description="How long a person may take to answer a server's question."
     )
-    state_key: Annotated[Secret, AfterValidator(_check_token)] | None = Field(
+    state_key: Annotated[Secret, AfterValidator(check_token)] | None = Field(
         default=None,
         description="Seals what travels through clients; made and kept in the state folder if unset.",
     )

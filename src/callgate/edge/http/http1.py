@@ -159,6 +159,11 @@ class ClientConnection(asyncio.Protocol):
         return self._request is not None
 
     @property
+    def last_request(self) -> HttpRequest | None:
+        """The one that is answered, or whose head is known for those to come."""
+        return self._request or self._reader.known_head
+
+    @property
     def task(self) -> asyncio.Task[None] | None:
         """The one that answers, while it does."""
         return self._worker if self._request is not None and self._begun is None else None

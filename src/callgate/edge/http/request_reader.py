@@ -91,6 +91,11 @@ class RequestReader:
     def is_mid_body(self) -> bool:
         return self._request is not None
 
+    @property
+    def known_head(self) -> HttpRequest | None:
+        """The request whose head need not be read again (rule 4)."""
+        return None if self._known is None else self._known[1]
+
     def so_far(self) -> HttpRequest:
         """What could be read of a request that cannot be read to its end."""
         if self._request is not None:
