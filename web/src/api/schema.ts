@@ -344,6 +344,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the gateway takes you for */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/servers/{name}/schema": {
         parameters: {
             query?: never;
@@ -423,6 +440,40 @@ export interface paths {
         put?: never;
         /** Make a recorded call again, with its own arguments or with others */
         post: operations["replayToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of changes to the configuration since the start */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Read the configuration again and take over what can be; with a problem the old one stays */
+        post: operations["reload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -558,7 +609,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -624,7 +675,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -640,7 +691,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             server_version: string | null;
@@ -708,7 +759,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "notification" | "request";
             /** @enum {unknown} */
-            sender: "client" | "server";
+            sender: "client" | "operator" | "server";
             method: string;
             server: string | null;
             tool: string | null;
@@ -1049,6 +1100,12 @@ export interface components {
             /** @enum {unknown} */
             dialect: "clickhouse" | "duckdb" | "postgres";
         };
+        /** Me */
+        Me: {
+            principal: string;
+            /** @enum {unknown} */
+            role: "call" | "operate" | "watch";
+        };
         /** DatabasesShape */
         DatabasesShape: {
             server: string;
@@ -1145,6 +1202,22 @@ export interface components {
             arguments?: Record<string, unknown>;
         };
         /**
+         * SettingsNews
+         * @description What is known of the configuration that is served. Names of keys, never values.
+         */
+        SettingsNews: {
+            /** @default 0 */
+            version?: number;
+            /** @default [] */
+            changed?: string[];
+            /** @default [] */
+            needs_restart?: string[];
+            /** @default null */
+            problem?: string | null;
+        };
+        /** ReloadBody */
+        ReloadBody: Record<string, unknown>;
+        /**
          * EventShape
          * @description `data` of one event.
          */
@@ -1193,6 +1266,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1265,6 +1347,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1325,6 +1416,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1421,6 +1521,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -1481,6 +1590,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1578,6 +1696,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.unknown_session`: The session does not exist, has ended, or is not yours */
             404: {
                 headers: {
@@ -1659,6 +1786,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1802,6 +1938,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -1871,6 +2016,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2014,6 +2168,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2083,6 +2246,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2222,6 +2394,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2343,6 +2524,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2423,6 +2613,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2563,6 +2762,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
             409: {
                 headers: {
@@ -2643,6 +2851,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2701,6 +2918,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2768,6 +2994,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2849,6 +3084,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -2907,6 +3151,89 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who the gateway takes you for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2981,7 +3308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3086,7 +3413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3192,7 +3519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `source.access_denied`: The database account lacks the right to do that */
+            /** @description `refused.role`: The caller's role may not do this; `source.access_denied`: The database account lacks the right to do that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3297,6 +3624,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
                 headers: {
@@ -3377,6 +3713,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `caller.not_found`: There is nothing at this address */
             404: {
                 headers: {
@@ -3433,6 +3778,176 @@ export interface operations {
             };
         };
     };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of changes to the configuration since the start */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReloadBody"];
+            };
+        };
+        responses: {
+            /** @description Read the configuration again and take over what can be; with a problem the old one stays */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsNews"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query?: {
@@ -3467,6 +3982,15 @@ export interface operations {
             };
             /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

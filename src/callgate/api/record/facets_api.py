@@ -13,6 +13,7 @@ from callgate.api.record.queries import FilterQuery
 from callgate.api.record.required_record import required
 from callgate.api.record.short_ids import find_filter
 from callgate.model.error_codes import CALLER_AMBIGUOUS_ID, CALLER_TOO_MANY_READS
+from callgate.model.identity import Role
 from callgate.ports.record_reader import Facet, RecordReader
 
 
@@ -54,6 +55,7 @@ class FacetsApi:
                 FacetsShape,
                 FilterQuery,
                 errors=(CALLER_AMBIGUOUS_ID, CALLER_TOO_MANY_READS),
+                role=Role.WATCH,
             )
         ]
 
