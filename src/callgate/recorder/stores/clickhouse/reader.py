@@ -6,18 +6,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from callgate.ports.record_reader import (
-    EventFilter,
-    Extent,
-    FacetCounts,
-    Order,
-    RecordPage,
-    Row,
-    SessionFilter,
-    Stats,
-)
+from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
@@ -29,7 +21,7 @@ from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection,
 from callgate.recorder.stores.clickhouse.reads import ClickhouseReads, Read
 from callgate.recorder.stores.clickhouse.record_store import TRAITS, ClickhouseStore
 from callgate.recorder.stores.clickhouse.schema import EVENTS, RECORD
-from callgate.recorder.stores.database_reader import FACETS_S, DatabaseReader
+from callgate.recorder.stores.database_reader import DatabaseReader
 
 _Found = TypeVar("_Found")
 _EXTENT = f"""
@@ -130,13 +122,6 @@ class ClickhouseReader(DatabaseReader):
 
         return await self.read(read, ReadKind.SCAN)
 
-    async def facets(self, which: EventFilter) -> FacetCounts:
-        query = read_events.facet_query(which, TRAITS.text_reach_s)
-        asked = spelled(query.asked.sql, query.asked.params)
-        return await self.read(
-            lambda connection: query.counts(connection.table(asked)[1]), ReadKind.SCAN, FACETS_S
-        )
-
     async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
         return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
@@ -165,11 +150,17 @@ class ClickhouseReader(DatabaseReader):
         await caught_up(self._recorder)
         return await self._reads.run(read, kind, most_s, login)
 
+    def _facet_query(self, which: EventFilter) -> FacetQuery:
+        return read_events.facet_query(which, TRAITS.text_reach_s)
+
     def close(self) -> None:
         self._reads.close()
 
-    async def _table(self, wanted: Where) -> list[list[Any]]:
-        return await self.read(lambda connection: connection.table(spelled(wanted.sql, wanted.params))[1])
+    async def _table(
+        self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> list[list[Any]]:
+        asked = spelled(wanted.sql, wanted.params)
+        return await self.read(lambda connection: connection.table(asked)[1], kind, most_s)
 
 
 def dump(connection: ClickhouseConnection, path: Path, wanted: Where) -> None:

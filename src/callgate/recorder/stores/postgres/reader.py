@@ -5,24 +5,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from callgate.ports.record_reader import (
-    EventFilter,
-    Extent,
-    FacetCounts,
-    Order,
-    RecordPage,
-    Row,
-    SessionFilter,
-    Stats,
-)
+from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
 from callgate.postgres_connection import Connection
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
-from callgate.recorder.stores.database_reader import FACETS_S, DatabaseReader
+from callgate.recorder.stores.database_reader import DatabaseReader
 from callgate.recorder.stores.postgres import events as read_events
 from callgate.recorder.stores.postgres import files, partitions
 from callgate.recorder.stores.postgres import stats as read_stats
@@ -141,14 +133,8 @@ class PostgresReader(DatabaseReader):
 
         return await self.read(read, ReadKind.SCAN)
 
-    async def facets(self, which: EventFilter) -> FacetCounts:
-        query = read_events.facet_query(which, TRAITS.text_reach_s)
-
-        async def read(connection: Connection) -> FacetCounts:
-            rows = await connection.fetch(query.asked.sql, *query.asked.params)
-            return query.counts([tuple(row) for row in rows])
-
-        return await self.read(read, ReadKind.SCAN, FACETS_S)
+    def _facet_query(self, which: EventFilter) -> FacetQuery:
+        return read_events.facet_query(which, TRAITS.text_reach_s)
 
     async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
         return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
@@ -175,8 +161,10 @@ class PostgresReader(DatabaseReader):
     async def close(self) -> None:
         await self._reads.close()
 
-    async def _table(self, wanted: Where) -> Sequence[Sequence[Any]]:
-        return await self.read(lambda connection: connection.fetch(wanted.sql, *wanted.params))
+    async def _table(
+        self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> Sequence[Sequence[Any]]:
+        return await self.read(lambda connection: connection.fetch(wanted.sql, *wanted.params), kind, most_s)
 
 
 _MOST_COUNTED = TRAITS.exact_total or 0
