@@ -1,4 +1,4 @@
-"""What recording costs: the relay with it off, "interval" and "reply"; rows stored a second; the steps."""
+"""What recording costs (relay, rows stored a second, steps), and finding calls in the record."""
 
 import argparse
 import asyncio
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from _finding import finding
 from _load import Sample, measure, median_of
 from _processes import Cores, end_on_sigterm
 from _targets import Target, build_tools, callgate, echo
@@ -38,6 +39,7 @@ from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 _ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "bench", "1")
 _WORDS = ("alpha", "order", "customer", "select", "result", "value", "price", "shipment", "warehouse")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_FINDING_S = 120.0  # of reading; each is made once, whatever it takes
 _MOST_BYTES = 160 * 1024 * 1024  # of bodies that are made up front
 
 
@@ -221,14 +223,21 @@ def steps(body_bytes: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench record", description=__doc__)
-    parser.add_argument("parts", nargs="*", help="relay, ingest, steps; the first two if none is named")
+    parser.add_argument(
+        "parts", nargs="*", help="relay, ingest, steps, finding; the first two if none is named"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--calls", type=int, default=1_000_000, help="in the record of finding")
     options = parser.parse_args()
     end_on_sigterm()
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
+    if "finding" in options.parts:
+        is_kept = asyncio.run(finding(options.calls, options.rounds, _FINDING_S))
+        if options.parts == ["finding"]:
+            sys.exit(0 if is_kept else 1)
     if "steps" in options.parts:
         steps(200)
     if "ingest" in (options.parts or ["ingest"]):

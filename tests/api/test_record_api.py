@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -12,6 +13,8 @@ from recorder.happenings import NOW_S, Record, a_session, opened, settled
 
 from callgate.model.events import ExchangeSettled, SessionClosed
 from callgate.model.exchange import Outcome
+
+PLACE = "01890000-0000-7000-8000-000000000003"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -125,12 +128,30 @@ async def test_what_was_said_and_answered_meanwhile_is_told_in_its_own_words_as_
         ("client=probe/1&not_client=somebody", ["c", "b", "a"]),
         ("tool=%00&tool=%27%3B--&tool=%F0%9F%A6%86", []),
         ("not_tool=%00&not_tool=a%2Fb", ["c", "b", "a"]),
+        ("order=most_rows", ["c", "b", "a"]),
+        ("min_duration_ms=4.4&max_duration_ms=4.6", ["c", "b", "a"]),
+        ("min_duration_ms=5", []),
+        ("max_rows=0", []),
+        ("min_tokens=1&order=oldest", ["a", "b", "c"]),
+        ("id=0000", []),
     ],
 )
 async def test_filters_narrow_the_list_down(three_calls: Stage, query: str, found: list[str]) -> None:
     page = await three_calls.get(f"/api/v1/tool-calls?{query}")
     assert [call["sql"] for call in page["tool_calls"]] == found
     assert page["total"] == len(found)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_facets_count_what_the_list_would_have(three_calls: Stage) -> None:
+    facets = await three_calls.get("/api/v1/facets?method=tools/call&outcome=refused")
+    for name in ("server", "tool", "client", "outcome", "error_code"):
+        for facet in facets[name]:
+            kept = "" if name == "outcome" else "&outcome=refused"
+            listed = await three_calls.get(f"/api/v1/tool-calls?{name}={quote(facet['value'])}{kept}")
+            assert (name, facet["value"], facet["calls"]) == (name, facet["value"], listed["total"])
+    assert {facet["value"]: facet["calls"] for facet in facets["outcome"]} == {"answered": 2, "refused": 1}
+    assert facets["duration_ms"][0] == {"least": 10, "calls": 0}
 
 
 @pytest.mark.parametrize("kind", ["tool-calls", "exchanges", "sessions"])
@@ -214,7 +235,14 @@ async def test_any_moment_of_rfc_3339_is_one_also_at_the_edge_of_time(stage: Sta
         ("/api/v1/tool-calls?outcom=failed", 400, "caller.bad_params"),
         ("/api/v1/tool-calls?outcome=bad", 400, "caller.bad_params"),
         ("/api/v1/tool-calls?not_outcome=", 400, "caller.bad_params"),
-        ("/api/v1/tool-calls?order=slowest", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?order=longest", 400, "caller.bad_params"),
+        (f"/api/v1/tool-calls?order=slowest&cursor=1.{PLACE}", 400, "caller.bad_params"),
+        (f"/api/v1/tool-calls?order=slowest&cursor=t1.0~1.{PLACE}", 400, "caller.bad_params"),
+        (f"/api/v1/tool-calls?cursor=d1.0~1.{PLACE}", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?min_tokens=-1", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?min_duration_ms=nan", 400, "caller.bad_params"),
+        ("/api/v1/tool-calls?id=----", 400, "caller.bad_params"),
+        ("/api/v1/facets?order=slowest", 400, "caller.bad_params"),
         ("/api/v1/tool-calls?" + "&".join(["server=x"] * 21), 400, "caller.bad_params"),
         ("/api/v1/tool-calls?server=" + "x" * 501, 400, "caller.bad_params"),
         ("/api/v1/sessions?status=ended", 400, "caller.bad_params"),

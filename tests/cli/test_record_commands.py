@@ -37,15 +37,23 @@ async def test_calls_are_listed_and_filtered(tmp_path: Path, running: bool) -> N
         listed = await run_callgate(tmp_path, "calls")
         refused = await run_callgate(tmp_path, "calls", "--outcome", "refused", "--since", "1h", "--json")
         none = await run_callgate(tmp_path, "calls", "--text", "nowhere to be found")
+        by_rows = await run_callgate(tmp_path, "calls", "--sort", "most_rows", "--client", "nobody/1")
+        code = await run_callgate(tmp_path, "calls", "--error", "refused.read_only", "--sort", "most_rows")
+        slow = await run_callgate(tmp_path, "calls", "--slower-than", "1w", "--json")
+        wrong = await run_callgate(tmp_path, "calls", "--slower-than", "long")
         sessions = await run_callgate(tmp_path, "sessions", "--json")
     head, *rows = [line.split("\t") for line in listed.stdout.splitlines()]
-    assert head == ["time", "outcome", "ms", "tool", "arguments", "id"]
+    assert head == ["time", "outcome", "ms", "tool", "arguments", "client", "id"]
     assert [(row[1], row[4]) for row in rows] == [
         ("refused", "DELETE FROM shop.orders"),
         ("answered", "SELECT 1"),
     ]
     assert [call["sql"] for call in json.loads(refused.stdout)["tool_calls"]] == ["DELETE FROM shop.orders"]
     assert "No calls that fit in the record" in none.stderr
+    assert by_rows.stdout.split() == ["time", "outcome", "ms", "rows", "tool", "arguments", "client", "id"]
+    assert [line.split("\t")[1] for line in code.stdout.splitlines()] == ["outcome", "refused"]
+    assert json.loads(slow.stdout)["total"] == 0
+    assert (wrong.exit_code, "500ms" in wrong.stderr) == (2, True)
     assert sum(one["tool_call_count"] for one in json.loads(sessions.stdout)["sessions"]) == 2
 
 

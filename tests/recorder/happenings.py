@@ -80,25 +80,41 @@ def opened(session: Session) -> SessionOpened:
 
 def settled(session: Session, at_s: float = NOW_S, **changed: Any) -> ExchangeSettled:
     """A tools/call to the source `demo`; `changed`: params, reply, source_id, outcome, error, sql, rpc_id,
-    server_version."""
+    server_version, took_s, rows, tool."""
     params: bytes = changed.get("params", b'{"name":"demo__query"}')
     reply: bytes = changed.get("reply", b'{"content":[]}')
     arrival = Arrival(
         "tools/call", changed.get("rpc_id", b"1"), params, ENVELOPE, LOCAL, "http", "probe/1", session
     )
     exchange = Exchange(
-        new_exchange_id(at_s), arrival, session, at_s, 10.0, server_name="demo", tool_name="demo__query"
+        new_exchange_id(at_s),
+        arrival,
+        session,
+        at_s,
+        10.0,
+        server_name="demo",
+        tool_name=changed.get("tool", "demo__query"),
     )
     source_id = changed.get("source_id", "demo")
     facts = StatementFacts(
-        source_id, changed.get("sql", "SELECT 1"), "SELECT", "read_only", "allow", None, ("t",), 1
+        source_id,
+        changed.get("sql", "SELECT 1"),
+        "SELECT",
+        "read_only",
+        "allow",
+        None,
+        ("t",),
+        changed.get("rows", 1),
     )
     exchange.hops.append(
         Hop("demo", "tools/call", params, 10.0, ended_mono=10.002, result=reply, facts=facts)
     )
     exchange.hops[0].server_version = changed.get("server_version")
     outcome: Outcome = changed.get("outcome", Outcome.ANSWERED)
-    exchange.settle(Settlement(outcome, EndedBy.UPSTREAM, reply, None, changed.get("error")), 10.0045)
+    exchange.settle(
+        Settlement(outcome, EndedBy.UPSTREAM, reply, None, changed.get("error")),
+        10 + changed.get("took_s", 0.0045),
+    )
     return ExchangeSettled(exchange)
 
 

@@ -27,6 +27,7 @@ from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, admitted, json_response
 from callgate.api.page_files import PageFiles
 from callgate.api.record.analysis_api import AnalysisApi
+from callgate.api.record.facets_api import FacetsApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
@@ -118,6 +119,7 @@ class HttpApi:
             DbhubApi(parts.record, parts.status, parts.sources, parts.redact_document),
             RecordApi(parts.record, parts.status),
             StatsApi(parts.record),
+            FacetsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
             servers,
             ReplicasApi(parts.fleet, parts.redact),

@@ -63,6 +63,27 @@ _Outcome = Annotated[
     Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost"] | None,
     typer.Option("--outcome", help="Of this outcome only."),
 ]
+_Client = Annotated[str | None, typer.Option("--client", help="Of this client only, as the list names it.")]
+_Error = Annotated[
+    str | None,
+    typer.Option("--error", metavar="CODE", help="With this error code only, as refused.read_only."),
+]
+_SlowerThan = Annotated[
+    str | None, typer.Option("--slower-than", metavar="DURATION", help="That long or longer: 500ms, 2s, 1m.")
+]
+SortOption = Annotated[
+    Literal[
+        "newest",
+        "oldest",
+        "slowest",
+        "fastest",
+        "most_tokens",
+        "fewest_tokens",
+        "most_rows",
+        "fewest_rows",
+    ],
+    typer.Option("--sort", help="What comes first."),
+]
 _Since = Annotated[str | None, typer.Option("--since", help="15m, 2h, 1d ago; or a date and time.")]
 _Until = Annotated[str | None, typer.Option("--until", help="The same; exclusive.")]
 _Text = Annotated[str | None, typer.Option("--text", "-q", help="In bodies, SQL, errors or names.")]
@@ -90,6 +111,9 @@ class CallFilter:
     server: ServerOption = None
     tool: ToolOption = None
     outcome: _Outcome = None
+    client: _Client = None
+    error: _Error = None
+    slower_than: _SlowerThan = None
     since: _Since = None
     until: _Until = None
     text: _Text = None

@@ -10,6 +10,7 @@ from callgate.cli.options import (
     ConfigOption,
     JsonOption,
     ServerOption,
+    SortOption,
     StateOption,
     ToolOption,
     grouped,
@@ -34,6 +35,7 @@ def sessions(
 @grouped
 def calls(
     which: CallFilter,
+    sort: SortOption = "newest",
     limit: _Limit = 20,
     config: ConfigOption = None,
     state_dir: StateOption = None,
@@ -42,7 +44,7 @@ def calls(
     """List tool calls in the record, newest first."""
     from callgate.cli.commands.record_commands import run_calls
 
-    run_calls(Flags(config=config, state_dir=state_dir), which, limit, as_json)
+    run_calls(Flags(config=config, state_dir=state_dir), which, sort, limit, as_json)
 
 
 def tail(

@@ -32,11 +32,36 @@ class SourceRequest:
 # What exchanges are told apart by, in a filter and in sums. The empty value means: those that have none.
 Facet = Literal["session_id", "server", "tool", "method", "outcome", "client", "error_code"]
 Chosen = Mapping[Facet, Sequence[str]]
-Order = Literal["newest", "oldest"]
-# Where a page ended: a moment and a row. Every text of this form is a place in the order, whether or not
-# there is a row; who gets one hands it back, and need not know what is in it.
-EVENT_CURSOR = r"^[0-9]{1,16}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+# What exchanges have more or less of. One that is still open has none.
+Measure = Literal["duration", "tokens", "rows"]
+Order = Literal[
+    "newest", "oldest", "slowest", "fastest", "most_tokens", "fewest_tokens", "most_rows", "fewest_rows"
+]
+# Of these orders the measure, and whether the most come first. Those that have none come last in both.
+MEASURED: Mapping[Order, tuple[Measure, bool]] = {
+    "slowest": ("duration", True),
+    "fastest": ("duration", False),
+    "most_tokens": ("tokens", True),
+    "fewest_tokens": ("tokens", False),
+    "most_rows": ("rows", True),
+    "fewest_rows": ("rows", False),
+}
+# Where a page ended: a moment and a row, before them the measure that the page is ordered by. Every text of
+# this form is a place in its order, whether or not there is a row; who gets one hands it back, and need not
+# know what is in it.
+_PLACE = r"[0-9]{1,16}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+_MEASURED_PLACE = r"(?:[dtr]-?[0-9]{1,16}(?:\.[0-9]{1,20})?(?:e-[0-9]{1,3})?~)?"
+TIME_CURSOR = f"^{_PLACE}"
+EVENT_CURSOR = f"^{_MEASURED_PLACE}{_PLACE}"
 SESSION_CURSOR = r"^[0-9]{1,16}\.[0-9A-Za-z-]{1,64}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Both inclusive; None: no limit on that side. What has no measure is never between."""
+
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +74,8 @@ class EventFilter:
     until: datetime | None = None  # exclusive
     text: str | None = None  # in bodies, SQL, error or tool name, in any case
     principal: str | None = None  # whose sessions only
+    between: Mapping[Measure, Between] = field(default_factory=dict[Measure, Between])
+    id_start: str | None = None  # how the id begins: hexadecimal digits, with or without dashes
 
 
 TOOL_CALL = "tools/call"
@@ -118,6 +145,18 @@ class Stats:
     by_method: Sequence[Share]
     by_client: Sequence[Share]
     by_error: Sequence[Share]  # outcome, error code; what was answered is in none
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCounts:
+    """How many exchanges a filter would find with another value of one facet, and all else as it is.
+
+    So what a filter says of the facet itself does not count there: that is how a person sees what else there
+    is to choose.
+    """
+
+    values: Mapping[Facet, Sequence[tuple[str, int]]]  # by how many, the most first; empty: that have none
+    steps: Mapping[Measure, Sequence[tuple[int, int]]]  # that much or more, rising
 
 
 Evidence = Literal["statement", "notice"]
@@ -218,6 +257,8 @@ class RecordReader(Protocol):
     async def stats(self, which: EventFilter, width_s: int | None = None) -> Stats:
         """`since` and `until` are given; buckets of `width_s`, or as wide as that stretch suggests."""
         ...
+
+    async def facets(self, which: EventFilter) -> FacetCounts: ...
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]: ...
 

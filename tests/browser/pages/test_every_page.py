@@ -28,6 +28,7 @@ PAGES = [
     "/connect",
     "/connect?client=other",
     "/tool-calls?call={call}",
+    "/tool-calls?order=slowest&server=demo&min_tokens=1",
 ]
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # As it is sent, everything that is loaded before the page stands still: the whole of it, not just the entry.
@@ -65,6 +66,27 @@ async def test_axe_finds_nothing_serious_in_either_theme_and_a_phone_needs_no_sc
         assert (theme, await serious_findings(page)) == (theme, [])
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")
+
+
+@pytest.mark.parametrize("opened", ["Find", "Saved"])
+async def test_axe_finds_nothing_serious_in_what_opens_above_a_list_and_a_phone_has_room_for_it(
+    page: Page, lived_in: tuple[Stage, dict[str, str]], axe: str, opened: str
+) -> None:
+    stage, _ = lived_in
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await show(page, stage, "/tool-calls?server=demo")
+    await page.locator("button, summary").filter(has_text=opened).click()
+    shown = page.locator("#palette-list" if opened == "Find" else "details[open] .panel")
+    await expect(shown).to_be_visible()
+    await page.evaluate(axe)
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
+        await expect_loaded(page)
+        assert (theme, await serious_findings(page)) == (theme, [])
+    box = await shown.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 360
 
 
 async def test_the_first_load_is_small(page: Page, lived_in: tuple[Stage, dict[str, str]]) -> None:

@@ -20,6 +20,7 @@ export type ClientList = Schemas['ClientList']
 export type ClientEntry = Schemas['ClientShape']
 export type About = Schemas['AboutShape']
 export type Stats = Schemas['StatsShape']
+export type Facets = Schemas['FacetsShape']
 export type QueryAnswer = Schemas['QueryAnswer']
 export type CallAnswer = Schemas['CallAnswer']
 export type SessionQuery = NonNullable<operations['listSessions']['parameters']['query']>

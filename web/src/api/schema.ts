@@ -208,6 +208,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many calls each further value of a filter would find */
+        get: operations["getFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/query": {
         parameters: {
             query?: never;
@@ -940,6 +957,31 @@ export interface components {
             p99_ms: number | null;
             outcome: string;
             error_code: string | null;
+        };
+        /**
+         * FacetsShape
+         * @description Each list: what would be found with another value of that filter, and all other filters as they are.
+         *         The most calls first, 200 at most.
+         */
+        FacetsShape: {
+            server: components["schemas"]["FacetValue"][];
+            tool: components["schemas"]["FacetValue"][];
+            method: components["schemas"]["FacetValue"][];
+            outcome: components["schemas"]["FacetValue"][];
+            client: components["schemas"]["FacetValue"][];
+            error_code: components["schemas"]["FacetValue"][];
+            duration_ms: components["schemas"]["FacetStep"][];
+            tokens: components["schemas"]["FacetStep"][];
+        };
+        /** FacetValue */
+        FacetValue: {
+            value: string;
+            calls: number;
+        };
+        /** FacetStep */
+        FacetStep: {
+            least: number;
+            calls: number;
         };
         /** QueryAnswer */
         QueryAnswer: {
@@ -1972,9 +2014,24 @@ export interface operations {
                 not_client?: string[];
                 /** @description None of these, when repeated; empty: those that have none. */
                 not_error_code?: string[];
+                /** @description That long or longer. */
+                min_duration_ms?: number;
+                /** @description That long or shorter. */
+                max_duration_ms?: number;
+                /** @description So many or more, of request and answer together. */
+                min_tokens?: number;
+                /** @description So many or fewer. */
+                max_tokens?: number;
+                /** @description So many or more rows of a result. */
+                min_rows?: number;
+                /** @description So many or fewer. */
+                max_rows?: number;
+                /** @description How the id begins: at least four of its characters. */
+                id?: string;
                 /** @description In bodies, SQL, errors and names, in any case. */
                 q?: string;
-                order?: "newest" | "oldest";
+                /** @description What comes first. Calls without a duration, tokens or rows come last. */
+                order?: "fastest" | "fewest_rows" | "fewest_tokens" | "most_rows" | "most_tokens" | "newest" | "oldest" | "slowest";
                 /** @description How many, at most. */
                 limit?: number;
                 /** @description `next_cursor` of the page before, asked for in the same order. */
@@ -2187,9 +2244,24 @@ export interface operations {
                 not_client?: string[];
                 /** @description None of these, when repeated; empty: those that have none. */
                 not_error_code?: string[];
+                /** @description That long or longer. */
+                min_duration_ms?: number;
+                /** @description That long or shorter. */
+                max_duration_ms?: number;
+                /** @description So many or more, of request and answer together. */
+                min_tokens?: number;
+                /** @description So many or fewer. */
+                max_tokens?: number;
+                /** @description So many or more rows of a result. */
+                min_rows?: number;
+                /** @description So many or fewer. */
+                max_rows?: number;
+                /** @description How the id begins: at least four of its characters. */
+                id?: string;
                 /** @description In bodies, SQL, errors and names, in any case. */
                 q?: string;
-                order?: "newest" | "oldest";
+                /** @description What comes first. Calls without a duration, tokens or rows come last. */
+                order?: "fastest" | "fewest_rows" | "fewest_tokens" | "most_rows" | "most_tokens" | "newest" | "oldest" | "slowest";
                 /** @description How many, at most. */
                 limit?: number;
                 /** @description `next_cursor` of the page before, asked for in the same order. */
@@ -2402,6 +2474,20 @@ export interface operations {
                 not_client?: string[];
                 /** @description None of these, when repeated; empty: those that have none. */
                 not_error_code?: string[];
+                /** @description That long or longer. */
+                min_duration_ms?: number;
+                /** @description That long or shorter. */
+                max_duration_ms?: number;
+                /** @description So many or more, of request and answer together. */
+                min_tokens?: number;
+                /** @description So many or fewer. */
+                max_tokens?: number;
+                /** @description So many or more rows of a result. */
+                min_rows?: number;
+                /** @description So many or fewer. */
+                max_rows?: number;
+                /** @description How the id begins: at least four of its characters. */
+                id?: string;
                 /** @description In bodies, SQL, errors and names, in any case. */
                 q?: string;
                 /** @description How long a bucket lasts, at most 600 of them; else as the stretch suggests. */
@@ -2460,6 +2546,145 @@ export interface operations {
             };
             /** @description `caller.too_large`: The message is larger than the limit */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getFacets: {
+        parameters: {
+            query?: {
+                since?: string;
+                until?: string;
+                /** @description Any of these, when repeated; empty: those that have none. */
+                session_id?: string[];
+                /** @description Any of these, when repeated; empty: those that have none. */
+                server?: string[];
+                /** @description Any of these, when repeated; empty: those that have none. */
+                tool?: string[];
+                /** @description Any of these, when repeated; empty: those that have none. */
+                method?: string[];
+                /** @description Any of these, when repeated; `open`: no outcome yet. */
+                outcome?: ("answered" | "cancelled" | "failed" | "lost" | "open" | "refused" | "tool_error")[];
+                /** @description Any of these, when repeated; empty: those that have none. */
+                client?: string[];
+                /** @description Any of these, when repeated; empty: those that have none. */
+                error_code?: string[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_session_id?: string[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_server?: string[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_tool?: string[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_method?: string[];
+                /** @description None of these, when repeated; `open`: no outcome yet. */
+                not_outcome?: ("answered" | "cancelled" | "failed" | "lost" | "open" | "refused" | "tool_error")[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_client?: string[];
+                /** @description None of these, when repeated; empty: those that have none. */
+                not_error_code?: string[];
+                /** @description That long or longer. */
+                min_duration_ms?: number;
+                /** @description That long or shorter. */
+                max_duration_ms?: number;
+                /** @description So many or more, of request and answer together. */
+                min_tokens?: number;
+                /** @description So many or fewer. */
+                max_tokens?: number;
+                /** @description So many or more rows of a result. */
+                min_rows?: number;
+                /** @description So many or fewer. */
+                max_rows?: number;
+                /** @description How the id begins: at least four of its characters. */
+                id?: string;
+                /** @description In bodies, SQL, errors and names, in any case. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many calls each further value of a filter would find */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FacetsShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.ambiguous_id`: A part of an id fits more than one row of the record */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_many_reads`: Too many reads of the record are already running */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2616,6 +2841,20 @@ export interface operations {
                 not_client?: string[];
                 /** @description None of these, when repeated; empty: those that have none. */
                 not_error_code?: string[];
+                /** @description That long or longer. */
+                min_duration_ms?: number;
+                /** @description That long or shorter. */
+                max_duration_ms?: number;
+                /** @description So many or more, of request and answer together. */
+                min_tokens?: number;
+                /** @description So many or fewer. */
+                max_tokens?: number;
+                /** @description So many or more rows of a result. */
+                min_rows?: number;
+                /** @description So many or fewer. */
+                max_rows?: number;
+                /** @description How the id begins: at least four of its characters. */
+                id?: string;
                 /** @description In bodies, SQL, errors and names, in any case. */
                 q?: string;
                 format?: "csv" | "jsonl" | "parquet";

@@ -1,6 +1,7 @@
 // What uPlot needs to draw our charts: colours from the theme's CSS variables, quiet axes. Pure but for reading those.
 
 import type uPlot from 'uplot'
+import { inZone } from '@/time/zone'
 
 export interface Series {
   label: string
@@ -43,11 +44,17 @@ function pointsOf({ kind }: Series, color: string): uPlot.Series.Points {
 const two = (value: number) => String(value).padStart(2, '0')
 
 function timeTick(seconds: number, stepS: number): string {
-  const at = new Date(seconds * 1000)
-  const clock = `${two(at.getHours())}:${two(at.getMinutes())}`
-  if (stepS < 60) return `${clock}:${two(at.getSeconds())}`
-  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0
-  return stepS >= 86_400 || isMidnight ? `${two(at.getDate())}.${two(at.getMonth() + 1)}.` : clock
+  const at = inZone(seconds * 1000)
+  const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`
+  if (stepS < 60) return `${clock}:${two(at.getUTCSeconds())}`
+  const isMidnight = at.getUTCHours() === 0 && at.getUTCMinutes() === 0
+  return stepS >= 86_400 || isMidnight ? `${two(at.getUTCDate())}.${two(at.getUTCMonth() + 1)}.` : clock
+}
+
+/** uPlot puts its ticks at whole hours and days of a date's own getters. */
+function shiftedDate(atMs: number): Date {
+  const told = inZone(atMs)
+  return new Date(told.getTime() + told.getTimezoneOffset() * 60_000)
 }
 
 export function buildOptions(host: HTMLElement, options: ChartOptions): uPlot.Options {
@@ -77,6 +84,7 @@ export function buildOptions(host: HTMLElement, options: ChartOptions): uPlot.Op
     axes,
     padding: options.isSpark ? [2, 0, 1, 0] : [8, 8, 0, 0],
     legend: { show: false },
+    tzDate: (seconds) => shiftedDate(seconds * 1000),
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 0, 0.001) * 1.08] } },
     cursor: {
       y: false,

@@ -1,16 +1,14 @@
-// Moments as <input type="datetime-local"> writes them: local time, without a zone. Pure but for the zone.
+// Moments as <input type="datetime-local"> writes them: in the zone that is shown, without naming it.
 
-const two = (value: number) => String(value).padStart(2, '0')
+import { inZone, outOfZone } from '@/time/zone'
 
 export function inputOf(iso: string): string {
-  const at = new Date(iso)
-  if (Number.isNaN(at.getTime())) return ''
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+  const at = Date.parse(iso)
+  return Number.isNaN(at) ? '' : inZone(at).toISOString().slice(0, 19)
 }
 
 /** Nothing chosen is no limit. */
 export function isoOf(input: string): string | undefined {
-  const at = new Date(input)
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+  const told = new Date(`${input}Z`)
+  return Number.isNaN(told.getTime()) ? undefined : outOfZone(told).toISOString()
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { inputOf, isoOf } from './localTime'
-import { apiQuery, momentOf, termsOf, withoutTerm, withTerm } from './terms'
+import { apiQuery, isErrorsOnly, momentOf, orderOf, termsOf, withErrorsOnly, withoutTerm, withTerm } from './terms'
 
 const NOW = Date.parse('2026-11-15T12:00:00Z')
 
@@ -37,6 +37,18 @@ describe('filters in the address', () => {
     expect(isoOf(inputOf('2026-11-15T11:45:00.000Z'))).toBe('2026-11-15T11:45:00.000Z')
     expect(inputOf('yesterday')).toBe('')
     expect(isoOf('')).toBeUndefined()
+  })
+  it('hold errors only as outcomes, which refusals are not among', () => {
+    const errors = withErrorsOnly({ not_outcome: 'failed', q: 'x' }, true)
+    expect(errors).toMatchObject({ outcome: ['tool_error', 'failed', 'lost'], not_outcome: undefined, q: 'x' })
+    expect(isErrorsOnly(errors as never)).toBe(true)
+    expect(isErrorsOnly({ outcome: ['failed', 'tool_error'] })).toBe(false)
+    expect(withErrorsOnly(errors as never, false).outcome).toBeUndefined()
+  })
+  it('know their order, and are not asked for by it', () => {
+    expect(orderOf({ order: 'slowest' })).toBe('slowest')
+    expect(orderOf({ order: 'loudest' })).toBe('newest')
+    expect(apiQuery({ order: 'slowest', min_tokens: '5', id: '01a1' }, NOW)).toEqual({ min_tokens: '5', id: '01a1' })
   })
   it('leave a moment as it is', () => expect(momentOf('2026-01-01T00:00:00Z', NOW)).toBe('2026-01-01T00:00:00Z'))
 })

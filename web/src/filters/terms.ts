@@ -17,9 +17,35 @@ const API_NAMES = {
 } as const
 
 export type TermKey = keyof typeof API_NAMES
-export type ScalarKey = 'q' | 'since' | 'until'
 export const TERM_KEYS = Object.keys(API_NAMES) as TermKey[]
-export const SCALAR_KEYS: ScalarKey[] = ['q', 'since', 'until']
+
+// From so much to so much, both inclusive; in the address as in the API.
+export const LIMIT_KEYS = [
+  'min_duration_ms',
+  'max_duration_ms',
+  'min_tokens',
+  'max_tokens',
+  'min_rows',
+  'max_rows',
+] as const
+export type LimitKey = (typeof LIMIT_KEYS)[number]
+export type ScalarKey = 'q' | 'since' | 'until' | 'id' | LimitKey
+export const SCALAR_KEYS: ScalarKey[] = ['q', 'since', 'until', 'id', ...LIMIT_KEYS]
+
+export const ORDERS = {
+  newest: 'Newest first',
+  oldest: 'Oldest first',
+  slowest: 'Slowest first',
+  fastest: 'Fastest first',
+  most_tokens: 'Most tokens',
+  fewest_tokens: 'Fewest tokens',
+  most_rows: 'Most rows',
+  fewest_rows: 'Fewest rows',
+} as const
+export type Order = keyof typeof ORDERS
+
+// What went wrong. What the gateway refused did not: it did its job.
+const ERROR_OUTCOMES = ['tool_error', 'failed', 'lost']
 
 export interface Term {
   key: TermKey
@@ -66,6 +92,25 @@ export function momentOf(text: string, nowMs: number): string {
   return new Date(nowMs - Number(found[1]) * (UNITS_S[found[2] ?? ''] ?? 0) * 1000).toISOString()
 }
 
+/** What is no order counts as none. */
+export function orderOf(query: LocationQuery): Order {
+  const named = all(query, 'order')[0] ?? ''
+  return named in ORDERS ? (named as Order) : 'newest'
+}
+
+export const isByTime = (order: Order) => order === 'newest' || order === 'oldest'
+
+/** Whether the outcomes asked for are those of errors, and no others. */
+export function isErrorsOnly(query: LocationQuery): boolean {
+  const wanted = all(query, 'outcome')
+  return wanted.length === ERROR_OUTCOMES.length && ERROR_OUTCOMES.every((outcome) => wanted.includes(outcome))
+}
+
+/** The query with errors only, or with any outcome. */
+export function withErrorsOnly(query: LocationQuery, isOnly: boolean): LocationQueryRaw {
+  return { ...query, outcome: isOnly ? ERROR_OUTCOMES : undefined, not_outcome: undefined }
+}
+
 export function apiQuery(query: LocationQuery, nowMs: number): CallQuery {
   const asked: Record<string, string | string[]> = {}
   for (const { key, value, isExcluded } of termsOf(query)) {
@@ -74,7 +119,7 @@ export function apiQuery(query: LocationQuery, nowMs: number): CallQuery {
   }
   for (const key of SCALAR_KEYS) {
     const value = scalarOf(query, key)
-    if (value) asked[key] = key === 'q' ? value : momentOf(value, nowMs)
+    if (value) asked[key] = key === 'since' || key === 'until' ? momentOf(value, nowMs) : value
   }
   return asked as CallQuery
 }

@@ -2,8 +2,8 @@
 
 import { computed } from 'vue'
 import { useRoute, useRouter, type LocationQuery, type LocationQueryRaw } from 'vue-router'
-import { apiQuery, SCALAR_KEYS, scalarOf, termsOf, withoutTerm, withTerm } from './terms'
-import type { ScalarKey, Term, TermKey } from './terms'
+import { apiQuery, isErrorsOnly, orderOf, SCALAR_KEYS, scalarOf, termsOf, withErrorsOnly, withoutTerm, withTerm } from './terms'
+import type { LimitKey, Order, ScalarKey, Term, TermKey } from './terms'
 
 export function useFilters() {
   const route = useRoute()
@@ -26,6 +26,15 @@ export function useFilters() {
     go({ ...route.query, ...changes })
   }
 
+  /** While somebody types: no step of the way back for each letter. */
+  function setText(q: string) {
+    if (q !== (scalarOf(route.query, 'q') ?? '')) void router.replace({ query: { ...route.query, q: q || undefined } })
+  }
+
+  function sort(order: Order) {
+    go({ ...route.query, order: order === 'newest' ? undefined : order })
+  }
+
   /** Click adds, shift-click excludes. */
   function pick(event: MouseEvent | KeyboardEvent, key: TermKey, value: string | null) {
     if (value !== null) add(key, value, event.shiftKey)
@@ -43,15 +52,22 @@ export function useFilters() {
     q: scalar('q'),
     since: scalar('since'),
     until: scalar('until'),
+    id: scalar('id'),
+    limit: (key: LimitKey) => scalarOf(route.query, key),
+    order: computed(() => orderOf(route.query)),
+    isErrorsOnly: computed(() => isErrorsOnly(route.query)),
+    setErrorsOnly: (isOnly: boolean) => go(withErrorsOnly(route.query, isOnly)),
     isEmpty: computed(() => !terms.value.length && !SCALAR_KEYS.some((key) => scalarOf(route.query, key))),
     // What is asked of the gateway; which call is open beside the list is not.
     key: computed(() => JSON.stringify({ ...route.query, call: undefined })),
     add,
     remove,
     set,
+    setText,
+    sort,
     pick,
     pickAll,
-    clear: () => go(route.query.all ? { all: route.query.all } : {}),
+    clear: () => go({ all: route.query.all ?? undefined, order: route.query.order ?? undefined }),
     query: (nowMs = Date.now()) => apiQuery(route.query, nowMs),
   }
 }

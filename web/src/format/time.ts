@@ -1,38 +1,47 @@
-// Points in time and spans of it, as people read them. Pure; "now" is an argument.
+// Points in time and spans of it, as people read them, in the zone that they chose. "Now" is an argument.
 
-const clock = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hour12: false,
-})
-const day = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short' })
-const whole = new Intl.DateTimeFormat('en-GB', {
-  weekday: 'short',
-  year: 'numeric',
-  month: 'short',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hour12: false,
-  timeZoneName: 'short',
-})
+import { dayOf, zone, zoneOption, type Zone } from '@/time/zone'
+
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hour12: false } as const
+const DAY = { day: '2-digit', month: 'short' } as const
+const LONG_DAY = { weekday: 'short', year: 'numeric', ...DAY } as const
+const FORMS = { clock: CLOCK, day: DAY, longDay: LONG_DAY, whole: { ...LONG_DAY, ...CLOCK, timeZoneName: 'short' } } as const
+
+// To make one costs more than to use it a hundred times.
+const made = new Map<string, Intl.DateTimeFormat>()
+function form(name: keyof typeof FORMS): Intl.DateTimeFormat {
+  const key: `${string} ${Zone}` = `${name} ${zone.value}`
+  let found = made.get(key)
+  if (!found) made.set(key, (found = new Intl.DateTimeFormat('en-GB', { ...FORMS[name], timeZone: zoneOption() })))
+  return found
+}
 
 export const MISSING = '–'
+const DAY_MS = 86_400_000
+
+/** 14:03:07.120, whatever the day. */
+export const formatHour = (iso: string | null) => (iso ? form('clock').format(new Date(iso)) : MISSING)
 
 /** 14:03:07.120 today, else with the day in front. */
 export function formatClock(iso: string | null, nowMs = Date.now()): string {
   if (!iso) return MISSING
   const at = new Date(iso)
-  const isToday = at.toDateString() === new Date(nowMs).toDateString()
-  return isToday ? clock.format(at) : `${day.format(at)} ${clock.format(at).slice(0, 8)}`
+  const isToday = dayOf(iso) === dayOf(new Date(nowMs).toISOString())
+  return isToday ? form('clock').format(at) : `${form('day').format(at)} ${form('clock').format(at).slice(0, 8)}`
+}
+
+/** 18 Nov */
+export const formatShortDay = (iso: string | null) => (iso ? form('day').format(new Date(iso)) : MISSING)
+
+/** Wed, 18 Nov 2026; today and yesterday say so. */
+export function formatDay(iso: string, nowMs: number): string {
+  const day = dayOf(iso)
+  const near = { [dayOf(new Date(nowMs).toISOString())]: 'Today, ', [dayOf(new Date(nowMs - DAY_MS).toISOString())]: 'Yesterday, ' }
+  return (near[day] ?? '') + form('longDay').format(new Date(iso))
 }
 
 export function formatWhole(iso: string | null): string {
-  return iso ? whole.format(new Date(iso)) : MISSING
+  return iso ? form('whole').format(new Date(iso)) : MISSING
 }
 
 export function formatAgo(iso: string | null, nowMs: number): string {

@@ -10,26 +10,42 @@ from callgate.api.operation import bad_params
 from callgate.ports.record_reader import (
     EVENT_CURSOR,
     SESSION_CURSOR,
+    TIME_CURSOR,
+    Between,
     EventFilter,
     Facet,
+    Measure,
+    Order,
     SessionFilter,
 )
 
 _T = TypeVar("_T")
 _FACETS: tuple[Facet, ...] = get_args(Facet)
+_LIMITS: dict[Measure, str] = {"duration": "duration_ms", "tokens": "tokens", "rows": "rows"}
 
 OutcomeName = Literal["answered", "tool_error", "refused", "failed", "cancelled", "lost", "open"]
-OrderName = Literal["newest", "oldest"]
 StatusName = Literal["open", "closed"]
 EraName = Literal["legacy", "modern"]
 FormatName = Literal["jsonl", "csv", "parquet"]
 _Limit = Annotated[int, Meta(ge=1, le=1000, description="How many, at most.")]
-_Cursor = Annotated[str, Meta(pattern=EVENT_CURSOR, description="`next_cursor` of the page before.")]
+_Cursor = Annotated[str, Meta(pattern=TIME_CURSOR, description="`next_cursor` of the page before.")]
+_OrderedCursor = Annotated[
+    str,
+    Meta(pattern=EVENT_CURSOR, description="`next_cursor` of the page before, asked for in the same order."),
+]
 _SessionCursor = Annotated[str, Meta(pattern=SESSION_CURSOR, description="`next_cursor` of the page before.")]
 # A text, since a datetime would take a number too, as seconds since 1970.
 _Moment = Annotated[str, Meta(max_length=40, extra_json_schema={"format": "date-time"})]
 _Name = Annotated[str, Meta(max_length=500)]
 _Words = Annotated[str, Meta(min_length=1, max_length=500)]
+_Amount = Annotated[float, Meta(ge=0, le=1e15)]
+_IdStart = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-fA-F][0-9a-fA-F-]{3,35}$",
+        description="How the id begins: at least four of its characters.",
+    ),
+]
 _MOST_VALUES = 20  # more than anybody chooses by hand
 _Names = Annotated[
     tuple[_Name, ...],
@@ -95,18 +111,26 @@ class FilterQuery(StretchQuery, kw_only=True):
     not_outcome: _NotOutcomes = ()
     not_client: _NotNames = ()
     not_error_code: _NotNames = ()
+    min_duration_ms: Annotated[_Amount, Meta(description="That long or longer.")] | UnsetType = UNSET
+    max_duration_ms: Annotated[_Amount, Meta(description="That long or shorter.")] | UnsetType = UNSET
+    min_tokens: (
+        Annotated[_Amount, Meta(description="So many or more, of request and answer together.")] | UnsetType
+    ) = UNSET
+    max_tokens: Annotated[_Amount, Meta(description="So many or fewer.")] | UnsetType = UNSET
+    min_rows: Annotated[_Amount, Meta(description="So many or more rows of a result.")] | UnsetType = UNSET
+    max_rows: Annotated[_Amount, Meta(description="So many or fewer.")] | UnsetType = UNSET
+    id: _IdStart | UnsetType = UNSET
     q: Annotated[_Words, Meta(description="In bodies, SQL, errors and names, in any case.")] | UnsetType = (
         UNSET
     )
 
 
 class ExchangesQuery(FilterQuery, kw_only=True):
-    order: OrderName = "newest"
+    order: Annotated[
+        Order, Meta(description="What comes first. Calls without a duration, tokens or rows come last.")
+    ] = "newest"
     limit: _Limit = 50
-    cursor: (
-        Annotated[_Cursor, Meta(description="`next_cursor` of the page before, asked for in the same order.")]
-        | UnsetType
-    ) = UNSET
+    cursor: _OrderedCursor | UnsetType = UNSET
 
 
 class StatsQuery(FilterQuery, kw_only=True):
@@ -147,7 +171,16 @@ def filter_of(query: FilterQuery) -> EventFilter:
         since=moment_of(query.since),
         until=moment_of(query.until),
         text=given(query.q),
+        between={
+            measure: between for measure in _LIMITS if (between := _between(query, measure)) != Between()
+        },
+        id_start=given(query.id),
     )
+
+
+def _between(query: FilterQuery, measure: Measure) -> Between:
+    name = _LIMITS[measure]
+    return Between(given(getattr(query, f"min_{name}")), given(getattr(query, f"max_{name}")))
 
 
 def _chosen(query: FilterQuery, prefix: str) -> dict[Facet, list[str]]:

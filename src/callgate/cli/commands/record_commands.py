@@ -41,8 +41,14 @@ _CALL_COLUMNS = (
     TableColumn("ms", is_number=True),
     TableColumn("tool", shrinks=True),
     TableColumn("arguments", shrinks=True, is_spare=True),
+    TableColumn("client", shrinks=True, is_spare=True),
     TableColumn("id"),
 )
+# Where the calls are ordered by it, it is shown.
+_SORTED_COLUMNS = {
+    "tokens": TableColumn("tokens", is_number=True),
+    "rows": TableColumn("rows", is_number=True),
+}
 
 
 def run_sessions(flags: Flags, limit: int, as_json: bool) -> None:
@@ -59,17 +65,21 @@ def run_sessions(flags: Flags, limit: int, as_json: bool) -> None:
     _say_rest(len(answer["sessions"]), answer["total"], "sessions")
 
 
-def run_calls(flags: Flags, which: CallFilter, limit: int, as_json: bool) -> None:
+def run_calls(flags: Flags, which: CallFilter, sort: str, limit: int, as_json: bool) -> None:
     async def ask() -> _Json:
         async with record_api(load_config(flags)) as api:
-            return await api.get("tool-calls", limit=limit, **filter_query(which))
+            return await api.get("tool-calls", limit=limit, order=sort, **filter_query(which))
 
     log_to_stderr()
     answer = run_loop(ask())
     if as_json:
         print_json(answer)
         return
-    print_table(_CALL_COLUMNS, [_call_row(call) for call in answer["tool_calls"]])
+    measure = sort.rpartition("_")[2]
+    columns = [*_CALL_COLUMNS]
+    if measure in _SORTED_COLUMNS:
+        columns.insert(3, _SORTED_COLUMNS[measure])
+    print_table(columns, [_call_row(call, measure) for call in answer["tool_calls"]])
     fitting = "calls" if which == CallFilter() else "calls that fit"
     _say_rest(len(answer["tool_calls"]), answer["total"], fitting)
 
@@ -123,10 +133,24 @@ def filter_query(which: CallFilter) -> _Json:
         "server": which.server,
         "tool": which.tool,
         "outcome": which.outcome,
+        "client": which.client,
+        "error_code": which.error,
+        "min_duration_ms": _read_milliseconds(which.slower_than),
         "since": read_moment(which.since, "--since"),
         "until": read_moment(which.until, "--until"),
         "q": which.text,
     }
+
+
+def _read_milliseconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    seconds = parse_duration_s(text)
+    if seconds is None:
+        raise CallerError(
+            CALLER_BAD_PARAMS, f"--slower-than {text[:50]!r} is not a duration", hint="Write 500ms, 2s or 1m"
+        )
+    return seconds * 1000
 
 
 def read_moment(text: str | None, option: str) -> str | None:
@@ -163,13 +187,17 @@ def _session_row(session: _Json) -> Sequence[Any]:
     )
 
 
-def _call_row(call: _Json) -> Sequence[Any]:
+def _call_row(call: _Json, measure: str) -> Sequence[Any]:
+    known = [tokens for tokens in (call["request_tokens"], call["response_tokens"]) if tokens is not None]
+    sorted_by = {"tokens": sum(known) if known else None, "rows": call["rows"]}
     return (
         moment(call["timestamp"]),
         call["outcome"] or "open",
         milliseconds(call["duration_ms"]),
+        *([sorted_by[measure]] if measure in sorted_by else []),
         call["tool"],
         call["sql"] or call["arguments"],
+        call["client"],
         call["id"],
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
-from callgate.ports.record_reader import Facet, Row, SessionFilter
+from callgate.ports.record_reader import EVENT_CURSOR, MEASURED, Facet, Measure, Order, Row, SessionFilter
 
 # What a list shows of a request; the whole is in the single event.
 SHOWN_CHARS = 2048
@@ -71,8 +71,48 @@ def page_of_sessions(sessions: str, found: Where, limit: int, offset: int) -> Wh
     )
 
 
-def cursor_after(row: Row) -> str:
-    return cursor_of(row["ts"], row["id"])
+def cursor_after(row: Row, order: Order) -> str:
+    place = cursor_of(row["ts"], row["id"])
+    if order not in MEASURED:
+        return place
+    measure, is_most_first = MEASURED[order]
+    amount = _amount(row, measure)
+    return f"{measure[0]}{missing(is_most_first) if amount is None else amount!r}~{place}"
+
+
+def _amount(row: Row, measure: Measure) -> float | None:
+    """As `event_sql` spells it in SQL."""
+    if measure != "tokens":
+        found = row["duration_ms"] if measure == "duration" else row["rows"]
+        return None if found is None else float(found)
+    known = [tokens for tokens in (row["request_tokens"], row["response_tokens"]) if tokens is not None]
+    return float(sum(known)) if known else None
+
+
+def missing(is_most_first: bool) -> float:
+    """What stands for a measure that a row does not have: such rows come last."""
+    return -1.0 if is_most_first else 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceInOrder:
+    """Of a row, as a cursor names it."""
+
+    amount: float | None  # of the measure that the page is ordered by
+    moment: datetime
+    event_id: str
+
+
+def read_event_cursor(cursor: str, order: Order) -> PlaceInOrder:
+    """Raises CallerError."""
+    measured, _, place = cursor.rpartition("~")
+    wanted = MEASURED[order][0][0] if order in MEASURED else ""
+    if re.match(EVENT_CURSOR, cursor) and measured[:1] != wanted:
+        text = "The cursor belongs to another order"
+        raise CallerError(CALLER_BAD_PARAMS, text, hint="Start without a cursor")
+    micros, event_id = read_cursor(cursor, EVENT_CURSOR, place)
+    amount = float(measured[1:]) if measured else None
+    return PlaceInOrder(amount, EPOCH + timedelta(microseconds=micros), event_id)
 
 
 def session_cursor_after(row: Row) -> str:
@@ -83,11 +123,11 @@ def cursor_of(moment: datetime, row_id: str) -> str:
     return f"{(moment - EPOCH) // timedelta(microseconds=1)}.{row_id}"
 
 
-def read_cursor(cursor: str, form: str) -> tuple[int, str]:
-    """Raises CallerError."""
+def read_cursor(cursor: str, form: str, place: str | None = None) -> tuple[int, str]:
+    """`place`: where the moment begins, if not with the cursor. Raises CallerError."""
     if not re.match(form, cursor):
         raise CallerError(CALLER_BAD_PARAMS, "The cursor is not valid", hint="Start without a cursor")
-    micros, _, row_id = cursor.rstrip("\n").partition(".")  # which a form's $ lets pass
+    micros, _, row_id = (place or cursor).rstrip("\n").partition(".")  # which a form's $ lets pass
     return int(micros), row_id
 
 

@@ -9,6 +9,7 @@ What can be seen, and what it proves:
 A server that says nothing is not seen to write, whatever it does.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -21,6 +22,8 @@ LONGEST = timedelta(hours=1)
 # Parts of the stores' SQL: methods that say a resource changed, and kinds of statement that write.
 CHANGES = "('notifications/resources/updated', 'notifications/resources/list_changed')"
 WRITES = "(INSERT|UPDATE|DELETE|REPLACE|MERGE|TRUNCATE|CREATE|ALTER|DROP|RENAME|COPY)"
+_IS_WRITE = re.compile(rf"\b{WRITES}\b").search
+_DECLARED = re.compile(r'"readOnlyHint"\s*:\s*true').search
 # Of `calls` and what servers `said`: notices on a call's own stream, and others while a call was under way.
 # As DuckDB and PostgreSQL both have it; {declared}: that the tool is declared read-only.
 STREAM_AND_AROUND = """on_stream AS (
@@ -49,6 +52,14 @@ def mark_seen(rows: Sequence[Row], seen: Sequence[Row]) -> None:
     for row in rows:
         if row["method"] == TOOL_CALL:
             row["seen_to_write"] = evidence.get(row["id"])
+
+
+def by_statement(row: Row) -> Row | None:
+    """The evidence that is in a call's own row, as the stores' SQL finds it; None: there is none."""
+    is_let_through = row["verdict"] == "allow" and row["outcome"] == "answered"
+    if is_let_through and _IS_WRITE(row["statement_type"] or "") and _DECLARED(row["annotations"] or ""):
+        return {"id": row["id"], "evidence": "statement"}
+    return None
 
 
 def by_tool(rows: list[Row]) -> list[SeenWrite]:

@@ -14,12 +14,14 @@ from callgate.ports.record_reader import (
     Backlog,
     EventFilter,
     ExportFormat,
+    FacetCounts,
     Order,
     RecordPage,
     Row,
     SeenWrite,
     SourceRequest,
 )
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.seen_writes import by_tool
@@ -27,6 +29,7 @@ from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.duckdb.row_files import exported, passing_folder
 
 _TEXT_SEARCH_S = 10.0
+_FACETS_S = 10.0  # a list is read without its counts too
 
 
 class DatabaseReader(ABC):
@@ -39,7 +42,12 @@ class DatabaseReader(ABC):
         self._folder = folder
 
     @abstractmethod
-    async def _table(self, wanted: Where) -> Sequence[Sequence[Any]]: ...
+    async def _table(
+        self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> Sequence[Sequence[Any]]: ...
+
+    @abstractmethod
+    def _facet_query(self, which: EventFilter) -> FacetQuery: ...
 
     @abstractmethod
     def _events(self, which: EventFilter, limit: int, cursor: str | None, order: Order) -> Any:
@@ -72,6 +80,10 @@ class DatabaseReader(ABC):
         if which.text is None:
             return await self.read(read)
         return await self.read(read, ReadKind.SCAN, _TEXT_SEARCH_S)
+
+    async def facets(self, which: EventFilter) -> FacetCounts:
+        query = self._facet_query(which)
+        return query.counts(await self._table(query.asked, ReadKind.SCAN, _FACETS_S))
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
         return by_tool(await self._writes_between(since, datetime.now(UTC).replace(tzinfo=None)))

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
-from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.event_sql import EventSql
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import EPOCH, SHOWN_CHARS, Where, read_cursor, sessions_where
 from callgate.recorder.read.sums import GROUPED, MOST_GROUPS, SETS
 from callgate.recorder.stores.clickhouse.schema import BODIES, EVENTS, LEGS, RECORD, SESSIONS
@@ -63,7 +64,10 @@ _SQL = EventSql(
     is_one_of="has({{}}, ifNull({column}, ''))",
     of_principal=f"session_id IN ({_OF_PRINCIPAL})",
     has_text=f"({' OR '.join(_CONTAINS)})",
-    is_behind="(ts, id) {side} ({{}}, toUUID({{}}))",
+    is_behind="({amount}ts, id) {side} ({given}{{}}, toUUID({{}}))",
+    number="{}",
+    as_number="ifNull(toFloat64({value}), {missing})",
+    id_between="toString(id) BETWEEN {} AND {}",  # (ids themselves are sorted by their ends)
     text_as=str,
 )
 where = _SQL.where
@@ -78,9 +82,13 @@ def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
     found = _SQL.behind(found, cursor, order)
     return Where(
         f"SELECT {_PAGE} FROM {RECORD} WHERE {EVENTS} AND {found.sql}"  # noqa: S608
-        f" ORDER BY ts {WAYS[order]}, id {WAYS[order]} LIMIT {int(limit)}",
+        f" {_SQL.ordered(order)} LIMIT {int(limit)}",
         found.params,
     )
+
+
+def facet_query(which: EventFilter, text_reach_s: float | None) -> FacetQuery:
+    return FacetQuery(_SQL, which, f"(SELECT * FROM {RECORD} WHERE {EVENTS})", text_reach_s)  # noqa: S608
 
 
 def ids(piece: str, limit: int, method: str | None) -> Where:

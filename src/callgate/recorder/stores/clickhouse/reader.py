@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
@@ -72,7 +73,7 @@ class ClickhouseReader(DatabaseReader):
             if cursor is not None or has_more:
                 total = _total(connection, Where(read_events.counted(found.sql), found.params))
             read_writes.mark_writes(connection, rows)
-            return RecordPage(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, pages.cursor_after(rows[-1], order) if has_more else None)
 
         return read
 
@@ -149,11 +150,17 @@ class ClickhouseReader(DatabaseReader):
         await caught_up(self._recorder)
         return await self._reads.run(read, kind, most_s, login)
 
+    def _facet_query(self, which: EventFilter) -> FacetQuery:
+        return read_events.facet_query(which, TRAITS.text_reach_s)
+
     def close(self) -> None:
         self._reads.close()
 
-    async def _table(self, wanted: Where) -> list[list[Any]]:
-        return await self.read(lambda connection: connection.table(spelled(wanted.sql, wanted.params))[1])
+    async def _table(
+        self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> list[list[Any]]:
+        asked = spelled(wanted.sql, wanted.params)
+        return await self.read(lambda connection: connection.table(asked)[1], kind, most_s)
 
 
 def dump(connection: ClickhouseConnection, path: Path, wanted: Where) -> None:

@@ -4,12 +4,12 @@ Sessions are ordered by when they began, which does not change: a page that foll
 nor skips one, whoever calls meanwhile.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
-from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.recorder.read.event_sql import EventSql, goes_down
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import SHOWN_CHARS, Where, page_of_sessions, read_cursor, sessions_where
 
 PAGE_COLUMNS = (
@@ -21,18 +21,16 @@ PAGE_COLUMNS = (
 )
 # In two steps: which rows, by narrow columns; then the wide ones of those, for which the order of ids and
 # moments lets DuckDB skip all other row groups. In one step it would unpack every body the filter meets.
-WHICH = "SELECT id, ts FROM rpc_events WHERE {where} ORDER BY ts {way}, id {way} LIMIT {limit}"
+WHICH = "SELECT id, ts FROM rpc_events WHERE {where} {ordered} LIMIT {limit}"
 PAGE = f"""
 SELECT {PAGE_COLUMNS} FROM rpc_events
-WHERE ts BETWEEN least($1, $2) AND greatest($1, $2) AND id IN (SELECT unnest($3::UUID[]))
-ORDER BY ts {{way}}, rpc_events.id {{way}}
+WHERE ts BETWEEN $1 AND $2 AND list_contains($3::TIMESTAMP[], ts) AND id IN (SELECT unnest($4::UUID[]))
 """  # noqa: S608
-# In one pass how many there are, and the last moment that can be on the page: with it DuckDB skips all other
-# row groups. To sort a million rows for fifty costs four times as much.
+# In one pass how many there are, and the last moment or measure that can be on the page: with it DuckDB skips
+# all other row groups. To sort a million rows for fifty costs four times as much.
 SURVEY = """
-SELECT list_last({pick}(ts, {limit}) FILTER ({on_page})), count(*) FROM rpc_events WHERE {where}
+SELECT list_last({pick}({by}, {limit}) FILTER ({on_page})), count(*) FROM rpc_events WHERE {where}
 """
-PICKS: Mapping[Order, str] = {"newest": "max", "oldest": "min"}
 ONE_EVENT = "SELECT * REPLACE (id::VARCHAR AS id) FROM rpc_events WHERE id = TRY_CAST($1 AS UUID)"
 IDS = """
 SELECT id::VARCHAR FROM rpc_events
@@ -65,7 +63,10 @@ _SQL = EventSql(
     is_one_of="list_contains({{}}, coalesce({column}, ''))",
     of_principal="session_id IN (SELECT session_id FROM sessions WHERE principal = {})",
     has_text="(" + " OR ".join(f"contains(lower({text}), {{0}})" for text in _TEXTS) + ")",
-    is_behind="(ts, id) {side} ({{}}::TIMESTAMP, {{}}::UUID)",
+    is_behind="({amount}ts, id) {side} ({given}{{}}::TIMESTAMP, {{}}::UUID)",
+    number="{}::DOUBLE",
+    as_number="coalesce(({value})::DOUBLE, {missing})",
+    id_between="id BETWEEN {}::UUID AND {}::UUID",
     has_days=False,
 )
 where = _SQL.where
@@ -81,24 +82,32 @@ class EventPageQuery:
     order: Order
 
     def survey(self) -> Where:
-        pick = PICKS[self.order]
-        sql = SURVEY.format(where=self.found.sql, on_page=self.on_page.sql, pick=pick, limit=self.limit)
+        sql = SURVEY.format(
+            where=self.found.sql,
+            on_page=self.on_page.sql,
+            pick="max" if goes_down(self.order) else "min",
+            by=_SQL.amount(self.order) or "ts",
+            limit=self.limit,
+        )
         return Where(sql, self.on_page.params)
 
-    def which(self, edge: datetime) -> Where:
+    def which(self, edge: Any) -> Where:
         """`edge`: as surveyed."""
         both = Where(f"{self.found.sql} AND {self.on_page.sql}", self.on_page.params)
-        both = both.also("ts >= {}" if self.order == "newest" else "ts <= {}", edge)
-        return Where(WHICH.format(where=both.sql, way=WAYS[self.order], limit=self.limit), both.params)
-
-    def rows(self) -> str:
-        return PAGE.format(way=WAYS[self.order])
+        by = _SQL.amount(self.order) or "ts"
+        both = both.also(f"{by} >= {{}}" if goes_down(self.order) else f"{by} <= {{}}", edge)
+        sql = WHICH.format(where=both.sql, ordered=_SQL.ordered(self.order), limit=self.limit)
+        return Where(sql, both.params)
 
 
 def page_query(which: EventFilter, limit: int, cursor: str | None, order: Order) -> EventPageQuery:
     """Raises CallerError for a bad cursor."""
     found = where(which)
     return EventPageQuery(found, _SQL.behind(Where("true", found.params), cursor, order), limit, order)
+
+
+def facet_query(which: EventFilter) -> FacetQuery:
+    return FacetQuery(_SQL, which, "rpc_events")
 
 
 ONE_SESSION = "SELECT * FROM sessions WHERE session_id = $1"

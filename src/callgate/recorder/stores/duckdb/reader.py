@@ -18,6 +18,7 @@ from callgate.ports.record_reader import (
     EventFilter,
     ExportFormat,
     Extent,
+    FacetCounts,
     Order,
     RecordPage,
     Row,
@@ -118,10 +119,12 @@ class Reader:
             which_rows = page.which(edge)
             ids: list[Any] = connection.execute(which_rows.sql, which_rows.params).fetchall()
             has_more, ids = len(ids) > limit, ids[:limit]
-            stretch = [ids[-1][1], ids[0][1], [str(event_id) for event_id, _ in ids]]
-            rows = rows_of(connection.execute(page.rows(), stretch))
+            names, moments = [str(event_id) for event_id, _ in ids], [moment for _, moment in ids]
+            stretch = [min(moments), max(moments), moments, names]
+            found = {row["id"]: row for row in rows_of(connection.execute(read_events.PAGE, stretch))}
+            rows = [found[name] for name in names if name in found]  # a day may have gone meanwhile
             read_writes.mark_writes(connection, rows)
-            return RecordPage(rows, total, cursor_after(rows[-1]) if has_more else None)
+            return RecordPage(rows, total, cursor_after(rows[-1], order) if has_more and rows else None)
 
         return await self._read(read, ReadKind.PAGE if which.text is None else ReadKind.SCAN)
 
@@ -164,6 +167,14 @@ class Reader:
             width = width_s or bucket_width_s(*stretch)
             wanted = read_stats.stats_query(which, width, rows)
             return stats_of(cursor.execute(wanted.sql, wanted.params).fetchall(), stretch, width)
+
+        return await self._read(read, ReadKind.SCAN)
+
+    async def facets(self, which: EventFilter) -> FacetCounts:
+        query = read_events.facet_query(which)
+
+        def read(cursor: duckdb.DuckDBPyConnection) -> FacetCounts:
+            return query.counts(cursor.execute(query.asked.sql, query.asked.params).fetchall())
 
         return await self._read(read, ReadKind.SCAN)
 

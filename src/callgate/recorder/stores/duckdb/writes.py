@@ -49,15 +49,19 @@ FROM seen WHERE ts BETWEEN $1 AND $2
 
 def writes_between(cursor: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> list[Row]:
     """Of calls that began then: id, ts, server_name, tool_name, evidence; the stronger evidence last."""
+    return _by_notice(cursor, since, until) + rows_of(cursor.execute(_BY_STATEMENT, [since, until]))
+
+
+def _by_notice(cursor: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> list[Row]:
     first, last = cursor.execute(_NOTICES, [since, last_notice_at(until)]).fetchone() or (None, None)
-    rows: list[Row] = []
-    if first is not None:
-        longest_us = LONGEST // timedelta(microseconds=1)
-        rows += rows_of(cursor.execute(_BY_NOTICE, [since, until, first, last, longest_us]))
-    return rows + rows_of(cursor.execute(_BY_STATEMENT, [since, until]))
+    if first is None:
+        return []
+    longest_us = LONGEST // timedelta(microseconds=1)
+    return rows_of(cursor.execute(_BY_NOTICE, [since, until, first, last, longest_us]))
 
 
 def mark_writes(cursor: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> None:
     """Adds `seen_to_write` to calls: the evidence, or None."""
     if (stretch := seen.stretch_of_calls(rows)) is not None:
-        seen.mark_seen(rows, writes_between(cursor, *stretch))
+        # What a statement proves is in the rows themselves: a page may span the whole record.
+        seen.mark_seen(rows, [*_by_notice(cursor, *stretch), *filter(None, map(seen.by_statement, rows))])

@@ -6,8 +6,9 @@ A session is the sum of what each writer knows of it. Conditions that hold for a
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from callgate.ports.record_reader import SESSION_CURSOR, Order, SessionFilter
-from callgate.recorder.read.event_sql import WAYS, EventSql
+from callgate.ports.record_reader import SESSION_CURSOR, EventFilter, Order, SessionFilter
+from callgate.recorder.read.event_sql import EventSql
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import (
     EPOCH,
     SHOWN_CHARS,
@@ -102,7 +103,10 @@ _SQL = EventSql(
         f"SELECT FROM {STORE}.rpc_bodies AS t WHERE t.id = e.id AND t.leg = 0 AND t.stored_on = e.stored_on"
         f" AND ({_contains('t.request_json', 't.response_json')})))"
     ),
-    is_behind="(e.ts, e.id) {side} ({{}}::timestamp, {{}}::uuid)",
+    is_behind="({amount}e.ts, e.id) {side} ({given}{{}}::timestamp, {{}}::uuid)",
+    number="{}::float8",
+    as_number="coalesce(({value})::float8, {missing})",
+    id_between="e.id BETWEEN {}::uuid AND {}::uuid",
 )
 where = _SQL.where
 
@@ -115,12 +119,16 @@ def counted(condition: str, most: int) -> str:
 def page(found: Where, limit: int, cursor: str | None, order: Order) -> Where:
     """The page behind the row that the cursor names, in that order. Raises CallerError for a bad cursor."""
     found = _SQL.behind(found, cursor, order)
-    ordered = f"ORDER BY e.ts {WAYS[order]}, e.id {WAYS[order]}"
+    ordered = _SQL.ordered(order)
     return Where(
         f"SELECT {_PAGE} FROM (SELECT * FROM {EVENTS} WHERE {found.sql} {ordered} LIMIT {int(limit)}) AS e"  # noqa: S608
         f" {_OF_BODY} {ordered}",
         found.params,
     )
+
+
+def facet_query(which: EventFilter, text_reach_s: float | None) -> FacetQuery:
+    return FacetQuery(_SQL, which, EVENTS, text_reach_s)
 
 
 def ids(piece: str, limit: int, method: str | None) -> Where:

@@ -9,6 +9,7 @@ from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage,
 from callgate.postgres_connection import Connection
 from callgate.recorder.read import pages
 from callgate.recorder.read.caught_up import caught_up
+from callgate.recorder.read.facets import FacetQuery
 from callgate.recorder.read.pages import Where
 from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
@@ -78,7 +79,7 @@ class PostgresReader(DatabaseReader):
                 counted = read_events.counted(found.sql, _MOST_COUNTED)
                 total = await connection.fetchval(counted, *found.params)
             await read_writes.mark_writes(connection, rows)
-            return _page(rows, total, pages.cursor_after(rows[-1]) if has_more else None)
+            return _page(rows, total, pages.cursor_after(rows[-1], order) if has_more else None)
 
         return read
 
@@ -132,6 +133,9 @@ class PostgresReader(DatabaseReader):
 
         return await self.read(read, ReadKind.SCAN)
 
+    def _facet_query(self, which: EventFilter) -> FacetQuery:
+        return read_events.facet_query(which, TRAITS.text_reach_s)
+
     async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
         return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
@@ -157,8 +161,10 @@ class PostgresReader(DatabaseReader):
     async def close(self) -> None:
         await self._reads.close()
 
-    async def _table(self, wanted: Where) -> Sequence[Sequence[Any]]:
-        return await self.read(lambda connection: connection.fetch(wanted.sql, *wanted.params))
+    async def _table(
+        self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None
+    ) -> Sequence[Sequence[Any]]:
+        return await self.read(lambda connection: connection.fetch(wanted.sql, *wanted.params), kind, most_s)
 
 
 _MOST_COUNTED = TRAITS.exact_total or 0

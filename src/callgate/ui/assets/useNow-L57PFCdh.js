@@ -1,1 +1,0 @@
-import{W as e}from"./vue-z8I6egBS.js";var t=e(Date.now());setInterval(()=>{document.hidden||(t.value=Date.now())},1e3);var n=()=>t;export{n as t};
