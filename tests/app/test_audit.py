@@ -5,7 +5,7 @@ import json
 import threading
 from typing import Any
 
-from callgate.app.sinks.audit import AuditedSink, audit_line
+from callgate.app.telling.audit import AuditedSink, audit_line
 from callgate.background import Background
 from callgate.model.envelope import Envelope, Era
 from callgate.model.events import Event, ExchangeOpened, ExchangeSettled

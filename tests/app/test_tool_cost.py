@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from callgate.app.tool_cost import MANY_TOKENS, ToolCost
+from callgate.app.telling.tool_cost import MANY_TOKENS, ToolCost
 from callgate.model.health import Health, State
 
 

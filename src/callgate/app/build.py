@@ -18,10 +18,10 @@ from callgate.app.record import Record, make_record
 from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.server_care import UpstreamCare
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sinks.audit import AuditedSink
-from callgate.app.sinks.telemetry import TracingSink, exporting
 from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
+from callgate.app.telling.audit import AuditedSink
+from callgate.app.telling.telemetry import TracingSink, exporting
 from callgate.background import Background
 from callgate.config.paths import installed_program
 from callgate.config.problem import ConfigProblems

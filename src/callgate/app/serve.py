@@ -17,8 +17,8 @@ from callgate.app.commands.api_client import ApiClient, HttpApiTransport
 from callgate.app.redactors import redact_all
 from callgate.app.reload import Reloader, reload_signals
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
-from callgate.app.state_log import log_states
-from callgate.app.tool_cost import ToolCost
+from callgate.app.telling.state_log import log_states
+from callgate.app.telling.tool_cost import ToolCost
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.config.specs.config import Config

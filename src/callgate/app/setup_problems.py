@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from callgate.app.sinks.telemetry import otel_problems
 from callgate.app.sources import server_of, tool_problems
+from callgate.app.telling.telemetry import otel_problems
 from callgate.config.load import Loaded, load_config
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags

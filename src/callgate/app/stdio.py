@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from callgate.app.running import find_running, own_token
-from callgate.app.state_log import log_states
+from callgate.app.telling.state_log import log_states
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.edge.local_socket import SocketStream, introduce

@@ -37,7 +37,7 @@ class Loaded:
     origin: Path | None = None  # the file, when there was one
     warnings: tuple[ConfigProblem, ...] = ()
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
-    flags: Flags = field(default_factory=Flags)  # by which it can be loaded again
+    flags: Flags = field(default_factory=Flags, repr=False)  # by which it can be loaded again
 
 
 def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:

@@ -9,7 +9,7 @@ from typing import Any
 from callgate.app.commands.api_client import ApiClient
 from callgate.app.commands.record_access import calling_api
 from callgate.app.loop import run_loop
-from callgate.app.tool_cost import MANY_TOKENS
+from callgate.app.telling.tool_cost import MANY_TOKENS
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr

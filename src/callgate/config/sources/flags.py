@@ -1,6 +1,6 @@
 """What the command line may say about the configuration. The CLI's own options are none of our business."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -10,5 +10,5 @@ class Flags:
     host: str | None = None
     port: int | None = None  # 0: any free one
     state_dir: Path | None = None
-    addresses: tuple[str, ...] = ()  # databases and files to serve
+    addresses: tuple[str, ...] = field(default=(), repr=False)  # to serve; they may hold passwords
     workers: str | None = None  # a number, or auto
