@@ -1,1 +1,1 @@
-"""What is told beside the record: audit lines on stderr, traces for a collector, what the log says of servers."""
+"""What is told beside the record: audit lines, traces, and what the log says of servers."""
