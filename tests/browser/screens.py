@@ -15,7 +15,7 @@ from browser.chromium import open_chromium
 from browser.demo_past import NOW, DemoPast
 from browser.past import write_past
 from browser.tour import MAX_BYTES as MAX_TOUR_BYTES
-from browser.tour import film, open_window
+from browser.tour import film, hide_paths, open_window
 from playwright.async_api import Browser
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
@@ -57,6 +57,7 @@ async def photograph(browser: Browser, stage: Stage, theme: Literal["light", "da
         for button in PRESSED.get(name, ()):
             await page.get_by_role("button", name=button).first.click()
             await waiting.is_over()
+        await hide_paths(page)
         await page.screenshot(path=folder / f"{name}-{theme}.png", animations="disabled", caret="hide")
     await page.context.close()
 

@@ -54,6 +54,21 @@ async def open_window(
     return page, Waiting(page)
 
 
+async def hide_paths(page: Page) -> None:
+    """The picture is to show no folder of the machine that it was made on."""
+    await page.evaluate(
+        """() => {
+          const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+          const long = /[^\\s:]*[/](?=shop[.]db|python|tickets_server[.]py)/g
+          while (walker.nextNode()) {
+            const text = walker.currentNode
+            const short = text.data.replace('sqlite:////', 'sqlite:').replace(long, '')
+            if (short !== text.data) text.data = short
+          }
+        }"""
+    )
+
+
 async def film(browser: Browser, stage: Stage, file: Path) -> None:
     page, waiting = await open_window(browser, "dark", WIDTH, HEIGHT)
     camera = await page.context.new_cdp_session(page)
@@ -61,6 +76,7 @@ async def film(browser: Browser, stage: Stage, file: Path) -> None:
 
     async def take(shown_ms: int) -> None:
         await waiting.is_over()
+        await hide_paths(page)
         taken = await camera.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
         frames.append(Frame(base64.b64decode(taken["data"]), shown_ms))
 
