@@ -81,9 +81,9 @@ async def test_redaction_and_what_the_record_keeps_are_taken_over(tmp_path: Path
         await changing.write(start + 'redact_patterns = ["C-[0-9]"]\n[record]\nmax_body = "1KiB"\n')
         await client.call_tool("one__count", {"order_no": "C-3", "long": "x" * 3000})
 
-        async def are_there() -> list[Any] | None:
+        async def are_there() -> list[Any]:
             found = await recorded(changing, "request_json")
-            return found if len(found) == 3 else None
+            return found if len(found) == 3 else []
 
         first, second, third = await until(are_there)
         assert "A-1" in first
