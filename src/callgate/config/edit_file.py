@@ -11,7 +11,7 @@ Rules
 import os
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
-from callgate.config.load import load_config
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.file import find_config_file
 from callgate.config.sources.flags import Flags
@@ -34,8 +34,10 @@ _Table = tomlkit.TOMLDocument | AbstractTable | OutOfOrderTableProxy
 class FileEdit:
     """One change: read, set and remove, then write."""
 
-    def __init__(self, path: Path, before: bytes) -> None:
+    def __init__(self, path: Path, before: bytes, load: Callable[[Flags], Loaded]) -> None:
+        """`load`: how the new text is checked, with the secrets that it names."""
         self.path = path
+        self._load = load
         self._before = before
         text = before.decode()
         self._line_end = "\r\n" if "\r\n" in text else "\n"
@@ -94,10 +96,17 @@ class FileEdit:
             raise self._locked(problem) from None
 
     def _check(self, draft: Path) -> None:
-        known = {str(problem) for problem in _problems_of(self.path)}
-        new = [problem for problem in _problems_of(draft) if str(problem) not in known]
+        known = {str(problem) for problem in self._problems_of(self.path)}
+        new = [problem for problem in self._problems_of(draft) if str(problem) not in known]
         if new:
             raise ConfigProblems(new, self.path)
+
+    def _problems_of(self, path: Path) -> list[ConfigProblem]:
+        try:
+            self._load(Flags(config=path))
+        except ConfigProblems as found:
+            return list(found.problems)
+        return []
 
     def _table(self, loc: Sequence[str]) -> _Table | None:
         found: Any = self._document
@@ -115,7 +124,7 @@ class FileEdit:
         )
 
 
-def edit_file(flag: Path | None, environ: Mapping[str, str]) -> FileEdit:
+def edit_file(flag: Path | None, environ: Mapping[str, str], load: Callable[[Flags], Loaded]) -> FileEdit:
     """The file that a gateway would read. Raises SetupError where it is none of ours."""
     found = find_config_file(flag, environ)
     if found.origin is None:
@@ -130,17 +139,9 @@ def edit_file(flag: Path | None, environ: Mapping[str, str]) -> FileEdit:
         raise ConfigProblems(list(found.problems), found.origin)
     path = found.origin.resolve()  # a link stays a link
     try:
-        return FileEdit(path, path.read_bytes())
+        return FileEdit(path, path.read_bytes(), load)
     except (TOMLKitError, UnicodeDecodeError, OSError) as problem:
         raise SetupError(SETUP_CONFIG, f"{path} cannot be read: {problem}") from None
-
-
-def _problems_of(path: Path) -> list[ConfigProblem]:
-    try:
-        load_config(Flags(config=path))
-    except ConfigProblems as found:
-        return list(found.problems)
-    return []
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:
