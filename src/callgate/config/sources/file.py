@@ -109,9 +109,21 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
 
 
 def _read(path: Path) -> ConfigFile:
-    hint = ""
     try:
         text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        message = "the file is not UTF-8 text"
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
+    else:
+        return read_config_text(path, text)
+    return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
+
+
+def read_config_text(path: Path, text: str) -> ConfigFile:
+    """As if it were the content of that file."""
+    hint = ""
+    try:
         if path.suffix.lower() in _YAML_SUFFIXES:
             message = "this is a YAML file, which is not read"
             hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
@@ -123,10 +135,6 @@ def _read(path: Path) -> ConfigFile:
         message = _where_and_what(str(error))
     except JsonTextError as error:
         message = error.message
-    except UnicodeDecodeError:
-        message = "the file is not UTF-8 text"
-    except OSError as error:
-        message = f"the file cannot be read: {error.strerror}"
     return ConfigFile(path, problems=(ConfigProblem(path.name, message, hint),))
 
 
