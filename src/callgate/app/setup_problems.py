@@ -8,13 +8,14 @@ from callgate.app.sources import tool_problems
 from callgate.app.telling.telemetry import otel_problems
 from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
 
 
-def load_and_check(flags: Flags) -> Loaded:
-    """Raises ConfigProblems, also for what loading alone does not find."""
-    loaded = load_config(flags)
+def load_and_check(flags: Flags, file: ConfigFile | None = None) -> Loaded:
+    """Raises ConfigProblems, also for what loading alone does not find. `file`: see `load_config`."""
+    loaded = load_config(flags, file=file)
     if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin, loaded.notes)
     return loaded

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from callgate.app.setup.loading import load_config
 from callgate.config.edit_file import FileEdit, edit_file
 from callgate.config.problem import ConfigProblems
 from callgate.model.errors import CallerError, SetupError
@@ -37,7 +36,7 @@ def changes(before: str, after: str) -> list[str]:
 
 def edit_of(path: Path, text: str = ODD, line_end: str = "\n") -> FileEdit:
     path.write_bytes(text.replace("\n", line_end).encode())
-    return edit_file(path, {}, load_config)
+    return edit_file(path, {})
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
@@ -57,7 +56,7 @@ def test_only_the_touched_lines_differ_and_taking_it_back_leaves_no_trace(
     }  # fmt: skip
     assert all(line.endswith(line_end) for line in after.splitlines(keepends=True))
     assert (tmp_path / "callgate.toml.bak").read_bytes().decode() == before
-    again = edit_file(path, {}, load_config)
+    again = edit_file(path, {})
     again.remove(("principals", "nightly"))
     again.write()
     assert path.read_bytes().decode().rstrip() == before.rstrip()
@@ -67,7 +66,7 @@ def test_thirty_changes_by_turns_keep_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "callgate.toml"
     edit_of(path)
     for at in range(30):
-        edit = edit_file(path, {}, load_config)
+        edit = edit_file(path, {})
         place = ("principals", f"p{at % 7}")
         if edit.has(place):
             edit.remove(place)
@@ -98,7 +97,7 @@ def test_a_problem_that_was_there_before_does_not_hinder(tmp_path: Path) -> None
 
 def test_who_comes_second_is_told(tmp_path: Path) -> None:
     path = tmp_path / "callgate.toml"
-    first, second = edit_of(path), edit_file(path, {}, load_config)
+    first, second = edit_of(path), edit_file(path, {})
     first.set(("principals", "a"), ENTRY)
     first.write()
     second.set(("principals", "b"), {**ENTRY, "token_hash": token_hash_of("other")})
@@ -114,7 +113,7 @@ def test_rights_and_a_link_stay(tmp_path: Path) -> None:
     real.chmod(0o640)
     link = tmp_path / "callgate.toml"
     link.symlink_to(real)
-    edit = edit_file(link, {}, load_config)
+    edit = edit_file(link, {})
     edit.set(("principals", "a"), ENTRY)
     edit.write()
     assert link.is_symlink()
@@ -142,4 +141,4 @@ def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
     other.write_text('{"mcpServers": {}}')
     for path in (other, None):
         with pytest.raises(SetupError):
-            edit_file(path, {"HOME": str(tmp_path)}, load_config)
+            edit_file(path, {"HOME": str(tmp_path)})

@@ -13,8 +13,9 @@ from callgate.app.state_folder import state_key
 from callgate.config import load
 from callgate.config.draft import state_place
 from callgate.config.load import Loaded
+from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.secret_source import StatePlace
-from callgate.config.sources.file import find_config_file
+from callgate.config.sources.file import ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.model.error_codes import SETUP_SECRET
 from callgate.model.errors import SetupError
@@ -26,9 +27,20 @@ from callgate.vault.state_db import StateDb
 _MAX_NAMED_CHARS = 60
 
 
-def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Raises ConfigProblems."""
-    return load.load_config(flags, environ, _FoundSecrets())
+def load_config(
+    flags: Flags | None = None, environ: Mapping[str, str] | None = None, *, file: ConfigFile | None = None
+) -> Loaded:
+    """Raises ConfigProblems. `file`: one that was read already, or is not written yet."""
+    return load.load_config(flags, environ, secrets=_FoundSecrets(), file=file)
+
+
+def problems_of(file: ConfigFile) -> Sequence[ConfigProblem]:
+    """Of a file that is not written yet: `FileEdit` asks for them."""
+    try:
+        load_config(Flags(), file=file)
+    except ConfigProblems as found:
+        return found.problems
+    return ()
 
 
 def secrets_at(flags: Flags) -> tuple[Secrets, Path]:

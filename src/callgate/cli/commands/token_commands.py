@@ -42,7 +42,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Make a token. It is shown once; the file gets its hash only."""
-    from callgate.app.setup.loading import load_config
+    from callgate.app.setup.loading import problems_of
     from callgate.config.edit_file import edit_file
 
     if role.upper() not in Role.__members__:
@@ -50,7 +50,7 @@ def add(
         hint = did_you_mean(role, words) or f"There are: {', '.join(words)}"
         raise CallerError(CALLER_BAD_ARGUMENTS, f"There is no role {role!r}", hint=hint)
     until = _until(expires)
-    edit = edit_file(config, os.environ, load_config)
+    edit = edit_file(config, os.environ)
     place = ("principals", name)
     if edit.has(place) and not replace:
         hint = "Name another, or give it a new token with --replace"
@@ -60,7 +60,7 @@ def add(
     if until is not None:
         entry["expires"] = until
     edit.set(place, entry)
-    edit.write()
+    edit.write(problems_of)
     if as_json:
         shown = until and until.isoformat()
         print_json({"name": name, "role": role, "expires": shown, "token": token, "file": str(edit.path)})
@@ -93,17 +93,17 @@ def revoke(
     name: Annotated[str, typer.Argument(help="Whose token it is.")], config: ConfigOption = None
 ) -> None:
     """Take a token away: its entry of [principals] is removed."""
-    from callgate.app.setup.loading import load_config
+    from callgate.app.setup.loading import load_config, problems_of
     from callgate.config.edit_file import edit_file
     from callgate.config.sources.flags import Flags
 
-    edit = edit_file(config, os.environ, load_config)
+    edit = edit_file(config, os.environ)
     if not edit.has(("principals", name)):
         known = load_config(Flags(config=config)).config.principals
         hint = did_you_mean(name, known) or "callgate token list shows who has one"
         raise CallerError(CALLER_NOT_FOUND, f"There is no principal {name!r} in {edit.path}", hint=hint)
     edit.remove(("principals", name))
-    edit.write()
+    edit.write(problems_of)
     say(f"{name} has no token any more. {_LIVE}")
 
 
