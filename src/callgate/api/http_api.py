@@ -26,6 +26,7 @@ from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, admitted, json_response
 from callgate.api.page_files import PageFiles
+from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
 from callgate.api.record.record_api import RecordApi
@@ -102,10 +103,12 @@ class HttpApi:
         self._events = EventsApi(
             parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
         )
+        teller = ToolViews(parts.count_tokens, parts.redact_document)
+        self.probe_api = ProbeApi(teller, parts.redact)
         servers = ServersApi(
             ServersParts(
                 self._status,
-                ToolViews(parts.count_tokens, parts.redact_document),
+                teller,
                 parts.record,
                 parts.sources,
                 parts.setup,
@@ -127,6 +130,7 @@ class HttpApi:
             ClientsApi(parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
+            self.probe_api,
             self.settings_api,
             self._events,
         )
