@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -22,6 +23,7 @@ from callgate.app.sources import briefly_named, open_demo, open_sources, share_c
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting
+from callgate.app.trust import OperatorsDesk, open_trust
 from callgate.background import Background
 from callgate.config.paths import installed_program
 from callgate.config.problem import ConfigProblems
@@ -71,6 +73,7 @@ class Gateway:
     readiness: Readiness
     replicas: "Replicas | None" = None
     workers: "Workers | None" = None
+    trust: OperatorsDesk | None = None  # None: no server's words are pinned
 
     def load_parsers(self) -> None:
         """Before the first statement: an import takes descriptors, and an attack may leave us none."""
@@ -94,6 +97,8 @@ class Gateway:
             await shared.close_doors()
             self.relay.end_sessions()
             await shared.close()  # now, so that others go on with our sessions while we close the rest
+        if self.trust is not None:
+            await self.trust.close()
         await self.relay.close()
         await self.outward.close()
         for sink in (self.exporter, self.audit):
@@ -110,11 +115,14 @@ async def build_gateway(
     *,
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
+    lock_path: Path | None = None,
+    accepts: bool = True,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers."""
+    several workers. `lock_path`: None: in the state folder. `accepts`: False to compare servers with the lock
+    and to write nothing."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -159,6 +167,7 @@ async def build_gateway(
     audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, redact, background)
     sink = exporter or audit or meter
+    trust = open_trust(config, state, lock_path, writes=accepts)
     relay = Relay(
         upstreams,
         sink=sink,
@@ -175,7 +184,9 @@ async def build_gateway(
         max_offers=config.server.max_offers,
         tool_choices=tool_choices(config),
         list_patience_s=list_patience_s,
+        faces=trust,
     )
+    desk = OperatorsDesk(trust, relay) if trust is not None else None
     readiness = Readiness(recorder)
     api = HttpApi(
         ApiParts(
@@ -197,7 +208,12 @@ async def build_gateway(
                 dialect=record.dialect if record is not None else "duckdb",
                 program=str(installed_program() or "callgate"),
             ),
-            problems=lambda: [*background.problems(), *_archive_problems(record)],
+            problems=lambda: [
+                *background.problems(),
+                *_archive_problems(record),
+                *filter(None, (desk and desk.problem,)),
+            ],
+            trust=desk,
             reads_record=lead is None,
             others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
@@ -222,6 +238,8 @@ async def build_gateway(
         if record is not None:
             shared.fleet.progress = partial(_progress, record)
         listener.mcp.join(shared.homes, shared.peers, relay)
+    if desk is not None:
+        desk.start()
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)
     return Gateway(
@@ -238,6 +256,7 @@ async def build_gateway(
         readiness,
         replicas,
         workers,
+        desk,
     )
 
 

@@ -20,6 +20,7 @@ from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
+from callgate.ports.faces import Faces
 from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
@@ -72,11 +73,13 @@ class Relay:
         tool_choices: Mapping[str, ToolChoice] | None = None,
         list_patience_s: float = DEFAULT_PATIENCE_S,
         homes: Homes | None = None,
+        faces: Faces | None = None,
     ) -> None:
         """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
         `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
         `tool_choices`: of servers with rules for their tools; `list_patience_s`: how long a list
-        waits for a server that has not told its offers yet; `homes`: there are replicas."""
+        waits for a server that has not told its offers yet; `homes`: there are replicas; `faces`: what of
+        servers' words may be shown."""
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -96,7 +99,9 @@ class Relay:
             tool_choices,
             patience_s=list_patience_s,
             on_change=lambda key: self._news.changed(key),
+            faces=faces,
         )
+        self.judge_again = listings.judge_again
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
         where: Whereabouts | None = None
@@ -141,6 +146,11 @@ class Relay:
 
     def lacking(self, server: str, tool: str) -> list[str]:
         return self._offered.lacking(server, tool)
+
+    async def look_at(self, server: str) -> None:
+        """Has what this server says now judged by `faces`."""
+        if server in self._upstreams:
+            await self._direct.faced.look(self._upstreams[server])
 
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return await self._offered.find(query, limit)

@@ -79,4 +79,6 @@ def _of_codes(piece: bytes) -> bytes | None:
 
 
 def _reads_as_text(plain: bytes) -> bool:
-    return len(plain) > 9 and sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in plain) >= 0.95 * len(plain)
+    return len(plain) > 9 and sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in plain) >= 0.95 * len(
+        plain
+    )

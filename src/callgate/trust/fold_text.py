@@ -14,14 +14,14 @@ import unicodedata
 _LOOKS = dict(
     zip(
         "абевгдёжзийклмнопрстуфхцчшщъыьэюяіїєґјѕԁԛԝҽһӏѵ",
-        "a b e b g d e zh z i i k i m h o p p c t y f x c ch sh sh b y b e yu ya i i e g j s d q w e h l v".split(),
+        ["a", "b", "e", "b", "g", "d", "e", "zh", "z", "i", "i", "k", "i", "m", "h", "o", "p", "p", "c", "t", "y", "f", "x", "c", "ch", "sh", "sh", "b", "y", "b", "e", "yu", "ya", "i", "i", "e", "g", "j", "s", "d", "q", "w", "e", "h", "l", "v"],
         strict=True,
     )
 )
 _LOOKS |= dict(
     zip(
         "αβγδεζηθικλμνξοπρσςτυφχψωɑɡɩıɪʟοօսցհոՕℓ∕⁄⧸․‚",
-        "a b g d e z n o i k l m v x o p p s s t u f x ps w a g i i i l o o u g h n o l / / / . ,".split(),
+        ["a", "b", "g", "d", "e", "z", "n", "o", "i", "k", "l", "m", "v", "x", "o", "p", "p", "s", "s", "t", "u", "f", "x", "ps", "w", "a", "g", "i", "i", "i", "l", "o", "o", "u", "g", "h", "n", "o", "l", "/", "/", "/", ".", ","],
         strict=True,
     )
 )

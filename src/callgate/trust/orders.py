@@ -40,7 +40,9 @@ class _Order:
 @cache
 def _orders() -> tuple[_Order, ...]:
     """Compiled when the first definition is looked at: it takes some milliseconds."""
-    reads_ru = phrase(files.READ_RU) + files.FILES_AND_REST[0] + phrase(files.PASS_RU) + files.FILES_AND_REST[1]
+    reads_ru = (
+        phrase(files.READ_RU) + files.FILES_AND_REST[0] + phrase(files.PASS_RU) + files.FILES_AND_REST[1]
+    )
     return (
         _Order("silence", any_of(*map(phrase, words.SILENCE), *words.SILENCE_CJK)),
         _Order("override", any_of(*map(phrase, words.OVERRIDE), *words.OVERRIDE_CJK)),

@@ -17,7 +17,15 @@ _BETWEEN = r"[\x00-/:-@\[-`{-\x7f]*"
 # A few words in between, of the same sentence.
 _WORDS = r"(?:[a-z0-9']+[ ,'\"`()*_/<>\n\t\r-]+){0,%d}?"
 # Letters as digits and signs write them.
-_AS_WRITTEN = {"a": "[a4@]", "e": "[e3]", "i": "[il1|]", "l": "[il1|]", "o": "[o0]", "s": "[s5$]", "t": "[t7]"}
+_AS_WRITTEN = {
+    "a": "[a4@]",
+    "e": "[e3]",
+    "i": "[il1|]",
+    "l": "[il1|]",
+    "o": "[o0]",
+    "s": "[s5$]",
+    "t": "[t7]",
+}
 _GAPS = {"~": 3, "=": 6}
 
 

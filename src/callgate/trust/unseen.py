@@ -59,4 +59,8 @@ def unseen_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_seen(char: str) -> bool:
-    return char.isprintable() and char not in "\u3164\uffa0\u115f\u1160\u034f\u17b4\u17b5" and not "\ufe00" <= char <= "\ufe0f"
+    return (
+        char.isprintable()
+        and char not in "\u3164\uffa0\u115f\u1160\u034f\u17b4\u17b5"
+        and not "\ufe00" <= char <= "\ufe0f"
+    )

@@ -27,8 +27,9 @@ from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
+from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing
+from callgate.relay.lists.ask_listing import ListAsk, Listing, judged_again
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
 from callgate.relay.lists.known_lists import KnownLists, is_old
@@ -65,14 +66,17 @@ class Listings:
         *,
         patience_s: float = DEFAULT_PATIENCE_S,
         on_change: Callable[[Key], None] = lambda key: None,
+        faces: Faces | None = None,
     ) -> None:
         """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
 
         `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
         `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams with rules for
         their tools. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
-        list is another one than before.
+        list is another one than before. `faces`: what of the lists may be shown; None: all of it.
         """
+        self.faces = faces
+        self._judging: asyncio.Task[None] | None = None
         self._briefly_named = briefly_named
         self._max_offers = max_offers
         self._read_with = choices or {}
@@ -94,6 +98,9 @@ class Listings:
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
+        if self._judging is not None:
+            self._judging.cancel()
+            await asyncio.gather(self._judging, return_exceptions=True)
         await self._survey.close()
         await self._attempts.close()
 
@@ -294,9 +301,11 @@ class Listings:
             separator,
             short=self._short[name],
             choice=self._read_with.get(name) if kind is OfferKind.TOOL else None,
+            faces=self.faces_of(name) if kind.key == "name" else None,
+            is_common=view == COMMON,
         )
         if asker is None or not view.session_id:
-            asker = _in_our_name(view)
+            asker = in_our_name(view)
         return ListAsk(self._upstreams[name], asker, hop, reading, self._known.all_standing_in(key))
 
     def _take(self, key: Key, listing: Listing) -> None:
@@ -306,6 +315,24 @@ class Listings:
             self._on_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
+        if listing.pages and self.faces is not None and listing.faces_version != self.faces.version:
+            self._judging = asyncio.create_task(self.judge_again())
+
+    def faces_of(self, name: str) -> Faces | None:
+        """None: what this server says passes as it comes."""
+        return self.faces if self.faces is not None and self.faces.watches(name) else None
+
+    async def judge_again(self) -> None:
+        """The operator's word changed: what is known is shown by it. Nobody is asked."""
+        if self.faces is None:
+            return
+        for key, listing in self._known.judged_before(self.faces.version):
+            ask = self._list_ask(key, None, Hop(key[0], key[1].method, b"", time.monotonic()))
+            if ask.reading.faces is None:
+                continue
+            judged = await judged_again(listing, ask.reading)
+            if self._known.get(key) is listing:
+                self._take(key, judged)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         self._upstreams[name].show_alike(is_alike)
@@ -327,6 +354,8 @@ class Listings:
             health = replace(health, error_code=tools[1])
             notes.append(tools[2])
         notes += [text for _, _, text in failing.values()]
+        if self.faces is not None:
+            notes += self.faces.notes(health.name)
         return replace(health, notes=tuple(notes)) if notes else health
 
     def _failing(self, name: str) -> dict[OfferKind, tuple[State, str | None, str]]:
@@ -346,7 +375,7 @@ class Listings:
 
 
 @lru_cache(maxsize=256)
-def _in_our_name(view: View) -> Asker:
+def in_our_name(view: View) -> Asker:
     """Who asks for a list that many are shown: a client that declares what the view stands for."""
     envelope = our_envelope(view.declared)
     return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")
