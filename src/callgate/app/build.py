@@ -11,7 +11,7 @@ from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
+from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server, tool_choices
 from callgate.app.principals import gate_rules, needs_token
 from callgate.app.process import keep_memory_private, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
@@ -131,6 +131,7 @@ async def build_gateway(
         ChildSlots(config.server.max_children),
         # Without tokens there is one principal, and nobody else to leave something for.
         Shares(max(1, config.server.max_children // (2 if rules.tokens else 1))),
+        guarded_of(config),
     )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from callgate.config.paths import record_folder, state_folder
 from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec
 from callgate.ports.upstream import Upstream
@@ -17,6 +19,8 @@ from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimi
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.upstreams.sandbox.confine import Sandbox
+from callgate.upstreams.sandbox.reach import Guarded
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 
 
@@ -29,6 +33,7 @@ class Outward:
     redact: Callable[[str], str]  # what is told of their refusals
     slots: ChildSlots = field(default_factory=ChildSlots)
     shares: Shares | None = None
+    guarded: Guarded | None = None  # from confined programs
 
     async def close(self) -> None:
         await self.client.close()
@@ -48,7 +53,8 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         hide = hider(secrets_among(env, spec.args), outward.redact)
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
+        sandbox = _sandbox(name, spec, outward)
+        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide, sandbox)
         outward.slots.reserve()
         opener = child_opener(command, outward.warden)
         own_opener = OwnChildOpener(command, outward.warden, outward.slots)
@@ -72,6 +78,21 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         shares=outward.shares,
         keeps_state=spec.affinity == "session",
     )
+
+
+def guarded_of(config: Config) -> Guarded:
+    files = [record_folder(config), *([config.file] if config.file is not None else [])]
+    return Guarded(
+        state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
+    )
+
+
+def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None:
+    if spec.sandbox is None:
+        return None
+    assert outward.guarded is not None, "whoever starts servers of a configuration says what is guarded"
+    own = outward.guarded.state / "sandbox" / name
+    return Sandbox(own, outward.guarded, spec.sandbox.reads, spec.sandbox.writes, spec.sandbox.network)
 
 
 def tool_choices(config: Config) -> dict[str, ToolChoice]:

@@ -327,6 +327,13 @@ SETUP_PORT = _code(
     http=500,
     exit_code=4,
 )
+SETUP_SANDBOX = _code(
+    "setup.sandbox",
+    "A server cannot be confined as its entry says",
+    rpc=-31502,
+    http=502,
+    exit_code=3,
+)
 SETUP_STATE_FOLDER = _code(
     "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500
 )

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from callgate.app.mcp_servers import Outward, open_mcp_server
+from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.record import clickhouse_address, store_address
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import (
@@ -49,7 +49,7 @@ async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
     if not enabled:
         yield []
         return
-    outward = Outward(Warden(), HttpClient(), redact_all(config))
+    outward = Outward(Warden(), HttpClient(), redact_all(config), guarded=guarded_of(config))
     servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
     try:
         yield servers

@@ -6,9 +6,9 @@ that such a mistake is reported beside the others.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, Field, SerializationInfo, field_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, SerializationInfo, field_serializer
 
 from callgate.config.refusal import refusal
 from callgate.config.secret import Secret, mask_args, mask_url
@@ -39,6 +39,29 @@ class ServerToolsSpec(Spec):
     )
 
 
+class SandboxSpec(Spec):
+    """`sandbox` of one server: what its program may reach beside the system and a folder of its own."""
+
+    reads: tuple[FilePath, ...] = Field(default=(), description="Files and folders that it may read.")
+    writes: tuple[FilePath, ...] = Field(
+        default=(), description="Files and folders that it may read, change, make and remove."
+    )
+    network: bool = Field(default=True, description="false: no internet sockets at all.")
+
+
+def _read_sandbox(value: Any) -> Any:
+    if isinstance(value, bool):
+        return SandboxSpec() if value else None
+    if not isinstance(value, (dict, SandboxSpec)):
+        raise refusal("true, false or a table is expected", 'Write { writes = ["…"], network = false }.')
+    return cast("Any", value)
+
+
+def _also_boolean(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"type": "boolean"}, *(one for one in schema["anyOf"] if one != {"type": "null"})]
+    schema["default"] = False
+
+
 class McpServerSpec(Spec):
     title: str | None = Field(
         default=None, description="What it is called for people; the name of the entry if unset."
@@ -66,6 +89,11 @@ class McpServerSpec(Spec):
         default_factory=dict[str, Secret], description="Environment variables of the program."
     )
     cwd: FilePath | None = Field(default=None, repr=False, description="Folder in which the program starts.")
+    sandbox: Annotated[SandboxSpec | None, BeforeValidator(_read_sandbox)] = Field(
+        default=None,
+        description="Confine the program (Linux): true, or what it may read and write beside its own folder.",
+        json_schema_extra=_also_boolean,
+    )
     type_name: TransportName | None = Field(
         default=None, alias="type", description="The transport; guessed from url or command if unset."
     )
