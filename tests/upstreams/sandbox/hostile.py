@@ -42,6 +42,10 @@ def connect(family: int, kind: int, address: Any) -> None:
         sock.send(b"x")
 
 
+def listed(path: str | Path) -> None:
+    list(Path(path).iterdir())
+
+
 def write(path: Path) -> None:
     with path.open("a") as file:
         file.write("changed")
@@ -177,9 +181,9 @@ def reach(family: str, kind: str) -> Callable[[], None]:
 
 ATTEMPTS: dict[str, Callable[[], Any]] = {
     "read a key in the home": SECRET.read_text,
-    "list the home": lambda: os.listdir(STAGE["home"]),
+    "list the home": lambda: listed(STAGE["home"]),
     "read our state": STATE.read_text,
-    "list our state": lambda: os.listdir(STATE.parent),
+    "list our state": lambda: listed(STATE.parent),
     "change our state": lambda: write(STATE),
     "read our file": FILE.read_text,
     "change our file": lambda: write(FILE),
@@ -187,10 +191,10 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "read the gateway's environment": Path(f"/proc/{PID}/environ").read_bytes,
     "read the gateway's arguments": Path(f"/proc/{PID}/cmdline").read_bytes,
     "open the gateway's memory": lambda: Path(f"/proc/{PID}/mem").open("rb").close(),
-    "list the gateway's descriptors": lambda: os.listdir(f"/proc/{PID}/fd"),
-    "go through the gateway's root": lambda: os.listdir(f"/proc/{PID}/root{STAGE['home']}"),
-    "go through the gateway's folder": lambda: os.listdir(f"/proc/{PID}/cwd"),
-    "list all processes": lambda: os.listdir("/proc"),
+    "list the gateway's descriptors": lambda: listed(f"/proc/{PID}/fd"),
+    "go through the gateway's root": lambda: listed(f"/proc/{PID}/root{STAGE['home']}"),
+    "go through the gateway's folder": lambda: listed(f"/proc/{PID}/cwd"),
+    "list all processes": lambda: listed("/proc"),
     "write outside": lambda: write(OUTSIDE / "new"),
     "change a file outside": lambda: write(OUTSIDE / "theirs"),
     "empty a file outside": lambda: os.truncate(OUTSIDE / "theirs", 0),

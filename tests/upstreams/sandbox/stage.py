@@ -38,7 +38,7 @@ class Stage:
         settings: dict[str, Any] = {"writes": (self.folder / "work",), "network": False}
         return Sandbox(self.folder / "state" / "sandbox" / "files", self.guarded, **settings | more)
 
-    async def run(self, program: list[str], sandbox: Sandbox | None, **told: Any) -> dict[str, Any]:
+    async def run(self, program: list[str], sandbox: Sandbox | None, **told: Any) -> Any:
         """What the program says on its one line."""
         heard = Heard()
         command = ChildCommand(

@@ -47,6 +47,8 @@ class Sandbox:
             "npm_config_cache": f"{cache}/npm",
             "UV_CACHE_DIR": f"{cache}/uv",
         }
+        if not self.network:  # what was fetched before is used, and what is missing is said at once
+            places |= {"npm_config_offline": "true", "UV_OFFLINE": "1"}
         return kept | places | dict(written)
 
     @property

@@ -53,6 +53,9 @@ _INTERPRETERS: Final = (
     *("node", "npm", "npx", "pnpm", "yarn", "bun", "bunx", "deno", "python3", "python", "pip", "uv", "uvx"),
     *("pipx", "ruby", "java", "perl", "sh", "bash", "env"),
 )
+_SCRIPTS: Final = frozenset((".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".jar"))
+_PACKAGES: Final = "node_modules"
+_PROJECT_SIGNS: Final = ("package.json", "pyproject.toml", _PACKAGES, "pyvenv.cfg")
 _FIRST_LINE_BYTES: Final = 256  # as much of it as the kernel reads
 
 
@@ -162,6 +165,7 @@ def _arguments(wishes: Wishes) -> Iterator[Path]:
                 path = Path(os.path.normpath(wishes.cwd / text))
                 if os.path.lexists(path):
                     yield path
+                    yield from _around_script(path.resolve())
 
 
 def _interpreters(program: Path, search_path: str | None, guarded: Guarded) -> Iterator[Path]:
@@ -170,6 +174,7 @@ def _interpreters(program: Path, search_path: str | None, guarded: Guarded) -> I
         for path in (file, file.resolve()):
             yield path
             yield from _installation(path, guarded.home)
+    yield from _around_script(program.resolve())
 
 
 def _installation(program: Path, home: Path) -> Iterator[Path]:
@@ -180,6 +185,18 @@ def _installation(program: Path, home: Path) -> Iterator[Path]:
     is_beside_secrets = above.parent == home or above == home / ".local"
     if kind == "shims" or not is_beside_secrets:  # shims (pyenv, asdf) read the whole installation
         yield above
+
+
+def _around_script(file: Path) -> Iterator[Path]:
+    """A script imports what is beside it, and what its project has installed."""
+    if not file.is_file() or (file.suffix not in _SCRIPTS and not list(_first_line_of(file))):
+        return
+    yield file.parent
+    if _PACKAGES in file.parts:
+        yield Path(*file.parts[: file.parts.index(_PACKAGES) + 1])
+        return
+    roots = [folder for folder in file.parents if any((folder / sign).exists() for sign in _PROJECT_SIGNS)]
+    yield from roots[:1]
 
 
 def _first_line_of(program: Path) -> Iterator[Path]:

@@ -6,7 +6,8 @@ Rules
 3. What reaches into other processes, changes mounts, namespaces, keys, modules or clocks is refused (EPERM),
    and so is what would leave the process group, by which the gateway ends everything.
 4. Sockets: of the internet only with `network`, TCP and UDP alone. Never a Unix socket: whoever may connect
-   to one by its path reaches our own local socket, the container engine's and the session bus. Pairs are free.
+   to one by its path reaches our own local socket, the container engine's and the session bus. A pair is
+   connected to nobody, and allowed.
 """
 
 import errno
