@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.api.about_api import ShownSettings
@@ -110,11 +111,12 @@ async def build_gateway(
     *,
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
+    file: Path | None = None,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers."""
+    several workers. `file`: what the configuration was read from."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -131,7 +133,7 @@ async def build_gateway(
         ChildSlots(config.server.max_children),
         # Without tokens there is one principal, and nobody else to leave something for.
         Shares(max(1, config.server.max_children // (2 if rules.tokens else 1))),
-        guarded_of(config),
+        guarded_of(config, file),
     )
     upstreams += [
         open_mcp_server(name, spec, config.server, outward)

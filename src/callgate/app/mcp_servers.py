@@ -54,7 +54,8 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         hide = hider(secrets_among(env, spec.args), outward.redact)
         sandbox = _sandbox(name, spec, outward)
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide, sandbox)
+        cwd = _neutral_folder(sandbox, outward) if spec.in_workspace else spec.cwd
+        command = ChildCommand(name, spec.command, spec.args, env, cwd, hide, sandbox)
         outward.slots.reserve()
         opener = child_opener(command, outward.warden)
         own_opener = OwnChildOpener(command, outward.warden, outward.slots)
@@ -77,11 +78,12 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
         shares=outward.shares,
         keeps_state=spec.affinity == "session",
+        in_workspace=spec.in_workspace,
     )
 
 
-def guarded_of(config: Config) -> Guarded:
-    files = [record_folder(config), *([config.file] if config.file is not None else [])]
+def guarded_of(config: Config, file: Path | None) -> Guarded:
+    files = [record_folder(config), *([file] if file is not None else [])]
     return Guarded(
         state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
     )
@@ -93,6 +95,16 @@ def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None
     assert outward.guarded is not None, "whoever starts servers of a configuration says what is guarded"
     own = outward.guarded.state / "sandbox" / name
     return Sandbox(own, outward.guarded, spec.sandbox.reads, spec.sandbox.writes, spec.sandbox.network)
+
+
+def _neutral_folder(sandbox: Sandbox | None, outward: Outward) -> Path | None:
+    """For the process that only lists: an empty folder, or the one that a confined program has anyway."""
+    if sandbox is not None:
+        return None
+    assert outward.guarded is not None
+    folder = outward.guarded.state / "no-workspace"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 def tool_choices(config: Config) -> dict[str, ToolChoice]:

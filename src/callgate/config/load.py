@@ -74,7 +74,6 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
         otel=parsed.otel,
         replicas=parsed.replicas,
     )
-    config.remember_file(file.origin)
     ignored = [
         ConfigProblem(problem.key_path, f"this address is ignored: {problem.message}", problem.hint)
         for problem in foreign

@@ -50,7 +50,7 @@ async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
             return
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded.config, keeps_store=True, file=loaded.origin)
     try:
         yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:

@@ -32,7 +32,7 @@ def run_doctor(flags: Flags, as_json: bool) -> None:
     except ConfigProblems as found:
         _show_problems(found, as_json)
         sys.exit(Exit.CONFIG)
-    diagnoses = run_loop(examine(loaded.config))
+    diagnoses = run_loop(examine(loaded.config, loaded.origin))
     if as_json:
         print_json(_told(loaded, diagnoses))
     else:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from callgate.config.draft import Draft
 from callgate.config.problem import ConfigProblem, Loc, key_path, shown
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.specs.field_types import WORKSPACE
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.specs.mcp_server import McpServerSpec
 from callgate.config.specs.record_store import DUCKDB, POSTGRES
@@ -294,6 +295,9 @@ def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[ConfigProbl
         if key in raw:
             what = "url" if has_url else "command"
             yield ConfigProblem(path_of(key), f"this key cannot be used with {what}", "Remove it.")
+    if raw.get("cwd") == WORKSPACE and raw.get("isolation") == "shared":
+        text = f'cwd = "{WORKSPACE}" gives each client a process of its own'
+        yield ConfigProblem(path_of("isolation"), text, "Remove isolation.")
     said = {key: raw[key] for key in ("type", "transport") if isinstance(raw.get(key), str)}
     for key, kind in said.items():
         if kind in ("http", "sse") and has_command:

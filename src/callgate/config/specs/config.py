@@ -4,10 +4,9 @@ Owns the shape only. How a file becomes it: `load`. What pydantic cannot say abo
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, PrivateAttr, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from callgate.config.refusal import refusal
 from callgate.config.specs.field_types import EntryName, ParamName, ToolName
@@ -105,17 +104,6 @@ class Config(Spec):
     replicas: ReplicasSpec = Field(
         default_factory=ReplicasSpec, description="Several gateways that are one to their clients."
     )
-
-    _file: Path | None = PrivateAttr(default=None)
-
-    def remember_file(self, file: Path | None) -> None:
-        """For `load_config`, once: confined programs are kept from it."""
-        self._file = file
-
-    @property
-    def file(self) -> Path | None:
-        """What it was read from."""
-        return self._file
 
     @property
     def store(self) -> StoreAddressSpec:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SerializationInfo, 
 
 from callgate.config.refusal import refusal
 from callgate.config.secret import Secret, mask_args, mask_url
-from callgate.config.specs.field_types import FilePath, Pattern, Seconds
+from callgate.config.specs.field_types import WORKSPACE, FilePath, Pattern, Seconds
 from callgate.config.specs.spec import Spec
 
 TransportName = Literal["http", "streamable-http", "streamableHttp", "sse", "stdio"]
@@ -88,7 +88,11 @@ class McpServerSpec(Spec):
     env: Mapping[str, Secret] = Field(
         default_factory=dict[str, Secret], description="Environment variables of the program."
     )
-    cwd: FilePath | None = Field(default=None, repr=False, description="Folder in which the program starts.")
+    cwd: FilePath | None = Field(
+        default=None,
+        repr=False,
+        description='Folder in which the program starts; "@workspace": the client\'s own.',
+    )
     sandbox: Annotated[SandboxSpec | None, BeforeValidator(_read_sandbox)] = Field(
         default=None,
         description="Confine the program (Linux): true, or what it may read and write beside its own folder.",
@@ -128,6 +132,10 @@ class McpServerSpec(Spec):
     def start_limit_s(self) -> float:
         """A program may have to be downloaded first; a server at an address is there or not."""
         return self.start_timeout_s or (120.0 if self.command is not None else 10.0)
+
+    @property
+    def in_workspace(self) -> bool:
+        return self.cwd is not None and str(self.cwd) == WORKSPACE
 
     @property
     def kind(self) -> TransportKind:
