@@ -54,7 +54,7 @@ class Workspaces:
         if not session.is_local:
             raise self._unknown("a client on another machine has no folder here")
         if session.workspace is not None and session.transport == "http":
-            return self._checked(session.workspace)
+            return self._checked(_as_sent(session.workspace))
         named = await self._first_root(asker, tell) or session.workspace
         if named is None:
             raise self._unknown("this client did not name one")
@@ -127,3 +127,11 @@ class Workspaces:
     def _unknown(self, why: str) -> CallerError:
         text = f"{self._server} runs in the folder of its client, and {why}"
         return CallerError(CALLER_NO_WORKSPACE, text, hint=_HINT)
+
+
+def _as_sent(header: str) -> str:
+    """HTTP names no encoding: a header is read as Latin-1, and programs write UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header

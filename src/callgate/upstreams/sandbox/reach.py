@@ -101,7 +101,8 @@ Grant = tuple[str, int]
 def grants_of(wishes: Wishes, guarded: Guarded, search_path: str | None) -> list[Grant]:
     """Raises `OutOfReachError`."""
     own = wishes.own.resolve()
-    written = [own, *(_named(path, "writes", guarded) for path in wishes.writes)]
+    # Its own folder is below our state: what is named in it needs no rule, and is not ours to guard.
+    written = [own, *(_named(path, "writes", guarded) for path in _outside(wishes.writes, [own]))]
     # What is in a folder that it may write to has that folder's rule, and needs none.
     read = [_named(path, "reads", guarded) for path in _outside(wishes.reads, written)]
     if wishes.named_cwd:
