@@ -101,15 +101,14 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     # Late: a process that joins a gateway needs none of it.
     from callgate.app.build import build_gateway
-    from callgate.app.redactors import redact_all
 
     gateway = await build_gateway(
         loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S, file=loaded.origin
     )
     token = own_token()
-    telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))
+    telling = asyncio.create_task(log_states(gateway.relay.health, gateway.served.redact))
     try:
-        principal = gateway.listener.bearer(token) if token else LOCAL
+        principal = gateway.listener.gate.bearer(token) if token else LOCAL
         stream = StdioStream(in_fd, out_fd)
         await StreamClient(gateway.relay, stream, gateway.sink, principal, _own_folder()).run()
     finally:

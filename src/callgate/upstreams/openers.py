@@ -43,6 +43,7 @@ class OwnChildOpener:
         self._command, self._warden, self._slots = command, warden, slots
         self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
+        self._slots = slots
         if slots is not None:
             slots.ask_first(self.spare.expendable)
 
@@ -75,6 +76,9 @@ class OwnChildOpener:
 
     async def close(self) -> None:
         await self.spare.close()
+        if self._slots is not None:
+            self._slots.ask_no_more(self.spare.expendable)
+            self._slots = None
 
 
 # No POST at this address at all: the sign of a server that knows only the old HTTP+SSE transport.

@@ -22,6 +22,7 @@ from callgate.model.error_codes import CALLER_NO_WORKSPACE
 from callgate.model.errors import CallerError
 from callgate.model.reply import Answer, Asking, Tell, Withdrawn
 from callgate.ports.upstream import Asker
+from callgate.upstreams.link.own_lines import OwnPatience
 from callgate.wire.eras.capabilities import declared
 
 _MAX_PATH_CHARS = 4_096  # PATH_MAX
@@ -42,9 +43,9 @@ class _Roots(msgspec.Struct):
 class Workspaces:
     """One for each server; everything happens on the event loop's thread."""
 
-    def __init__(self, server: str, answer_timeout_s: float) -> None:
+    def __init__(self, server: str, patience: OwnPatience) -> None:
         self._server = server
-        self._answer_timeout_s = answer_timeout_s
+        self._patience = patience
         self._asked: dict[str, str | None] = {}  # the first root of legacy sessions, None: there is none
         self._last: dict[str, str] = {}  # where each legacy session was served
 
@@ -93,7 +94,7 @@ class Workspaces:
         )
         await tell(question)
         try:
-            answer = await asyncio.wait_for(answered, self._answer_timeout_s)
+            answer = await asyncio.wait_for(answered, self._patience.answer_s)
             roots = msgspec.json.decode(answer.result or b"{}", type=_Roots).roots
         except TimeoutError as problem:
             await tell(Withdrawn(question))
