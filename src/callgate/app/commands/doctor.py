@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
-from callgate.app.mcp_servers import Outward, open_mcp_server
+from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.record import clickhouse_address, store_address
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import (
@@ -29,11 +30,11 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 
 
-async def examine(config: Config) -> list[Diagnosis]:
+async def examine(config: Config, file: Path | None) -> list[Diagnosis]:
     """All at once, each with its own time limit, in the operator's order."""
     sources = [(spec, open_one_source(source_plan(spec, config))) for spec in config.sources]
     asked = [_examine_source(spec, upstream) for spec, upstream in sources]
-    async with _servers(config) as servers:
+    async with _servers(config, file) as servers:
         readings = readings_of(config, [server.name for server in servers])
         asked += [examine_server(upstream, readings[upstream.name]) for upstream in servers]
         if config.replicas.is_on:
@@ -44,12 +45,12 @@ async def examine(config: Config) -> list[Diagnosis]:
 
 
 @asynccontextmanager
-async def _servers(config: Config) -> AsyncGenerator[Sequence[Upstream]]:
+async def _servers(config: Config, file: Path | None) -> AsyncGenerator[Sequence[Upstream]]:
     enabled = {name: spec for name, spec in config.mcp_servers.items() if not spec.disabled}
     if not enabled:
         yield []
         return
-    outward = Outward(Warden(), HttpClient(), redact_all(config))
+    outward = Outward(Warden(), HttpClient(), redact_all(config), guarded=guarded_of(config, file))
     servers = [open_mcp_server(name, spec, outward) for name, spec in enabled.items()]
     try:
         yield servers
