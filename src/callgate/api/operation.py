@@ -61,10 +61,13 @@ class Operation:
     media: tuple[str, ...] = (JSON_TYPE,)
     errors: tuple[ErrorCode, ...] = ()  # beside those that any operation may have
     not_found: type[msgspec.Struct] | None = None  # a 404 that is no problem body of ours
+    verb: str | None = None  # None: GET, or POST for what takes a body
+    # What the record keeps of one that needs an operator, beside the names in its path. No value.
+    tells: Callable[[Asked[Any, Any]], Mapping[str, Any]] | None = None
 
     @property
     def method(self) -> str:
-        return "GET" if self.takes is None else "POST"
+        return self.verb or ("GET" if self.takes is None else "POST")
 
     def route(self) -> Route:
         route = Route(self.path, self._answer, methods=[self.method])

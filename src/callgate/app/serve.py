@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from callgate.app.build import Gateway, build_gateway
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
+from callgate.app.edits.config_edits import FileEdits
 from callgate.app.edits.probe import UpstreamProber
 from callgate.app.redactors import redact_all
 from callgate.app.reload import Reloader, reload_signals
@@ -140,9 +141,9 @@ def follow_settings(
     reloader = Reloader(loaded, gateway.listener, runs)
     gateway.api.settings_api.settings = reloader
     place = loaded.origin.parent if loaded.origin is not None else Path.cwd()
-    gateway.api.probe_api.prober = UpstreamProber(
-        place, lambda: [health.name for health in gateway.relay.health()]
-    )
+    edits = FileEdits(loaded, reloader)
+    gateway.api.config_api.edits = edits
+    gateway.api.probe_api.prober = UpstreamProber(place, edits.names)
     return asyncio.create_task(reloader.watch(asked))
 
 
