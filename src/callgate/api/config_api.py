@@ -39,6 +39,14 @@ class ConfigValueShape(msgspec.Struct):
     is_secret: bool  # it is not told, but can be set
 
 
+class ConfigEntryShape(msgspec.Struct):
+    name: str  # as /api/v1/servers has it
+    kind: Literal["sql", "mcp"]
+    key_path: str  # to change or remove it
+    is_disabled: bool
+    is_in_file: bool  # false: a variable or the command line names it
+
+
 class ConfigShape(msgspec.Struct):
     file: str | None  # null: there is none; the first change makes one
     digest: str  # for If-Match
@@ -46,6 +54,7 @@ class ConfigShape(msgspec.Struct):
     problem: str | None  # why the file as it is now is not what is served
     needs_restart: list[str]  # keys that only a new start takes over
     values: list[ConfigValueShape]
+    entries: list[ConfigEntryShape]  # sources and servers, also those that are left out
 
 
 class AddedEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -114,10 +123,14 @@ class ConfigApi:
 
     async def get(self, asked: Asked[None, None]) -> Response:
         view = await self._edits().view()
-        values = [msgspec.convert(one, ConfigValueShape, from_attributes=True) for one in view.values]
-        news = self._edits().news
         shape = ConfigShape(
-            view.file, view.digest, view.is_writable, view.problem, list(news.needs_restart), values
+            view.file,
+            view.digest,
+            view.is_writable,
+            view.problem,
+            list(self._edits().news.needs_restart),
+            [msgspec.convert(one, ConfigValueShape, from_attributes=True) for one in view.values],
+            [msgspec.convert(one, ConfigEntryShape, from_attributes=True) for one in view.entries],
         )
         return _tagged(shape, view.digest)
 

@@ -24,11 +24,23 @@ class ConfigValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """A source or server of the configuration, also one that is left out."""
+
+    name: str
+    kind: str  # "sql" | "mcp"
+    key_path: str
+    is_disabled: bool
+    is_in_file: bool  # else a variable or the command line names it
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigView:
     file: str | None  # None: there is none
     digest: str  # of the file, for the next change
     is_writable: bool
     values: Sequence[ConfigValue] = ()
+    entries: Sequence[ConfigEntry] = ()
     problem: str | None = None  # why the file as it is now is not what is served
 
 

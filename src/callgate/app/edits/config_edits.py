@@ -74,14 +74,20 @@ class FileEdits:
         except ConfigProblems as found:
             problem = problem or found.message
         try:
-            edit = self._edit(file)
+            edit: FileEdit | None = self._edit(file)
         except SetupError:
-            content = file.origin.read_bytes() if file.origin is not None else None
-            values = ConfigValues(self._served, file, os.environ, None).all()
-            return ConfigView(file.origin and str(file.origin), digest_of(content), False, values, problem)
+            edit = None
         known = edit if file.origin is not None else None
-        values = ConfigValues(self._served, file, os.environ, known).all()
-        return ConfigView(known and str(known.path), edit.digest, edit.is_writable, values, problem)
+        values = ConfigValues(self._served, file, os.environ, known)
+        content = file.origin.read_bytes() if file.origin is not None else None
+        return ConfigView(
+            file.origin and str(file.origin),
+            digest_of(content),
+            edit is not None and edit.is_writable,
+            values.all(),
+            values.entries(),
+            problem,
+        )
 
     def _find(self) -> ConfigFile:
         flags = self._served.flags

@@ -7,18 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from callgate.config.draft import make_draft
+from callgate.config.draft import make_draft, place_in_file
 from callgate.config.edit_file import FileEdit
 from callgate.config.editing.written_values import written_path
 from callgate.config.load import Loaded
 from callgate.config.problem import Loc
+from callgate.config.problems.cross_check import OFFERED_RECORD
 from callgate.config.raw_values import list_of, table_of
 from callgate.config.secret import MASK
 from callgate.config.show import config_json_schema, masked
+from callgate.config.sources.entry_ids import entry_ids
 from callgate.config.sources.environment import SECTIONS
 from callgate.config.sources.environment_sources import sources_of
 from callgate.config.sources.file import ConfigFile
-from callgate.ports.config_edits import ConfigValue, Origin
+from callgate.ports.config_edits import ConfigEntry, ConfigValue, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,32 @@ class ConfigValues:
         of_environment = sources_of(self.environ).named_by if not self.loaded.flags.addresses else {}
         schema = config_json_schema()
         return [
-            self._value(loc, place, value, schema, named_by, of_environment)
+            self._value(self._in_file(loc), place, value, schema, named_by, of_environment)
             for loc, place, value in self._leaves()
         ]
+
+    def entries(self) -> list[ConfigEntry]:
+        config = self.loaded.config
+        sources = [(one.id, "sql", ("sources", one.id), False) for one in config.sources]
+        servers = [
+            (name, "mcp", self._in_file(("mcpServers", name)), spec.disabled)
+            for name, spec in config.mcp_servers.items()
+        ]
+        return [
+            ConfigEntry(
+                name, kind, written_path(loc), is_disabled, self.edit is not None and self.edit.has(loc)
+            )
+            for name, kind, loc, is_disabled in (*sources, *servers)
+        ]
+
+    def _in_file(self, loc: Loc) -> Loc:
+        """A server's id may be made of its name, and its table may have another client's word for it."""
+        if loc[0] != "mcpServers" or len(loc) < 2:
+            return loc
+        names = table_of(self.file.adopted.tables.get("mcpServers"))
+        taken = (*(source.id for source in self.loaded.config.sources), OFFERED_RECORD)
+        named = next((name for name, made in entry_ids(names, taken).items() if made == loc[1]), loc[1])
+        return place_in_file(("mcpServers", named, *loc[2:]), self.file.adopted.written)
 
     def _leaves(self) -> Iterator[tuple[Loc, Loc, Any]]:
         """Names for people, places in the tree, values. Of our own tables also the keys that are not set."""
