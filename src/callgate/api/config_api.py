@@ -108,6 +108,7 @@ class ConfigApi:
                 DryRun,
                 takes=ConfigBody,
                 verb="PATCH",
+                headers={"If-Match": "The ETag of the answer before."},
                 role=Role.OPERATE,
                 tells=_told,
                 errors=(

@@ -25,7 +25,7 @@ from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
-from callgate.api.operation import Operation, admitted, json_response
+from callgate.api.operation import Operation, admitted, json_response, routes_of
 from callgate.api.page_files import PageFiles
 from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
@@ -159,7 +159,7 @@ class HttpApi:
                 Route(_READINESS, self.readyz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
-                *(operation.route() for operation in self.operations),
+                *routes_of(self.operations),
                 *self._page.routes(),
             ],
             exception_handlers={
