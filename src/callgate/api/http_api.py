@@ -5,7 +5,7 @@ needs (docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -71,10 +71,10 @@ class ApiParts:
     queries: RecordQueries | None = None  # None: as above
     feed: RowFeed | None = None
     meter: CallMeter | None = None
-    sources: Sequence[SourceFacts] = ()
+    sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
     care: ServerCare | None = None  # None: as of a server that nobody configured
-    setup: ShownSettings = field(default_factory=ShownSettings)
+    setup: Callable[[], ShownSettings] = ShownSettings  # what the operator chose, now
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
     reads_record: bool = True  # False: another worker reads it
@@ -113,7 +113,7 @@ class HttpApi:
                 teller,
                 parts.record,
                 parts.sources,
-                parts.setup.tool_search,
+                parts.setup,
                 parts.redact,
                 parts.fleet,
                 parts.care,

@@ -21,7 +21,7 @@ from typing import Any
 
 from callgate.config.editing.masked_lines import changed_lines
 from callgate.config.editing.toml_text import TomlEditError, TomlText
-from callgate.config.load import load_config
+from callgate.config.load import load_config  # noqa: TID251 - who edits may ask with secrets (`Check`)
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.file import ConfigFile, find_config_file, read_config_text
 from callgate.config.sources.flags import Flags

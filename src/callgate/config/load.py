@@ -17,6 +17,7 @@ from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
 from callgate.config.problem import ConfigProblem, ConfigProblems, key_path
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
+from callgate.config.secret_source import SecretSource
 from callgate.config.sources.addresses import sources_named
 from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
@@ -41,7 +42,11 @@ class Loaded:
 
 
 def load_config(
-    flags: Flags | None = None, environ: Mapping[str, str] | None = None, *, file: ConfigFile | None = None
+    flags: Flags | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    secrets: SecretSource | None = None,
+    file: ConfigFile | None = None,
 ) -> Loaded:
     """Raises `ConfigProblems`. `environ` is the process's own unless given. `file`: one that was read
     already, or is not written yet."""
@@ -49,7 +54,7 @@ def load_config(
     environ = os.environ if environ is None else environ
     if file is None:
         file = find_config_file(flags.config, environ, searches=not flags.addresses)
-    draft = make_draft(file, environ, flags)
+    draft = make_draft(file, environ, flags, secrets)
     from_environment = EnvironmentSources() if flags.addresses else sources_of(environ)
     parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
     problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft)]

@@ -346,6 +346,19 @@ SETUP_PORT = _code(
 SETUP_STATE_FOLDER = _code(
     "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500
 )
+SETUP_STATE_DB = _code(
+    "setup.state_db", "The gateway's own database cannot be used", rpc=-31503, http=503, exit_code=3
+)
+SETUP_STATE_NEWER = _code(
+    "setup.state_newer",
+    "The gateway's own database is of a newer Callgate",
+    rpc=-31503,
+    http=503,
+    exit_code=3,
+)
+SETUP_SECRET = _code(
+    "setup.secret", "A secret cannot be read or kept", rpc=INTERNAL_ERROR, http=500, exit_code=3
+)
 SETUP_ENGINE = _code(
     "setup.engine",
     "This version does not support that database engine",

@@ -43,9 +43,9 @@ _LINGER_S = 2.0
 _Reader = TypeVar("_Reader", bound=RequestReader)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Service:
-    """What all connections of a listener share."""
+    """What all connections of a listener share. Limits may change: connections that come later have them."""
 
     handler: Handler
     refuser: Refuser
