@@ -1483,8 +1483,6 @@ export interface components {
             /** @default null */
             problem?: string | null;
         };
-        /** ReloadBody */
-        ReloadBody: Record<string, unknown>;
         /**
          * EventShape
          * @description `data` of one event.
@@ -4828,7 +4826,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReloadBody"];
+                "application/json": components["schemas"]["NoBody"];
             };
         };
         responses: {

@@ -17,7 +17,9 @@ from platformdirs import user_config_path
 
 from callgate.app.edits.config_values import ConfigValues
 from callgate.app.edits.probe import bad_config, not_local, renamed
+from callgate.app.reload import differences
 from callgate.app.setup_problems import load_and_check
+from callgate.app.take_over import needs_restart
 from callgate.config.edit_file import FileEdit, digest_of, edit_of
 from callgate.config.editing.masked_lines import changed_lines
 from callgate.config.editing.written_values import read_key_path, written_path
@@ -25,7 +27,7 @@ from callgate.config.load import Loaded
 from callgate.config.local_reach import newly_reaching
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.adopt_file import adopt_file
-from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file
+from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file, read_config_text
 from callgate.config.sources.pasted import read_pasted
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_STALE, SETUP_CONFIG_LOCKED
 from callgate.model.errors import CallerError, SetupError
@@ -123,7 +125,16 @@ class FileEdits:
         except ConfigProblems as found:
             raise bad_config(found, "The configuration would have problems") from None
         diff = changed_lines(text if edit.is_there else "", edit.text)
-        return ChangedConfig(str(edit.path), edit.new_digest, diff, changed, name)
+        waits = self._waiting(edit) if dry_run else ()
+        return ChangedConfig(str(edit.path), edit.new_digest, diff, changed, name, waits)
+
+    def _waiting(self, edit: FileEdit) -> list[str]:
+        """What of this change only a new start would take over."""
+        try:
+            after = load_and_check(self._served.flags, read_config_text(edit.path, edit.text)).config
+        except ConfigProblems:  # they were there before
+            return []
+        return [path for path in differences(self._served.config, after) if needs_restart(path)]
 
     def _apply(self, edit: FileEdit, change: ConfigChange) -> tuple[list[str], str | None]:
         for path in change.unset:
