@@ -13,9 +13,9 @@ from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_
 from callgate.app.principals import gate_rules
 from callgate.app.process import Descriptors, keep_memory_private, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
-from callgate.app.served import Served
-from callgate.app.served_upstreams import ServedUpstreams
 from callgate.app.server_care import UpstreamCare
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.app.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
@@ -252,7 +252,7 @@ def _open_workers(served: Served, key: bytes, place: "WorkerPlace") -> "Workers"
 
 
 def _archive_problems(record: Record | None) -> list[str]:
-    archive = record.archive if record is not None else None
+    archive = record.upkeep.archive if record is not None else None
     problem = archive.problem() if archive is not None else None
     return [] if problem is None else [problem]
 
