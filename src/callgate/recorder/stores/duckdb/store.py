@@ -21,7 +21,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
+from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
@@ -35,7 +35,7 @@ from callgate.recorder.stores.duckdb.day_files import (
     passing_file,
     sql_text,
 )
-from callgate.recorder.stores.duckdb.kept_memory import KeptMemory
+from callgate.recorder.stores.duckdb.kept_memory import KeptMemory, kept_bytes
 from callgate.recorder.stores.duckdb.library import duckdb, give_back_memory
 from callgate.recorder.stores.duckdb.schema import (
     bring_up_to_date,
@@ -64,7 +64,6 @@ class Store:
         self._gate = threading.Lock()  # over the number of readers
         self.changes = 0  # grows with everything that a reader could see
         self._kept = KeptMemory()
-        self._loose_rows = 0  # written since memory was given back
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         try:
             self._shut_in()
@@ -146,16 +145,11 @@ class Store:
     def give_back(self) -> None:
         """After a round: what was taken for its batches, if those were large."""
         self.let_go()
-        if self._loose_rows >= ROW_GROUP_ROWS:
-            self._loose_rows = 0
+        if self._kept.take_loose():
             give_back_memory()
 
     def kept_bytes(self) -> int:
-        """In blocks of files and of tables that are not in a file yet."""
-        found = self._connection.execute(
-            "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
-        ).fetchone()
-        return found[0] if found is not None else 0
+        return kept_bytes(self._connection)
 
     def _reopen(self, day: Day) -> None:
         is_sealed = day not in self._copied_by
@@ -222,7 +216,6 @@ class Store:
             self._in_transaction(lambda: self._write(batch))
         events = batch.frames[EVENTS]
         self._kept.wrote(batch.events, events[-1].wanted_rows == 0 if events else None)
-        self._loose_rows += batch.events
         self._days[0].keep_private()
 
     def sweep(self, living: Iterable[str]) -> None:
