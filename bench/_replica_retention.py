@@ -49,8 +49,8 @@ def retention(folder: Path, server: Database, events_a_day: int, seconds: float)
     kind.close()
     blocked_ms = max(during) - statistics.median(without)
     told = (
-        f"{blocked_ms:.0f} ms (longest of {len(during)} flushes {max(during):.0f} ms while {_OLD_DAYS} days of"
-        f" {events_a_day:,} events went in {took_s:.1f} s; without, longest {max(without):.0f} ms, median"
+        f"{blocked_ms:.0f} ms (longest of {len(during)} flushes {max(during):.0f} ms while {_OLD_DAYS} days"
+        f" of {events_a_day:,} events went in {took_s:.1f} s; without, longest {max(without):.0f} ms, median"
         f" {statistics.median(without):.1f} ms)"
     )
     what = "retention: how long a flush waits at most while days go"
