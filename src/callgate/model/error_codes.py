@@ -118,6 +118,15 @@ CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INV
 CALLER_STALE = _code(
     "caller.stale", "What was to be changed is not what it was any more", rpc=-31412, http=412
 )
+CALLER_NO_PRECONDITION = _code(
+    "caller.no_precondition",
+    "The request must say which state of the file it is meant for",
+    rpc=INVALID_REQUEST,
+    http=428,
+)
+CALLER_BAD_CONFIG = _code(
+    "caller.bad_config", "The configuration would have problems", rpc=INVALID_PARAMS, http=422, exit_code=3
+)
 CALLER_REQUEST_STATE = _code(
     "caller.request_state",
     "The requestState cannot be resumed: forged, used, expired, or not yours",
@@ -215,6 +224,13 @@ REFUSED_ORIGIN = _code(
 )
 REFUSED_HOST = _code(
     "refused.host", "The Host header names another machine", rpc=-31421, http=421, exit_code=6
+)
+REFUSED_NOT_LOCAL = _code(
+    "refused.not_local",
+    "What starts programs or reads files is taken from the gateway's own machine only",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
 )
 REFUSED_ROLE = _code("refused.role", "The caller's role may not do this", rpc=-31403, http=403, exit_code=6)
 REFUSED_UNAUTHENTICATED = _code(
@@ -329,6 +345,19 @@ SETUP_PORT = _code(
 )
 SETUP_STATE_FOLDER = _code(
     "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500
+)
+SETUP_STATE_DB = _code(
+    "setup.state_db", "The gateway's own database cannot be used", rpc=-31503, http=503, exit_code=3
+)
+SETUP_STATE_NEWER = _code(
+    "setup.state_newer",
+    "The gateway's own database is of a newer Callgate",
+    rpc=-31503,
+    http=503,
+    exit_code=3,
+)
+SETUP_SECRET = _code(
+    "setup.secret", "A secret cannot be read or kept", rpc=INTERNAL_ERROR, http=500, exit_code=3
 )
 SETUP_ENGINE = _code(
     "setup.engine",
