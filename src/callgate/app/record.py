@@ -160,7 +160,7 @@ def store_address(config: Config) -> "StoreAddress":
     """Of a record in PostgreSQL."""
     from callgate.recorder.stores.postgres.connection import StoreAddress
 
-    return StoreAddress(config.store.dsn, config.store.shown)
+    return StoreAddress(config.store.dsn, config.store.shown, config.store.reader_dsn)
 
 
 def _in_postgres(config: Config, upkeep: _Upkeep, make_recorder: _MakeRecorder) -> Record:
