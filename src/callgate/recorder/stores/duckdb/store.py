@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
-from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
     ATTACH_SEALED,
@@ -226,8 +225,8 @@ class Store:
         except (duckdb.InvalidInputException, duckdb.ConversionException):
             batch.drop_unreadable()
             self._in_transaction(lambda: self._write(batch))
-        if events := batch.frames[EVENTS]:
-            self._is_whole = events[-1].wanted_rows == 0
+        if batch.events:
+            self._is_whole = batch.is_whole
         self._kept_rows += batch.events
         self._loose_rows += batch.events
         self._days[0].keep_private()
