@@ -94,6 +94,7 @@ class BatchParts:
 
 def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
     """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
+    batch.spell_out_calls()
     parts = BatchParts()
     for _, sessions in decoded(batch, SESSIONS, SessionRow):
         for session in sessions:

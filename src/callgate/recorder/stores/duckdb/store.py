@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
     ATTACH_SEALED,
@@ -214,8 +213,7 @@ class Store:
         except (duckdb.InvalidInputException, duckdb.ConversionException):
             batch.drop_unreadable()
             self._in_transaction(lambda: self._write(batch))
-        events = batch.frames[EVENTS]
-        self._kept.wrote(batch.events, events[-1].wanted_rows == 0 if events else None)
+        self._kept.wrote(batch.events, batch.is_whole if batch.events else None)
         self._days[0].keep_private()
 
     def sweep(self, living: Iterable[str]) -> None:
