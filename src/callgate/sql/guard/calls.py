@@ -133,7 +133,11 @@ def _says_which_columns(tokens: Tokens, hidden: frozenset[str]) -> bool:
     Names above ASCII are not looked at: MySQL finds a column under `query_ßample_text` too.
     """
     for at, token in enumerate(tokens):
-        if token.name in hidden or token.word == "TABLE" or (token.kind in _NAMES and not token.name.isascii()):
+        if (
+            token.name in hidden
+            or token.word == "TABLE"
+            or (token.kind in _NAMES and not token.name.isascii())
+        ):
             return False
         if token.is_operator("*") and not _is_count_or_product(tokens, at):
             return False
