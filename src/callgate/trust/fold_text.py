@@ -25,6 +25,7 @@ _LOOKS |= dict(
         strict=True,
     )
 )
+_LOOKS |= dict(zip("ᴀʙᴄᴅᴇꜰɢʜᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghjkmnoprstuvwyz", strict=True))
 # Sentence ends of other scripts.
 _LOOKS |= dict.fromkeys("。！？｡؟।", ".") | {"’": "'", "‘": "'", "“": '"', "”": '"', "ß": "ss"}
 _LOOKS |= {"«": '"', "»": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "、": ",", "，": ","}

@@ -21,11 +21,16 @@ SILENCE = (
     "=from (the|your|any)? ?(user|human|customer)"),
     (r"\b(user|human|customer)s? (must|should|may|can|shall) ?(not|never|n t|nt) (ever )?(know|notice|learn|"
     "find out|be told|be informed|be aware|become aware|realize|realise|hear of)"),
-    r"\b(secretly|covertly|surreptitiously|stealthily|behind the users back)\b",
+    r"\b(secretly|covertly|surreptitiously|stealthily|behind the user s back)\b",
     (r"\b(silently|quietly|invisibly) (call|read|copy|forward|collect|gather|attach|bcc|upload|exfiltrate|"
     "include|append|invoke|harvest|leak|transmit)"),
-    r"\bwithout the users? (knowledge|knowing|awareness|noticing|being aware|realizing|realising)",
+    r"\bwithout the user s? (knowledge|knowing|awareness|noticing|being aware|realizing|realising)",
     r"\b(pretend|act as if|act as though|behave as if) ~(nothing happened|this never|did not happen|nothing was)",
+    r"\b(do not|dont|never)=ever (tell|mention|inform|reveal|disclose)~(user|human|customer)",
+    # Dutch, Polish, Turkish
+    r"\b(vertel|zeg)~(gebruiker)~(niets|niet|nooit)",
+    r"\b(nie|nigdy nie) (mow|wspominaj|informuj|ujawniaj)~(uzytkownik)",
+    r"\bkullanici(ya|nin)?~(bahsetme|soyleme|bildirme|haberi olmadan)",
     # German, French, Spanish, Portuguese, Italian
     (r"\b(sage*|sag|erzahl*|verrat*|erwahn*|teile|berichte) ~(benutzer|nutzer|anwender|user)* ~"
     "(nichts|nicht|kein|niemals|nie)"),
@@ -35,22 +40,22 @@ SILENCE = (
     r"\b(informiere|benachrichtige) (den|die) (benutzer|nutzer|anwender) (nicht|nie|niemals)",
     r"\bohne ~(benutzer|nutzer|anwender)* ~(zu informieren|es zu sagen|etwas zu sagen|mitzuteilen|wissen)",
     r"\b(benutzer|nutzer|anwender) darf ~(nicht|nichts|nie)~(erfahren|wissen|merken|bemerken)",
-    (r"\b(ne|n) (le |l |en |lui |jamais )*(dis|dites|dire|mentionne*|revele*|parle*|informe*|signale*|previens)"
+    (r"\b(ne|n) (le |l |en |lui |jamais )%(dis|dites|dire|mentionne*|revele*|parle*|informe*|signale*|previens)"
     "=utilisateur"),
-    r"\bsans (le |l |en |lui |que )*(dire|informer|prevenir|avertir|parler|mentionner|signaler)=utilisateur",
+    r"\bsans (le |l |en |lui |que )%(dire|informer|prevenir|avertir|parler|mentionner|signaler)=utilisateur",
     r"\bsans que l utilisateur~(sache|remarque|voie)",
     r"\b(cache*|dissimule*) (cela|ceci|ca|le|la|les|cette|ces|tout)?~(a l |de l )utilisateur",
-    (r"\b(no|nunca|jamas) (se |le |lo |les |la )*(digas|diga|decir|menciones|mencione|informes|informe|reveles|"
+    (r"\b(no|nunca|jamas) (se |le |lo |les |la )%(digas|diga|decir|menciones|mencione|informes|informe|reveles|"
     "revele|cuentes|cuente|comentes|avises)=usuario"),
     r"\bsin (decir*|informar|avisar|mencionar*|revelar)=usuario",
     r"\bsin que (el|la|los) usuari*~(sepa*|note*|vea*|entere*)",
     r"\b(oculta*|esconde*) (esto|eso|lo|la|este|esta|todo)~(al|del) usuario",
-    (r"\b(nao|nunca|jamais) (o |a |lhe |isso )*(diga*|conte|conta|mencione|informe|revele|avise|comente|fale)="
+    (r"\b(nao|nunca|jamais) (o |a |lhe |isso )%(diga*|conte|conta|mencione|informe|revele|avise|comente|fale)="
     "(usuario|utilizador)"),
     r"\bsem (dizer|informar|avisar|contar|mencionar|revelar)=(usuario|utilizador)",
     r"\bsem que (o|a) (usuario|utilizador)~(saiba|perceba|note|veja)",
     r"\b(esconda|oculte|esconde|oculta) (isto|isso|este|esta|tudo)~(do|ao) (usuario|utilizador)",
-    (r"\b(non|mai) (lo |la |gli |ne )*(dire|dirlo|dica|dite|menzionar*|informare|rivelar*|avvisare|comunicar*|"
+    (r"\b(non|mai) (lo |la |gli |ne )%(dire|dirlo|dica|dite|menzionar*|informare|rivelar*|avvisare|comunicar*|"
     "parlarne)=utente"),
     r"\bsenza (dir*|informare|avvisare|menzionar*|rivelar*|farlo sapere)=utente",
     r"\bsenza che l utente~(sappia|noti|veda|se ne accorga)",
@@ -64,6 +69,10 @@ SILENCE = (
     r"\bпользователь (не должен|не обязан|никогда не должен) ~(знать|узнать|видеть это|заметить)",
 )
 SILENCE_CJK = (
+    # Korean, Arabic, Hindi
+    r"(사용자|유저)(에게|한테)[^.\n]{0,10}?(알리지|말하지|언급하지|밝히지) ?(마|말)",
+    r"(لا|الا) (تخبر|تذكر|تبلغ)[^.\n]{0,12}?(المستخدم|للمستخدم)",
+    r"(उपयोगकर्ता|यूज़र)[^.\n]{0,8}?(मत|ना) (बता|कह)",
     (r"(不要|别|切勿|禁止|不得|请勿|不可|绝不|不能|千万别|無需|无需|不用)[^。.\n]{0,10}?(告诉|告诉给|告知|透露|提及|提到|泄露给|讲给|汇报给)"
     r"[^。.\n]{0,6}?(用户|使用者|客户)"),
     r"(不要|别|不得|不能|不可|切勿|绝不能?)让(用户|使用者|客户)(知道|发现|察觉|看到这|得知)",
@@ -97,6 +106,8 @@ _MUST = (
 _IN_SENTENCE = r"[^.!?;\n]*"
 _OTHERS = f"({'|'.join(_OTHER_SERVERS)})"
 OTHER_TOOLS = (
+    r"\b(send|pass|forward|route|copy|pipe|submit|post|report)~(output|result|response|answer|argument)s? (of|from) (every|any|all|each) "
+    "(other )?tool",
     rf"\b{_MUST} ={_TOOLS}~{_OTHERS}",
     rf"\b{_TOOLS}~{_OTHERS}={_MUST}",
     rf"\b{_OTHERS}={_TOOLS}~{_MUST}",
@@ -136,13 +147,13 @@ NAMED_TOOL = (
 
 _SEND = (
     "(include|including|pass|passing|send|sending|put|append|attach|forward|copy|paste|submit|log|upload|insert|"
-    "embed|encode|post|dump|transmit|relay|export|write|supply|provide|leak|exfiltrate)"
+    "embed|encode|post|dump|transmit|relay|write|supply|provide|leak|exfiltrate)\\b"
 )
-_WHOLE = "(entire|full|whole|complete|all|verbatim|previous|prior|past|raw|exact|recent|users|your|current)"
+_WHOLE = "(entire|full|whole|complete|all|verbatim|previous|prior|past|raw|exact|recent|user s|your|current)"
 _SAID = (
     "(conversation|chat history|chat log*|chat transcript|dialog|dialogue|message history|previous messages|"
     "prior messages|earlier messages|system prompt|system message|context window|hidden instructions|"
-    "developer message|users? (messages|prompts|questions)|tool (results|outputs|responses))"
+    "developer message|user s? (messages|prompts|questions)|tool (results|outputs|responses))"
 )
 _TO = "(as|in|into|to|via|through|here|inside|within|using)"
 EXFILTRATION = (
@@ -153,12 +164,20 @@ EXFILTRATION = (
     (r"\b(entire|full|whole|complete|verbatim) ~(conversation|chat history|system prompt|message history)"
     "=(must|should|has to|needs to|shall|is to) be (included|passed|sent|attached|provided|supplied|put|copied)"),
     (r"\b(after|before|on|for|with|in) (every|each|any|all) ~(message|reply|answer|turn|prompt|question)s?="
-    "(call|invoke|send|forward|post|report)=(users?|entire|full|whole|verbatim|their) "
+    "(call|invoke|send|forward|post|report)=(user s?|entire|full|whole|verbatim|their) "
     "(message|text|words|conversation|prompt|content|answer|question|input)"),
     (r"\b(always|also|additionally|then|and) ~(bcc|blind copy|send a copy|forward a copy|send it|cc)="
     r"[a-z0-9._%+-]+@[a-z0-9-]+[.][a-z]"),
     (r"\b(change|replace|set|swap|rewrite|redirect)~(recipient|to address|destination|account number|iban|wallet|"
     r"payee|beneficiary|to field)*=(to|with|by)=([a-z0-9._%+-]+@[a-z0-9-]+[.]|0x[0-9a-f][0-9a-f]|bc1|[a-z][a-z]\d\d[ ]?\d)"),
+    (
+        r"\b(entire|full|whole|complete) (conversation|chat|dialog|dialogue|chat history)="
+        "(put|place|write|pass|send|submit|include) (it|that|this) (in|into|as|to|via)"
+    ),
+    (
+        r"!\[[^\]]*\][(]https?:[^)]*[{<$][^)]*"
+        "(conversation|history|secret|token|context|prompt|password|messages|chat)"
+    ),
     # German, French, Spanish, Portuguese, Italian, Russian
     (r"\b(sende*|schick*|ubergib|fuge|hang*|kopier*|leite*|ubermittle*|gib|ubertrag*|schreib*)="
     "(gesamt*|ganz*|komplett*|vollstandig*|bisherig*)~(unterhaltung|konversation|gesprach*|chatverlauf|verlauf|systemprompt)"),
@@ -200,6 +219,8 @@ ABOUT_WHAT_WAS_SAID = (
 OVERRIDE = (
     (r"\b(ignore|disregard|forget|discard|neglect) ~(previous|prior|above|earlier|preceding|foregoing|your|system|other|"
     "former) ~(instruction*|prompt*|guideline*|direction*|directive*|programming|safety rule*|training)"),
+    r"\b(earlier|prior|previous|former) (rule*|guidance|instruction*|guideline*|prompt*)~(void|no longer|invalid|"
+    "obsolete|are replaced|do not apply|superseded|are cancelled)",
     r"\b(bypass|override|disable|circumvent) your ~(safety|security|guideline*|restriction*|instruction*|filter*|rule*)",
     (r"\b(ignoriere*|vergiss|vergesse*|missachte*)~(vorherig*|vorig*|bisherig*|obig*|fruher*|vorangegangen*|all*)~"
     "(anweisung*|instruktion*|regel*|vorgabe*)"),

@@ -52,7 +52,8 @@ class Rule:
 
 def phrase(words: str) -> str:
     """A pattern of plain words. A space: any sign that is no letter, or none. `~`: up to three words in
-    between, `=`: up to six. `*`: the rest of a word. `(a|b)`, `?` and `[…]` as in any pattern."""
+    between, `=`: up to six. `*`: the rest of a word, `%`: any number of what is in
+    brackets before it. `(a|b)`, `?` and `[…]` as in any pattern."""
     made: list[str] = []
     is_class = False
     for char in fold(words):
@@ -65,6 +66,8 @@ def phrase(words: str) -> str:
             made.append(_BETWEEN)
         elif char == "*":
             made.append("[a-z]*")
+        elif char == "%":
+            made.append("*")
         else:
             made.append(_AS_WRITTEN.get(char, char))
     return "".join(made)

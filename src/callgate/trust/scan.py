@@ -164,7 +164,7 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
     if len(text) < 4:
         return
     written = text.encode(errors="surrogatepass")
-    folded = fold(without_citations(written).decode(errors="replace")).encode()
+    folded = _folded(written)
     yield from orders_in(folded, own_names)
     yield from _encoded(written, own_names)
     yield from _behind(text)
@@ -174,6 +174,10 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
     for kind, read in (("imperative", folded), ("loud", written), ("address", written), ("command", written)):
         if (found := rules[kind].found(read)) is not None:
             yield kind, found
+
+
+def _folded(written: bytes) -> bytes:
+    return fold(without_citations(written).decode(errors="replace")).encode()
 
 
 def _encoded(written: bytes, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -205,7 +209,8 @@ def _across(texts: list[tuple[str, str]], own_names: Collection[str]) -> Iterato
     """Orders that are cut into pieces, over the descriptions in their order."""
     said = [text for where, text in texts if where.rpartition(".")[2] in ("description", "title")]
     if len(said) > 1:
-        yield from orders_in(fold(" ".join(said)).encode(), own_names)
+        written = " ".join(said).encode(errors="surrogatepass")
+        yield from orders_in(_folded(written), own_names)
 
 
 def _mixed_word(text: str) -> str | None:

@@ -9,7 +9,7 @@ _KEY_FILES = (
 # Files that hold secrets among other things.
 _FILES = (
     rf"(?:{_KEY_FILES}|{_HOME}\.(?:kube/config|docker/config|npmrc|bash_history|zsh_history|config/gcloud)"
-    r"|(?:^|[ \"'`(/\\])\.env\b(?:\.[a-z]+)?|/etc/passwd|\bcredentials\.json\b|\b(?:claude_desktop_config|mcp)\.json"
+    r"|\B\.env\b(?:\.[a-z]+)?|/etc/passwd|\bcredentials\.json\b|\b(?:claude_desktop_config|mcp)\.json"
     rf"|{_HOME}\.(?:cursor|claude|codex)[/\\.][a-z.]+|\bbrowser (?:cookies|passwords)\b|\.kdbx\b"
     r"|\bcredentials? files?\b|\bssh (?:private )?keys?\b)"
 )
