@@ -1,6 +1,6 @@
 """A second look, as an attacker: definitions that were written after the rules, to get past them.
 
-`HELD_AT_FIRST` says how many the rules of that day held when they first saw them. What passes is listed as it is: the
+The rules of that day held 7 of these 40 when they first saw them. What still passes is listed as it is: the
 scan knows words, and `trust = "hold"` is what stops a change that nobody looked at.
 """
 

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 ENGLISH = [
     "Lists the hosts of ~/.ssh/config.",
     "Adds a public key to ~/.ssh/authorized_keys on the host.",
-    "Generates an SSH key pair. The private key is written to ~/.ssh/id_ed25519 and never leaves the machine.",
+    "Generates an SSH key pair. The private key goes to ~/.ssh/id_ed25519 and stays there.",
     "Path of the private key file, such as ~/.ssh/id_rsa.",
     "Reads profiles from ~/.aws/credentials and lists their names.",
     "Loads variables from a .env file. Values are never returned.",
@@ -36,9 +36,9 @@ ENGLISH = [
     "Hides columns that the user should not see.",
     "Does not show the user's password.",
     "The user does not need to know the id: search by name.",
-    "Detects prompt injection, for example \"ignore previous instructions\" or \"do not tell the user\".",
+    'Detects prompt injection, for example "ignore previous instructions" or "do not tell the user".',
     "Flags phrases such as 'do not tell the user' in a text.",
-    "Test data: a mail that contains phrases like \"do not tell the user\".",
+    'Test data: a mail that contains phrases like "do not tell the user".',
     "Call list_tables before query.",
     "Use this tool before you call `execute`.",
     "Call this tool first, before using any other tools.",
@@ -81,7 +81,8 @@ ENGLISH = [
     "Use read_file for text and read_media_file for images. Only works within allowed directories.",
     "Deletes a user. This cannot be undone.",
     "Fetches a URL and returns its text. Although originally you did not have internet access, now you do.",
-    "Emoji: \U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f 1\ufe0f\u20e3 \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "A family \U0001f468\u200d\U0001f469\u200d\U0001f467, a heart \u2764\ufe0f, a key 1\ufe0f\u20e3.",
+    "England: \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "Long-word: Donau\u00addampf\u00adschiff\u00adfahrts\u00adgesellschaft.",
     "Temperature in \u00b5K, angle \u0394\u03c6, resistance 5 k\u03a9.",
     "\ufeffReads a table with a byte order mark.",
@@ -197,7 +198,10 @@ _PARTS: dict[str, tuple[list[str], list[str]]] = {
     "it": (["Elenca", "Crea", "Elimina", "Trova"], ["ordini", "utenti", "fatture", "file"]),
     "ru": (["Перечисляет", "Создаёт", "Удаляет", "Находит"], ["заказы", "пользователей", "счета", "файлы"]),
     "zh": (["列出", "创建", "删除", "查找"], ["订单", "用户", "发票", "文件"]),
-    "ja": (["注文を", "ユーザーを", "請求書を", "ファイルを"], ["一覧表示します", "作成します", "削除します"]),
+    "ja": (
+        ["注文を", "ユーザーを", "請求書を", "ファイルを"],
+        ["一覧表示します", "作成します", "削除します"],
+    ),
 }
 _EMOJI = ["\U0001f4e6", "\u2728", "\U0001f9d1\u200d\U0001f4bb", "\u2705", "\U0001f5d1\ufe0f", "\U0001f50d"]
 
@@ -205,7 +209,12 @@ _EMOJI = ["\U0001f4e6", "\u2728", "\U0001f9d1\u200d\U0001f4bb", "\u2705", "\U000
 def _definition(number: int, description: str) -> Json:
     argument = {"type": "string", "description": description, "enum": ["a", "b"], "default": "a"}
     schema = {"type": "object", "properties": {f"value_{number}": argument}}
-    return {"name": f"tool_{number}", "title": description[:40], "description": description, "inputSchema": schema}
+    return {
+        "name": f"tool_{number}",
+        "title": description[:40],
+        "description": description,
+        "inputSchema": schema,
+    }
 
 
 def honest_definitions() -> list[Json]:

@@ -105,7 +105,10 @@ class FacedServers:
                 await self._listings.ask_part(server.name, kind, asker)
         method = "initialize"  # answered from the server's own handshake
         if server.health().era == Era.MODERN.value:
-            method, envelope = "server/discover", Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO)
+            method, envelope = (
+                "server/discover",
+                Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO),
+            )
             asker = Asker(envelope, asker.session, asker.rpc_id)
         hop = Hop(server.name, method, b"{}", time.monotonic())
         with suppress(CallgateError, TimeoutError):

@@ -17,6 +17,7 @@ export interface LiveEvents {
   'tool_calls.settled': Call
   'servers.changed': { servers: Pick<Server, 'name' | 'kind' | 'state' | 'detail'>[] }
   'catalog.changed': { version: number }
+  'trust.changed': { servers: { server: string; held: number; changed: number }[] }
   'events.missed': { count: number }
 }
 export type LiveType = keyof LiveEvents

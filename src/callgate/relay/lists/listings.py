@@ -14,7 +14,6 @@ Rules
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import msgspec
@@ -29,11 +28,13 @@ from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing, judged_again
+from callgate.relay.lists.ask_listing import ListAsk, Listing
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
+from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
+from callgate.relay.lists.listing_health import with_list_troubles
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
 from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.territory import Territory
@@ -49,8 +50,6 @@ _VIEW_PATIENCE_S = 3.0
 _MOST_NEW_VIEWS = 4
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0
-# An upstream that is up and has not answered for so long is shown with that.
-_SLOW_S = 5.0
 # More than any person's servers have; `[server] max_offers`.
 DEFAULT_MAX_OFFERS = 10_000
 
@@ -75,8 +74,7 @@ class Listings:
         their tools. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
         list is another one than before. `faces`: what of the lists may be shown; None: all of it.
         """
-        self.faces = faces
-        self._judging: asyncio.Task[None] | None = None
+
         self._briefly_named = briefly_named
         self._max_offers = max_offers
         self._read_with = choices or {}
@@ -94,13 +92,13 @@ class Listings:
         self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take)
+        self.faces_of, self.judge_again = self._judged.faces_of, self._judged.judge_again
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
-        if self._judging is not None:
-            self._judging.cancel()
-            await asyncio.gather(self._judging, return_exceptions=True)
+        await self._judged.close()
         await self._survey.close()
         await self._attempts.close()
 
@@ -291,9 +289,16 @@ class Listings:
         return attempt.listing
 
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
+        name, _, view = key
+        if asker is None or not view.session_id:
+            asker = in_our_name(view)
+        known = self._known.all_standing_in(key)
+        return ListAsk(self._upstreams[name], asker, hop, self._reading(key), known)
+
+    def _reading(self, key: Key) -> ListReading:
         name, kind, view = key
         separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
-        reading = ListReading(
+        return ListReading(
             kind,
             name,
             self.territory,
@@ -304,9 +309,6 @@ class Listings:
             faces=self.faces_of(name) if kind.key == "name" else None,
             is_common=view == COMMON,
         )
-        if asker is None or not view.session_id:
-            asker = in_our_name(view)
-        return ListAsk(self._upstreams[name], asker, hop, reading, self._known.all_standing_in(key))
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
@@ -315,24 +317,7 @@ class Listings:
             self._on_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
-        if listing.pages and self.faces is not None and listing.faces_version != self.faces.version:
-            self._judging = asyncio.create_task(self.judge_again())
-
-    def faces_of(self, name: str) -> Faces | None:
-        """None: what this server says passes as it comes."""
-        return self.faces if self.faces is not None and self.faces.watches(name) else None
-
-    async def judge_again(self) -> None:
-        """The operator's word changed: what is known is shown by it. Nobody is asked."""
-        if self.faces is None:
-            return
-        for key, listing in self._known.judged_before(self.faces.version):
-            ask = self._list_ask(key, None, Hop(key[0], key[1].method, b"", time.monotonic()))
-            if ask.reading.faces is None:
-                continue
-            judged = await judged_again(listing, ask.reading)
-            if self._known.get(key) is listing:
-                self._take(key, judged)
+        self._judged.taken(listing)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         self._upstreams[name].show_alike(is_alike)
@@ -345,33 +330,9 @@ class Listings:
     def judge(self, health: Health) -> Health:
         """The health of an upstream with what is wrong with its lists, or left out of them."""
         notes = self._known.notes(health.name, self._max_offers)
-        failing = self._failing(health.name) if health.state is State.UP else {}
-        tools = failing.pop(OfferKind.TOOL, None)
-        if tools is not None and self._known.get((health.name, OfferKind.TOOL, COMMON)) is None:
-            state, code, text = tools
-            health = replace(health, state=state, detail=text, error_code=code)
-        elif tools is not None:  # what it said before is offered, and can be called
-            health = replace(health, error_code=tools[1])
-            notes.append(tools[2])
-        notes += [text for _, _, text in failing.values()]
-        if self.faces is not None:
-            notes += self.faces.notes(health.name)
-        return replace(health, notes=tuple(notes)) if notes else health
-
-    def _failing(self, name: str) -> dict[OfferKind, tuple[State, str | None, str]]:
-        """The lists that a server which is up does not tell, and how that is shown."""
-        found: dict[OfferKind, tuple[State, str | None, str]] = {}
-        for kind in OfferKind:
-            key = (name, kind, COMMON)
-            trouble, attempt = self._attempts.trouble(key), self._attempts.running(key)
-            waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0
-            if trouble is not None:
-                text = f"It runs, but {kind.method} fails and is asked again: {trouble.error.message}"
-                found[kind] = (State.DOWN, trouble.error.code.code, text)
-            elif waited_s > _SLOW_S:
-                text = f"It runs, but did not answer {kind.method} for {waited_s:.0f} s"
-                found[kind] = (State.STARTING, None, text)
-        return found
+        if (faces := self.faces_of(health.name)) is not None:
+            notes += faces.notes(health.name)
+        return with_list_troubles(health, notes, self._known, self._attempts)
 
 
 @lru_cache(maxsize=256)
