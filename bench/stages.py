@@ -20,7 +20,7 @@ from _targets import Target, build_tools, echo, http_server, stdio_server
 import callgate
 from callgate.api.metrics import CallMeter
 from callgate.app.build import build_gateway
-from callgate.config.load import load_config
+from callgate.app.setup.loading import load_config
 from callgate.config.sources.flags import Flags
 from callgate.edge import plain_http
 from callgate.edge.http import http1, message

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from relay.real_tools import tools_by_server
-
-from callgate.trust.scan import HOLDING, MAX_TEXT_CHARS, WORDS, scan
 from trust.attacks import ATTACKS
 from trust.evasions import EVASIONS
 from trust.honest import honest_definitions
+
+from callgate.trust.scan import HOLDING, MAX_TEXT_CHARS, WORDS, scan
 
 OWN_NAMES = ["create_issue", "add_labels", "update"]  # that honest descriptions speak of
 _ALL = [(kind, one) for kind, definitions in ATTACKS.items() for one in definitions]

@@ -5,7 +5,7 @@ needs (docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, admitted, json_response
 from callgate.api.page_files import PageFiles
+from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
 from callgate.api.record.record_api import RecordApi
@@ -71,11 +72,11 @@ class ApiParts:
     queries: RecordQueries | None = None  # None: as above
     feed: RowFeed | None = None
     meter: CallMeter | None = None
-    sources: Sequence[SourceFacts] = ()
+    sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
     trust: TrustDesk | None = None  # None: no server's words are pinned
     care: ServerCare | None = None  # None: as of a server that nobody configured
-    setup: ShownSettings = field(default_factory=ShownSettings)
+    setup: Callable[[], ShownSettings] = ShownSettings  # what the operator chose, now
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
     reads_record: bool = True  # False: another worker reads it
@@ -105,13 +106,15 @@ class HttpApi:
         self._events = EventsApi(
             parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
+        teller = ToolViews(parts.count_tokens, parts.redact_document)
+        self.probe_api = ProbeApi(teller, parts.redact)
         servers = ServersApi(
             ServersParts(
                 self._status,
-                ToolViews(parts.count_tokens, parts.redact_document),
+                teller,
                 parts.record,
                 parts.sources,
-                parts.setup.tool_search,
+                parts.setup,
                 parts.redact,
                 parts.fleet,
                 parts.care,
@@ -131,6 +134,7 @@ class HttpApi:
             ClientsApi(parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
+            self.probe_api,
             TrustApi(parts.trust, parts.redact_document),
             self.settings_api,
             self._events,

@@ -35,6 +35,10 @@ class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
     pass
 
 
+class NoBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`{}`"""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[_Query, _Body]):
     query: _Query

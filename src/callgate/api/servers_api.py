@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-import msgspec
-
+from callgate.api.about_api import ShownSettings
 from callgate.api.merged_health import on_replicas
-from callgate.api.operation import Asked, Operation
+from callgate.api.operation import Asked, NoBody, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.shapes import (
@@ -43,16 +42,12 @@ class ServersParts:
     status: Status
     teller: ToolViews
     record: RecordReader | None
-    sources: Sequence[SourceFacts]
-    tool_search: bool
+    sources: Callable[[], Sequence[SourceFacts]]
+    setup: Callable[[], ShownSettings]
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
     fleet: Fleet | None = None  # None: there are no replicas
     care: ServerCare | None = None  # None: nothing is known beside what a server says itself
     trust: TrustDesk | None = None  # None: no server's words are pinned
-
-
-class NoBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`{}`"""
 
 
 class ServersApi:
@@ -60,8 +55,8 @@ class ServersApi:
         self._status = parts.status
         self._teller = parts.teller
         self._past = RecentPast(parts.record)
-        self._sources = {facts.source_id: facts for facts in parts.sources}
-        self._tool_search = parts.tool_search
+        self._sources = parts.sources
+        self._setup = parts.setup
         self._redact = parts.redact
         self._fleet = parts.fleet
         self._care = parts.care
@@ -127,13 +122,13 @@ class ServersApi:
         known = await self._past.ask()
         told = await self._teller.tell(offers, known.writes)
         tokens = sum(tool.tokens for tool in told)
-        return ToolList(told[: asked.query.limit], len(told), None, tokens, self._tool_search)
+        return ToolList(told[: asked.query.limit], len(told), None, tokens, self._setup().tool_search)
 
     async def servers(self, asked: Asked[None, None]) -> ServerList:
         await self._look()
         servers = await self._told(self._status.health())
         tokens = sum(server.tokens for server in servers)
-        return ServerList(servers, len(servers), None, tokens, self._tool_search)
+        return ServerList(servers, len(servers), None, tokens, self._setup().tool_search)
 
     async def cost(self) -> tuple[int, int]:
         """How many tools there are, and their tokens: of few, roughly, without loading a vocabulary."""
@@ -188,7 +183,8 @@ class ServersApi:
         ]
 
     def _server(self, entry: Health, tools: list[ToolShape], known: Known) -> ServerShape:
-        facts, failure = self._sources.get(entry.name), entry.last_failure
+        facts = next((one for one in self._sources() if one.source_id == entry.name), None)
+        failure = entry.last_failure
         configured = self._care.facts(entry.name) if self._care is not None else None
         news = self._trust.news if self._trust is not None else ()
         trust = next((one for one in news if one.server == entry.name), None)

@@ -307,6 +307,12 @@ class CallAnswer(msgspec.Struct):
     error: Json | None
 
 
+class ConfigProblemShape(msgspec.Struct):
+    key_path: str
+    message: str
+    hint: str
+
+
 class Problem(msgspec.Struct):
     """RFC 9457, with our stable code: docs/errors has a page for each."""
 
@@ -316,3 +322,5 @@ class Problem(msgspec.Struct):
     detail: str
     code: str
     hint: str | msgspec.UnsetType = msgspec.UNSET
+    problems: list[ConfigProblemShape] | msgspec.UnsetType = msgspec.UNSET  # of a configuration
+    toml: list[str] | msgspec.UnsetType = msgspec.UNSET  # lines to paste where the file comes from

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from callgate.app.redactors import row_redactor
+from callgate.app.redactors import redactor_of, row_redactor, server_redactors
 from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
@@ -46,8 +46,17 @@ class Record:
     feed: RowFeed
     dialect: SqlDialect
     archive: "ArchiveKeeper | None"
+    retention: Retention
     check: Callable[[], Awaitable[None]]  # raises SetupError for a store that this version cannot use
     close: Callable[[], Awaitable[None]]
+
+    def use(self, config: Config) -> None:
+        """What can change while it is kept."""
+        record = config.record
+        self.retention.keep_s, self.retention.max_size_bytes = record.keep_s, record.max_size_bytes
+        self.retention.keep_bodies_s = record.keep_bodies_s
+        self.recorder.use(_recorder_settings(config, keeps_store=True))
+        self.recorder.redactor.use(redactor_of(config), record.max_body_bytes, server_redactors(config))
 
 
 def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
@@ -63,23 +72,27 @@ def make_record(config: Config, keeps_store: bool, background: Background | None
             is_archived = archive.is_archived
     retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
 
-    def recorder_on(store: RecordStore[Batch], journal_max_bytes: int | None) -> Recorder:
-        settings = RecorderSettings(
-            record_folder(config),
-            keeps_store,
-            waits_for_journal=record.sync != "interval",
-            refuses_unrecorded=record.on_failure == "refuse",
-            waits_for_store=record.sync == "store",
-            journal_max_bytes=journal_max_bytes,
-        )
-        return Recorder(settings, row_redactor(config), store, background)
+    def recorder_on(store: RecordStore[Batch]) -> Recorder:
+        return Recorder(_recorder_settings(config, keeps_store), row_redactor(config), store, background)
 
     if config.store.is_database:
-        journal_max_bytes = record.journal_max_bytes or _JOURNAL_MAX_BYTES
         keep_in = _in_postgres if config.store.is_postgres else _in_clickhouse
-        return keep_in(config, retention, lambda store: recorder_on(store, journal_max_bytes), archive)
-    store = DuckdbStore(record_folder(config), retention)
-    return _in_duckdb(store, lambda store: recorder_on(store, None), archive)
+        return keep_in(config, retention, recorder_on, archive)
+    return _in_duckdb(DuckdbStore(record_folder(config), retention), retention, recorder_on, archive)
+
+
+def _recorder_settings(config: Config, keeps_store: bool) -> RecorderSettings:
+    record = config.record
+    return RecorderSettings(
+        record_folder(config),
+        keeps_store,
+        waits_for_journal=record.sync != "interval",
+        refuses_unrecorded=record.on_failure == "refuse",
+        waits_for_store=record.sync == "store",
+        journal_max_bytes=(record.journal_max_bytes or _JOURNAL_MAX_BYTES)
+        if config.store.is_database
+        else None,
+    )
 
 
 def _nothing_is_archived(day: date) -> bool:
@@ -108,7 +121,12 @@ def _open_archive_keeper(config: Config, address: str, background: Background) -
     return ArchiveKeeper(lambda: Archive(ObjectFolder(address), folder / "passing"), source, background)
 
 
-def _in_duckdb(store: DuckdbStore, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None") -> Record:
+def _in_duckdb(
+    store: DuckdbStore,
+    retention: Retention,
+    make_recorder: _MakeRecorder,
+    archive: "ArchiveKeeper | None",
+) -> Record:
     recorder = make_recorder(store)
     store.has_listeners = lambda: recorder.feed.has_listeners
     reader, snapshots = Reader(recorder, store), Snapshots(recorder, store)
@@ -126,7 +144,16 @@ def _in_duckdb(store: DuckdbStore, make_recorder: _MakeRecorder, archive: "Archi
 
     excerpts = Excerpts(reader, store.folder)
     return Record(
-        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close
+        recorder,
+        reader,
+        queries,
+        excerpts,
+        recorder.feed,
+        store.traits.dialect,
+        archive,
+        retention,
+        check,
+        close,
     )
 
 
@@ -168,7 +195,16 @@ def _in_postgres(
 
     queries, excerpts = PostgresQueries(reader, guard), postgres_excerpts(reader, folder / "passing")
     return Record(
-        recorder, reader, queries, excerpts, feed, store.traits.dialect, archive, store.check, close
+        recorder,
+        reader,
+        queries,
+        excerpts,
+        feed,
+        store.traits.dialect,
+        archive,
+        retention,
+        store.check,
+        close,
     )
 
 
@@ -220,5 +256,14 @@ def _in_clickhouse(
         clickhouse_excerpts(reader, folder / "passing"),
     )
     return Record(
-        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, archive, check, close
+        recorder,
+        reader,
+        queries,
+        excerpts,
+        recorder.feed,
+        store.traits.dialect,
+        archive,
+        retention,
+        check,
+        close,
     )

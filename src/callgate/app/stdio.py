@@ -93,15 +93,14 @@ def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
 async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     # Late: a process that joins a gateway needs none of it.
     from callgate.app.build import build_gateway
-    from callgate.app.redactors import redact_all
 
     gateway = await build_gateway(
         loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S, lock_path=loaded.lock_path
     )
     token = own_token()
-    telling = asyncio.create_task(log_states(gateway.relay.health, redact_all(loaded.config)))
+    telling = asyncio.create_task(log_states(gateway.relay.health, gateway.served.redact))
     try:
-        principal = gateway.listener.bearer(token) if token else LOCAL
+        principal = gateway.listener.gate.bearer(token) if token else LOCAL
         await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink, principal).run()
     finally:
         telling.cancel()

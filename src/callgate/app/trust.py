@@ -46,13 +46,9 @@ def trust_modes(config: Config) -> dict[str, TrustMode]:
     return {name: spec.trust for name, spec in config.mcp_servers.items() if not spec.disabled}
 
 
-def open_trust(config: Config, state: Path, lock_path: Path | None, *, writes: bool) -> Trust | None:
-    """None: there is no server whose words could be pinned."""
-    modes = trust_modes(config)
-    if not modes:
-        return None
+def open_trust(config: Config, state: Path, lock_path: Path | None, *, writes: bool) -> Trust:
     path = lock_path or state / "callgate.lock"
-    return Trust(modes, LockFile(path), KeptDefinitions(state), writes=writes)
+    return Trust(trust_modes(config), LockFile(path), KeptDefinitions(state), writes=writes)
 
 
 class OperatorsDesk:
@@ -70,6 +66,11 @@ class OperatorsDesk:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def use(self, config: Config) -> None:
+        """The operator's words, taken over while we run."""
+        self._trust.use(trust_modes(config))
+        await self._relay.judge_again()
 
     @property
     def news(self) -> Sequence[ServerTrust]:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 import callgate
 from callgate.cli import record_app
 from callgate.cli.commands.config_commands import config_app
+from callgate.cli.commands.secret_commands import secret_app
 from callgate.cli.commands.token_commands import token_app
 from callgate.cli.commands.trust_commands import trust_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
@@ -55,6 +56,7 @@ app.add_typer(config_app, name="config")
 app.add_typer(store_app, name="record")
 app.add_typer(service_app, name="service")
 app.add_typer(token_app, name="token")
+app.add_typer(secret_app, name="secret")
 app.add_typer(trust_app, name="trust")
 
 

@@ -119,6 +119,11 @@ def indented(text: str) -> str:
     return "\n".join(line if line.startswith("  ") else f"  {line}" for line in text.splitlines())[2:]
 
 
+def say(text: str) -> None:
+    """To the person, beside the answer."""
+    stderr().print(one_safe_line(text), markup=False, highlight=False)
+
+
 def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 

@@ -18,12 +18,13 @@ from callgate.config.parse import parse_draft
 from callgate.config.paths import state_folder
 from callgate.config.problem import ConfigProblem, ConfigProblems, key_path
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
+from callgate.config.secret_source import SecretSource
 from callgate.config.sources.addresses import sources_named
 from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
 from callgate.config.sources.environment_sources import URL_VARIABLES, EnvironmentSources, sources_of
-from callgate.config.sources.file import find_config_file
+from callgate.config.sources.file import ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 from callgate.config.specs.dsn import DsnError
@@ -49,12 +50,20 @@ class Loaded:
         return self.origin.resolve().with_suffix(".lock")
 
 
-def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Raises `ConfigProblems`. `environ` is the process's own unless given."""
+def load_config(
+    flags: Flags | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    secrets: SecretSource | None = None,
+    file: ConfigFile | None = None,
+) -> Loaded:
+    """Raises `ConfigProblems`. `environ` is the process's own unless given. `file`: one that was read
+    already, or is not written yet."""
     flags = flags or Flags()
     environ = os.environ if environ is None else environ
-    file = find_config_file(flags.config, environ, searches=not flags.addresses)
-    draft = make_draft(file, environ, flags)
+    if file is None:
+        file = find_config_file(flags.config, environ, searches=not flags.addresses)
+    draft = make_draft(file, environ, flags, secrets)
     from_environment = EnvironmentSources() if flags.addresses else sources_of(environ)
     parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
     problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft)]

@@ -118,6 +118,15 @@ CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INV
 CALLER_STALE = _code(
     "caller.stale", "What was to be changed is not what it was any more", rpc=-31412, http=412
 )
+CALLER_NO_PRECONDITION = _code(
+    "caller.no_precondition",
+    "The request must say which state of the file it is meant for",
+    rpc=INVALID_REQUEST,
+    http=428,
+)
+CALLER_BAD_CONFIG = _code(
+    "caller.bad_config", "The configuration would have problems", rpc=INVALID_PARAMS, http=422, exit_code=3
+)
 CALLER_REQUEST_STATE = _code(
     "caller.request_state",
     "The requestState cannot be resumed: forged, used, expired, or not yours",
@@ -215,6 +224,13 @@ REFUSED_ORIGIN = _code(
 )
 REFUSED_HOST = _code(
     "refused.host", "The Host header names another machine", rpc=-31421, http=421, exit_code=6
+)
+REFUSED_NOT_LOCAL = _code(
+    "refused.not_local",
+    "What starts programs or reads files is taken from the gateway's own machine only",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
 )
 REFUSED_ROLE = _code("refused.role", "The caller's role may not do this", rpc=-31403, http=403, exit_code=6)
 REFUSED_UNAUTHENTICATED = _code(

@@ -12,7 +12,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
-from callgate.model.errors import CallerError, CallgateError
+from callgate.model.errors import CallerError, CallgateError, unknown_server
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange
 from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
 from callgate.model.reply import Reply, Tell
@@ -36,6 +36,8 @@ class DirectPath:
         arrival = exchange.arrival
         target = arrival.target
         assert target is not None
+        if target not in self._path.upstreams:  # it was removed, and this client came before
+            raise unknown_server(target, self._path.upstreams)
         legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case "tools/call":

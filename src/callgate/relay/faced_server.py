@@ -18,7 +18,8 @@ from callgate.model.reply import tell_nobody
 from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.listings import Listings, in_our_name
+from callgate.relay.lists.ask_listing import in_our_name
+from callgate.relay.lists.listings import Listings
 from callgate.wire.eras.params import OUR_INFO
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import peek, text_of, with_member

@@ -37,7 +37,7 @@ class SessionBook:
         on_event: Callable[[SessionOpened | SessionClosed], None],
         homes: Homes | None = None,
     ) -> None:
-        self._gap_s = gap_s
+        self.gap_s = gap_s
         self._homes = homes
         self._on_event = on_event
         # By principal, so that none can crowd out another; oldest activity first, to the second, so that
@@ -91,7 +91,7 @@ class SessionBook:
             return True
         book = self._derived.get(arrival.principal.name)
         found = book.get(_key_of(arrival)) if book is not None else None
-        return found is not None and found.last_seen_at >= now_s - self._gap_s
+        return found is not None and found.last_seen_at >= now_s - self.gap_s
 
     async def claim(self, arrival: Arrival) -> Session:
         """A modern session that was not seen here: as another replica knows it, or a new one."""
@@ -146,7 +146,7 @@ class SessionBook:
         session = book.get(key)
         if session is not None and session.last_seen_at // 1 == now_s // 1:
             return session
-        self._expire(book, now_s - self._gap_s)
+        self._expire(book, now_s - self.gap_s)
         session = book.get(key)
         if session is None:
             if session_id is None and self._homes is not None and self._is_shared(arrival):

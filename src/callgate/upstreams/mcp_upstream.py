@@ -15,7 +15,7 @@ Rules (docs/servers.md, docs/bridge.md)
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,7 @@ from callgate.model.upstream_news import News, ServerMessage, StateChanged, View
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
-from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
+from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, ToolOnLine
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
@@ -44,7 +44,7 @@ from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.eras.params import our_envelope
-from callgate.wire.eras.subscription import LIST_CHANGED
+from callgate.wire.eras.subscription import LIST_CHANGED, with_subscription
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -69,14 +69,14 @@ class McpUpstreamPlan:
     opener: Opener
     timeout_s: float = 30.0
     isolation: str = "auto"  # "auto" | "shared" | "session"
-    answer_timeout_s: float = 600.0  # how long a person may think about a server's question
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
-    call_limits: CallLimits = DEFAULT_LIMITS
+    call_limits: CallLimits = field(default_factory=CallLimits)
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
     own_patience: OwnPatience | None = None
     keeps_state: bool = True  # a server may remember what a session did, unless the operator knows better
     shares: Shares | None = None  # of processes that serve one client, over all servers
+    on_close: Callable[[], None] = lambda: None  # what it had of the gateway is free again
 
 
 class McpUpstream:
@@ -87,15 +87,17 @@ class McpUpstream:
     def __init__(self, plan: McpUpstreamPlan) -> None:
         self._plan = plan
         self.name = plan.name
+        self.title, self.call_limits = plan.title, plan.call_limits
         self._loop = asyncio.get_running_loop()
         self._listener: Callable[[News], None] = lambda news: None
         self._levels = LogLevels()
+        self._patience = plan.own_patience or OwnPatience()
         self._is_process = plan.own_opener is not None
         self._own = OwnLines(
             plan.name,
             plan.isolation == "session",
             self._open_own,
-            plan.own_patience,
+            self._patience,
             plan.own_opener.rest if plan.own_opener is not None else lambda: None,
             plan.shares if plan.own_opener is not None else None,
         )
@@ -104,6 +106,7 @@ class McpUpstream:
         self._is_modern_only = False
         self._is_alike = False  # whatever clients declare, the lists are the same
         self._principals: set[str] = set()  # who asked something of it
+        self._leaving = asyncio.Event()
         self._first = self._open(None, None, None)
 
     # ---- ports.Upstream
@@ -188,7 +191,7 @@ class McpUpstream:
 
     def health(self) -> Health:
         lines, first = self._lines(), self._first.link
-        shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self._plan.title)
+        shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self.title)
         # A client's own connection may be up again before the one that the next client needs first.
         up = next((line.link for line in self._shared() if line.link.is_ready), None)
         if up is not None:
@@ -211,12 +214,19 @@ class McpUpstream:
         """Implements `ports.RetryingUpstream`: of the line that all others follow."""
         await self._first.link.retry()
 
+    def leave(self) -> None:
+        self._leaving.set()
+
+    def is_busy(self) -> bool:
+        return any(line.is_used for line in self._lines())
+
     async def close(self) -> None:
         await asyncio.gather(
             self._own.close(), self._listing.close(), *(line.close() for line in self._shared())
         )
         if self._plan.own_opener is not None:
             await self._plan.own_opener.close()
+        self._plan.on_close()
 
     # ---- lines
 
@@ -228,6 +238,8 @@ class McpUpstream:
             if introduction is None:
                 introduction = await line.link.until_ready(self._plan.timeout_s)
             call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
+            if hop.method == "subscriptions/listen":
+                return await self._listen(call.any(hop, asker, tell), asker.rpc_id)
             if not self._takes_turns(line, asker, hop.method):
                 return await call.any(hop, asker, tell)
             # A caller that waits for its turn waits for other calls, which may take long.
@@ -236,6 +248,18 @@ class McpUpstream:
             line.users -= 1
             if (met := line.link.introduction) is not None:  # also where it was answered without the server
                 hop.server_version, hop.server_protocol = met.server_version, met.revision
+
+    async def _listen(self, asked: Coroutine[Any, Any, Reply], rpc_id: bytes) -> Reply:
+        """It lasts for ever, unless the server ends it, or we leave: then its client may listen again."""
+        listening, leaving = asyncio.ensure_future(asked), asyncio.ensure_future(self._leaving.wait())
+        try:
+            await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
+            return await listening if listening.done() else Reply(result=with_subscription(b"{}", rpc_id))
+        finally:
+            leaving.cancel()
+            if not listening.done():
+                listening.cancel()
+                await asyncio.wait((listening,))
 
     def _shared(self) -> list[Line]:
         return [line for line in (self._first, self._shared_legacy) if line is not None]
@@ -254,7 +278,7 @@ class McpUpstream:
             era,
             client,
             self._plan.timeout_s,
-            self._plan.answer_timeout_s,
+            lambda: self._patience.answer_s,
             self._plan.call_limits,
             self._plan.start_timeout_s,
         )

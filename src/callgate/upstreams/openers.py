@@ -41,6 +41,7 @@ class OwnChildOpener:
     def __init__(self, command: ChildCommand, warden: Warden, slots: ChildSlots | None = None) -> None:
         self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
+        self._slots = slots
         if slots is not None:
             slots.ask_first(self.spare.expendable)
 
@@ -64,6 +65,9 @@ class OwnChildOpener:
 
     async def close(self) -> None:
         await self.spare.close()
+        if self._slots is not None:
+            self._slots.ask_no_more(self.spare.expendable)
+            self._slots = None
 
 
 # No POST at this address at all: the sign of a server that knows only the old HTTP+SSE transport.

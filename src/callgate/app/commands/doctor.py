@@ -5,7 +5,7 @@ Counterpart: `cli.commands.doctor_command` shows it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from callgate.app.server_care import (
     readings_of,
     too_slow,
 )
-from callgate.app.sources import open_sources
+from callgate.app.sources import open_one_source, source_plan
 from callgate.config.specs.config import Config, SourceSpec
 from callgate.model.errors import SetupError
 from callgate.ports.server_care import DoctorFinding
@@ -31,7 +31,7 @@ from callgate.upstreams.http.client import HttpClient
 
 async def examine(config: Config) -> list[Diagnosis]:
     """All at once, each with its own time limit, in the operator's order."""
-    sources = zip(config.sources, open_sources(config), strict=True)
+    sources = [(spec, open_one_source(source_plan(spec, config))) for spec in config.sources]
     asked = [_examine_source(spec, upstream) for spec, upstream in sources]
     async with _servers(config) as servers:
         readings = readings_of(config, [server.name for server in servers])
@@ -44,13 +44,13 @@ async def examine(config: Config) -> list[Diagnosis]:
 
 
 @asynccontextmanager
-async def _servers(config: Config) -> AsyncGenerator[list[Upstream]]:
+async def _servers(config: Config) -> AsyncGenerator[Sequence[Upstream]]:
     enabled = {name: spec for name, spec in config.mcp_servers.items() if not spec.disabled}
     if not enabled:
         yield []
         return
     outward = Outward(Warden(), HttpClient(), redact_all(config))
-    servers = [open_mcp_server(name, spec, config.server, outward) for name, spec in enabled.items()]
+    servers = [open_mcp_server(name, spec, outward) for name, spec in enabled.items()]
     try:
         yield servers
     finally:

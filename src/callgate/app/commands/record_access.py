@@ -21,7 +21,7 @@ from callgate.upstreams.http.client import HttpClient
 @asynccontextmanager
 async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     """To read: without a gateway the record's own files are opened, and nothing else."""
-    async with _running_api(loaded.config) as running:
+    async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
@@ -45,7 +45,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator[ApiClient]:
     """To call: without a gateway one is made for the occasion. `accepts`: False: it accepts nothing of its
     servers, and leaves the lock as it is."""
-    async with _running_api(loaded.config) as running:
+    async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
@@ -63,7 +63,7 @@ async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator
 @asynccontextmanager
 async def live_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     """To watch: only a running gateway has news. Raises SetupError."""
-    async with _running_api(loaded.config) as running:
+    async with running_api(loaded.config) as running:
         if running is None:
             raise not_running()
         yield running
@@ -76,7 +76,7 @@ def not_running() -> SetupError:
 
 
 @asynccontextmanager
-async def _running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
+async def running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
     """Its configuration may be another than ours: the record is the same."""
     running = await asyncio.to_thread(find_running, state_folder(config))
     if running is None:

@@ -5,11 +5,11 @@ from typing import Any
 from callgate.app.commands.record_access import calling_api, live_api
 from callgate.app.loop import run_loop
 from callgate.app.running import find_running
+from callgate.app.setup.loading import load_config
 from callgate.cli.commands.tools_command import started_servers
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import TableColumn, milliseconds, moment, print_table
 from callgate.cli.terminal import print_json, print_line
-from callgate.config.load import load_config
 from callgate.config.paths import state_folder
 from callgate.config.sources.flags import Flags
 from callgate.model.counted import counted

@@ -140,9 +140,9 @@ def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any
 def _with_api(config: Any, state_dir: Any, ask: Any, *, accepts: bool) -> Any:
     from callgate.app.commands.record_access import calling_api
     from callgate.app.loop import run_loop
+    from callgate.app.setup.loading import load_config
     from callgate.cli.commands.tools_command import started_servers
     from callgate.cli.log import log_to_stderr
-    from callgate.config.load import load_config
     from callgate.config.sources.flags import Flags
 
     async def run() -> Any:

@@ -29,10 +29,6 @@ class JudgedLists:
         self._take = take
         self._task: asyncio.Task[None] | None = None
 
-    def faces_of(self, name: str) -> Faces | None:
-        """None: what this server says passes as it comes."""
-        return self._faces if self._faces is not None and self._faces.watches(name) else None
-
     def taken(self, listing: Listing) -> None:
         if self._faces is None or not listing.pages or listing.faces_version == self._faces.version:
             return

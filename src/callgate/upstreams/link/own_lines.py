@@ -28,6 +28,7 @@ from callgate.model.session import Session
 from callgate.upstreams.child.slots import Expendable, Need
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
+from callgate.upstreams.link.link import DEFAULT_ANSWER_TIMEOUT_S
 
 # Each is perhaps a process: past this the machine is at risk, not the client.
 _MAX_LINES = 100
@@ -43,13 +44,16 @@ _MORE_QUESTIONS_S = 0.05
 _MODERN = Era.MODERN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OwnPatience:
+    """With clients. All servers have the same one, and it changes with the operator's file."""
+
     # A stream that broke is opened again within seconds by a client that is still there.
     grace_s: float = 10.0
     # A client that keeps no stream open says nothing while its model, or its user, thinks.
     idle_s: float = 300.0
     sweep_s: float = 1.0
+    answer_s: float = DEFAULT_ANSWER_TIMEOUT_S  # for a person who is asked something by a server
 
 
 class Shares:
@@ -61,6 +65,9 @@ class Shares:
 
     def join(self, server: "OwnLines") -> None:
         self._servers.append(server)
+
+    def leave(self, server: "OwnLines") -> None:
+        self._servers.remove(server)
 
     def make_room(self, principal: str) -> bool:
         """What was idle longest goes. False: all that it may have are in use."""
@@ -277,6 +284,9 @@ class OwnLines:
         await asyncio.gather(*(line.close() for line in self.all()))
         if self._ending:
             await asyncio.wait(list(self._ending))
+        if self._shares is not None:
+            self._shares.leave(self)
+            self._shares = None
 
     def _open(self, client: Envelope, session: Session) -> Line:
         key = self._key(client, session)
