@@ -120,6 +120,7 @@ class HttpApi:
                 parts.redact,
                 parts.fleet,
                 parts.care,
+                parts.trust,
             )
         )
         self.cost_of_tools = servers.cost
