@@ -12,7 +12,7 @@ from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
 from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import RecordStore, SqlDialect
 from callgate.ports.row_feed import RowFeed
@@ -49,6 +49,7 @@ class Record:
     retention: Retention
     check: Callable[[], Awaitable[None]]  # raises SetupError for a store that this version cannot use
     close: Callable[[], Awaitable[None]]
+    snapshots: RecordSnapshots | None = None  # None: it is not in files
 
     def use(self, config: Config) -> None:
         """What can change while it is kept."""
@@ -154,6 +155,7 @@ def _in_duckdb(
         retention,
         check,
         close,
+        snapshots,
     )
 
 
