@@ -37,12 +37,14 @@ from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.settings_api import SettingsApi, told_to_record
 from callgate.api.tool_views import ToolViews
+from callgate.api.trust_api import TrustApi
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.events import Aside
 from callgate.model.health import State
 from callgate.model.identity import Principal, Role
 from callgate.ports.caller import Caller
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.peers import OtherWorkers
@@ -74,6 +76,7 @@ class ApiParts:
     meter: CallMeter | None = None
     sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
+    trust: TrustDesk | None = None  # None: no server's words are pinned
     care: ServerCare | None = None  # None: as of a server that nobody configured
     setup: Callable[[], ShownSettings] = ShownSettings  # what the operator chose, now
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
@@ -103,7 +106,7 @@ class HttpApi:
         self._page = parts.page or PageFiles({})
         self.settings_api = SettingsApi()
         self._events = EventsApi(
-            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
+            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
         teller = ToolViews(parts.count_tokens, parts.redact_document)
         self.probe_api = ProbeApi(teller, parts.redact)
@@ -134,6 +137,7 @@ class HttpApi:
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
             self.probe_api,
+            TrustApi(parts.trust, parts.redact_document),
             self.settings_api,
             self._events,
         )

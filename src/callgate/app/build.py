@@ -21,6 +21,7 @@ from callgate.app.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting
+from callgate.app.trust import OperatorsDesk, open_trust
 from callgate.background import Background
 from callgate.config.problem import ConfigProblems
 from callgate.config.specs.config import Config
@@ -67,6 +68,7 @@ class Gateway:
     upstreams: ServedUpstreams
     descriptors: Descriptors
     readiness: Readiness
+    trust: OperatorsDesk
     replicas: "Replicas | None" = None
     workers: "Workers | None" = None
 
@@ -92,6 +94,7 @@ class Gateway:
             await shared.close_doors()
             self.relay.end_sessions()
             await shared.close()  # now, so that others go on with our sessions while we close the rest
+        await self.trust.close()
         await asyncio.gather(self.relay.close(), self.upstreams.close())
         await self.outward.close()
         for sink in (self.exporter, self.audit):
@@ -109,11 +112,14 @@ async def build_gateway(
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
     file: Path | None = None,
+    lock_path: Path | None = None,
+    accepts: bool = True,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers. `file`: what the configuration was read from."""
+    several workers. `lock_path`: None: in the state folder. `accepts`: False to compare servers with the lock
+    and to write nothing. `file`: what the configuration was read from."""
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -152,6 +158,7 @@ async def build_gateway(
     audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, served.redact, background)
     sink = exporter or audit or meter
+    trust = open_trust(config, state, lock_path, writes=accepts)
     relay = Relay(
         await upstreams.open(config),
         sink=sink,
@@ -164,7 +171,9 @@ async def build_gateway(
         record_gate=recorder,
         tracer=exporter.tracing if exporter is not None else None,
         list_patience_s=list_patience_s,
+        faces=trust,
     )
+    desk = OperatorsDesk(trust, relay)
     readiness = Readiness(recorder)
     api = HttpApi(
         ApiParts(
@@ -179,7 +188,12 @@ async def build_gateway(
             schema_of=upstreams.schema_of,
             care=UpstreamCare(served, upstreams),
             setup=served.shown,
-            problems=lambda: [*background.problems(), *_archive_problems(record)],
+            problems=lambda: [
+                *background.problems(),
+                *_archive_problems(record),
+                *filter(None, (desk.problem,)),
+            ],
+            trust=desk,
             reads_record=lead is None,
             others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
@@ -201,6 +215,7 @@ async def build_gateway(
         if record is not None:
             shared.fleet.progress = partial(_progress, record)
         listener.mcp.join(shared.homes, shared.peers, relay)
+    desk.start()
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)
     return Gateway(
@@ -217,6 +232,7 @@ async def build_gateway(
         upstreams,
         descriptors,
         readiness,
+        desk,
         replicas,
         workers,
     )

@@ -91,7 +91,9 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     config = loaded.config
     signals = ProcessSignals()
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, is_replica=True, file=loaded.origin)
+    gateway = await build_gateway(
+        config, keeps_store=True, is_replica=True, lock_path=loaded.lock_path, file=loaded.origin
+    )
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:

@@ -339,6 +339,9 @@ SETUP_CONFIG_LOCKED = _code(
     http=409,
     exit_code=3,
 )
+SETUP_LOCK = _code(
+    "setup.lock", "callgate.lock cannot be read or written", rpc=INTERNAL_ERROR, http=409, exit_code=3
+)
 SETUP_PORT = _code(
     "setup.port",
     "The address is already in use, or may not be used",

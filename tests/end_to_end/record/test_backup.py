@@ -154,7 +154,8 @@ async def test_a_folder_that_a_gateway_runs_on_is_not_replaced(tmp_path: Path) -
 
 async def test_only_an_operator_gets_the_files(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(
-        f'version = 1\n[server]\ntokens = ["{"o" * 32}"]\n[principals.eve]\ntoken = "{"w" * 32}"\nrole = "watch"\n'
+        f'version = 1\n[server]\ntokens = ["{"o" * 32}"]\n'
+        f'[principals.eve]\ntoken = "{"w" * 32}"\nrole = "watch"\n'
     )
     async with running_gateway(tmp_path) as gateway:
         url = f"{gateway.announced['url']}/api/v1/record/files"

@@ -42,15 +42,18 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 
 
 @asynccontextmanager
-async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
-    """To call: without a gateway one is made for the occasion."""
+async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator[ApiClient]:
+    """To call: without a gateway one is made for the occasion. `accepts`: False: it accepts nothing of its
+    servers, and leaves the lock as it is."""
     async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(loaded.config, keeps_store=True, file=loaded.origin)
+    gateway = await build_gateway(
+        loaded.config, keeps_store=True, lock_path=loaded.lock_path, file=loaded.origin, accepts=accepts
+    )
     try:
         yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:

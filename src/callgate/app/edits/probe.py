@@ -19,7 +19,7 @@ from callgate.app.mcp_servers import Outward, open_mcp_server
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import PATIENCE_S, Diagnosis, examine_source, readings_of, too_slow
 from callgate.app.setup_problems import load_and_check
-from callgate.app.sources import open_sources
+from callgate.app.sources import open_one_source, source_plan
 from callgate.config.load import Loaded
 from callgate.config.local_reach import reaching
 from callgate.config.problem import ConfigProblems, key_path
@@ -146,10 +146,8 @@ def _address(pasted: Pasted, config: Config) -> str:
 @asynccontextmanager
 async def _opened(config: Config, pasted: Pasted) -> AsyncGenerator[Upstream]:
     if pasted.kind == "source":
-        only = config.model_copy(
-            update={"sources": tuple(one for one in config.sources if one.id == pasted.name), "tools": ()}
-        )
-        (upstream,) = open_sources(only)
+        spec = next(one for one in config.sources if one.id == pasted.name)
+        upstream = open_one_source(source_plan(spec, config.model_copy(update={"tools": ()})))
         try:
             yield upstream
         finally:
@@ -158,7 +156,7 @@ async def _opened(config: Config, pasted: Pasted) -> AsyncGenerator[Upstream]:
     outward = Outward(Warden(), HttpClient(), redact_all(config))
     try:
         # It is tried even if the entry says that it is left out.
-        upstream = open_mcp_server(pasted.name, config.mcp_servers[pasted.name], config.server, outward)
+        upstream = open_mcp_server(pasted.name, config.mcp_servers[pasted.name], outward)
         try:
             yield upstream
         finally:

@@ -14,6 +14,7 @@ from callgate.config.refusal import refusal
 from callgate.config.secret import Secret, mask_args, mask_url
 from callgate.config.specs.field_types import WORKSPACE, FilePath, Pattern, Seconds
 from callgate.config.specs.spec import Spec
+from callgate.model.trust import TrustMode
 
 TransportName = Literal["http", "streamable-http", "streamableHttp", "sse", "stdio"]
 TransportKind = Literal["stdio", "http", "sse"]
@@ -120,6 +121,10 @@ class McpServerSpec(Spec):
     affinity: Literal["session", "none"] = Field(
         default="session",
         description="With replicas: one serves all calls of a session to it; none: any of them will do.",
+    )
+    trust: TrustMode = Field(
+        default="watch",
+        description="What becomes of changed tools: told, held until accepted (hold), or not looked at (free).",
     )
     redact_keys: tuple[str, ...] = Field(
         default=(), description="Keys whose values are not recorded of this server, beside [record]'s."

@@ -14,6 +14,7 @@ Rules
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
@@ -24,8 +25,9 @@ from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
+from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
+from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, judged_again
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
 from callgate.relay.lists.known_lists import KnownLists, is_old
@@ -56,11 +58,15 @@ class Listings:
         *,
         patience_s: float = DEFAULT_PATIENCE_S,
         on_change: Callable[[Key], None] = lambda key: None,
+        faces: Faces | None = None,
     ) -> None:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
-        waits for an upstream that has not told yet. `on_change`: a list is another one than before."""
+        waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
+        what of the lists may be shown; None: all of it."""
+        self.faces = faces
+        self._judging: asyncio.Task[None] | None = None
         self._rules = rules
-        self._naming = Naming(upstreams, rules)
+        self._naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
         self._patience_s = patience_s
         self._on_change = on_change
@@ -72,6 +78,9 @@ class Listings:
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
+        if self._judging is not None:
+            self._judging.cancel()
+            await asyncio.gather(self._judging, return_exceptions=True)
         await self._survey.close()
         await self._attempts.close()
 
@@ -108,7 +117,7 @@ class Listings:
             is_alike = is_known and naming.reads_alike(self._naming, upstream.name, kind)
             known = self._known.all_standing_in(key) if is_alike else ()
             hop = Hop(upstream.name, kind.method, b"", time.monotonic())
-            ask = ListAsk(upstream, _in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
+            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
             try:
                 prepared[key] = await ask_listing(ask)
             except CallgateError:
@@ -121,7 +130,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules), rules
+        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self.faces), rules
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -314,8 +323,8 @@ class Listings:
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
         name, kind, view = key
         if asker is None or not view.session_id:
-            asker = _in_our_name(view)
-        reading = self._naming.reading(name, kind)
+            asker = in_our_name(view)
+        reading = self._naming.reading(name, kind, is_common=view == COMMON)
         return ListAsk(self._upstream(name), asker, hop, reading, self._known.all_standing_in(key))
 
     def _take(self, key: Key, listing: Listing) -> None:
@@ -324,6 +333,23 @@ class Listings:
             self._tell_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
+        if listing.pages and self.faces is not None and listing.faces_version != self.faces.version:
+            self._judging = asyncio.create_task(self.judge_again())
+
+    def faces_of(self, name: str) -> Faces | None:
+        return self._naming.faces_of(name)
+
+    async def judge_again(self) -> None:
+        """The operator's word changed: what is known is shown by it. Nobody is asked."""
+        if self.faces is None:
+            return
+        for key, listing in self._known.judged_before(self.faces.version):
+            ask = self._list_ask(key, None, Hop(key[0], key[1].method, b"", time.monotonic()))
+            if ask.reading.faces is None:
+                continue
+            judged = await judged_again(listing, ask.reading)
+            if self._known.get(key) is listing:
+                self._take(key, judged)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         if name in self._upstreams:
@@ -334,11 +360,13 @@ class Listings:
 
     def judge(self, health: Health) -> Health:
         """The health of an upstream with what is wrong with its lists, or left out of them."""
-        return judged(health, self._known, self._attempts, self._rules.max_offers)
+        health = judged(health, self._known, self._attempts, self._rules.max_offers)
+        held = self.faces.notes(health.name) if self.faces is not None else []
+        return replace(health, notes=(*health.notes, *held)) if held else health
 
 
 @lru_cache(maxsize=256)
-def _in_our_name(view: View) -> Asker:
+def in_our_name(view: View) -> Asker:
     """Who asks for a list that many are shown: a client that declares what the view stands for."""
     envelope = our_envelope(view.declared)
     return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")
