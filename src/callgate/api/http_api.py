@@ -30,6 +30,7 @@ from callgate.api.page_files import PageFiles
 from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
+from callgate.api.record.files_api import FilesApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
@@ -48,7 +49,7 @@ from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.peers import OtherWorkers
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
 from callgate.ports.server_care import ServerCare
@@ -71,6 +72,7 @@ class ApiParts:
     caller: Caller
     record: RecordReader | None = None  # None: nothing is recorded
     queries: RecordQueries | None = None  # None: as above
+    snapshots: RecordSnapshots | None = None  # None: as above, or it is not in files
     feed: RowFeed | None = None
     meter: CallMeter | None = None
     sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
@@ -130,6 +132,7 @@ class HttpApi:
             StatsApi(parts.record),
             FacetsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
+            FilesApi(parts.snapshots),
             servers,
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),

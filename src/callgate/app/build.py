@@ -178,6 +178,7 @@ async def build_gateway(
             RelayCaller(relay),
             record=record.reader if record is not None else None,
             queries=record.queries if record is not None else None,
+            snapshots=record.snapshots if record is not None else None,
             feed=record.feed if record is not None else None,
             meter=meter,
             sources=served.sources,

@@ -33,7 +33,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     nobody = _Nobody()
     parts = ApiParts(nobody, nobody)
     if record is not None:
-        parts = replace(parts, record=record.reader, queries=record.queries)
+        parts = replace(parts, record=record.reader, queries=record.queries, snapshots=record.snapshots)
     try:
         yield ApiClient(InProcessApiTransport(HttpApi(parts).app()))
     finally:
