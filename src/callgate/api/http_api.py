@@ -19,16 +19,18 @@ import callgate
 from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.clients_api import ClientsApi
+from callgate.api.config_api import ConfigApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
-from callgate.api.operation import Operation, admitted, json_response
+from callgate.api.operation import Operation, admitted, json_response, routes_of
 from callgate.api.page_files import PageFiles
 from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
+from callgate.api.record.files_api import FilesApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
@@ -47,7 +49,7 @@ from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.peers import OtherWorkers
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
 from callgate.ports.server_care import ServerCare
@@ -70,6 +72,7 @@ class ApiParts:
     caller: Caller
     record: RecordReader | None = None  # None: nothing is recorded
     queries: RecordQueries | None = None  # None: as above
+    snapshots: RecordSnapshots | None = None  # None: as above, or it is not in files
     feed: RowFeed | None = None
     meter: CallMeter | None = None
     sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
@@ -103,6 +106,7 @@ class HttpApi:
         self._others = parts.others
         self._page = parts.page or PageFiles({})
         self.settings_api = SettingsApi()
+        self.config_api = ConfigApi()
         self._events = EventsApi(
             parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
@@ -118,6 +122,7 @@ class HttpApi:
                 parts.redact,
                 parts.fleet,
                 parts.care,
+                parts.trust,
             )
         )
         self.cost_of_tools = servers.cost
@@ -127,6 +132,7 @@ class HttpApi:
             StatsApi(parts.record),
             FacetsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
+            FilesApi(parts.snapshots),
             servers,
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),
@@ -135,11 +141,12 @@ class HttpApi:
             CallingApi(parts.record, parts.status, parts.caller),
             self.probe_api,
             TrustApi(parts.trust, parts.redact_document),
+            self.config_api,
             self.settings_api,
             self._events,
         )
         self.operations: list[Operation] = [
-            one if one.role < Role.OPERATE else told_to_record(one, parts.tell)
+            told_to_record(one, parts.tell) if one.role >= Role.OPERATE and one.takes is not None else one
             for room in rooms
             for one in room.operations()
         ]
@@ -160,7 +167,7 @@ class HttpApi:
                 Route(_READINESS, self.readyz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
-                *(operation.route() for operation in self.operations),
+                *routes_of(self.operations),
                 *self._page.routes(),
             ],
             exception_handlers={

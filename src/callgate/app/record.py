@@ -12,7 +12,7 @@ from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
 from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import RecordStore, SqlDialect
 from callgate.ports.row_feed import RowFeed
@@ -60,6 +60,7 @@ class Record:
     upkeep: "_Upkeep"
     check: Callable[[], Awaitable[None]]  # raises SetupError for a store that this version cannot use
     close: Callable[[], Awaitable[None]]
+    snapshots: RecordSnapshots | None = None  # None: it is not in files
 
     def use(self, config: Config) -> None:
         """What can change while it is kept."""
@@ -152,7 +153,16 @@ def _in_duckdb(store: DuckdbStore, upkeep: _Upkeep, make_recorder: _MakeRecorder
 
     excerpts = Excerpts(reader, store.folder)
     return Record(
-        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, upkeep, check, close
+        recorder,
+        reader,
+        queries,
+        excerpts,
+        recorder.feed,
+        store.traits.dialect,
+        upkeep,
+        check,
+        close,
+        snapshots,
     )
 
 
@@ -160,7 +170,7 @@ def store_address(config: Config) -> "StoreAddress":
     """Of a record in PostgreSQL."""
     from callgate.recorder.stores.postgres.connection import StoreAddress
 
-    return StoreAddress(config.store.dsn, config.store.shown)
+    return StoreAddress(config.store.dsn, config.store.shown, config.store.reader_dsn)
 
 
 def _in_postgres(config: Config, upkeep: _Upkeep, make_recorder: _MakeRecorder) -> Record:
