@@ -1,9 +1,11 @@
 """One HTTP request that passed the gate, on its way to the MCP endpoint, and how it is refused there."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
+from callgate.config.specs.server_params import is_loopback
 from callgate.edge.http.message import JSON_HEADERS, Headers, HttpRequest, Responder
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallgateError
@@ -15,6 +17,7 @@ from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, e
 
 WORKSPACE_HEADER = "x-callgate-workspace"
 _NONE: Mapping[str, str] = {}
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
 
 
@@ -42,7 +45,19 @@ class Visit(msgspec.Struct, frozen=True):
             self.target,
             self.headers.get(WORKSPACE_HEADER),
             self.headers,
+            is_local=self._is_local,
         )
+
+    @property
+    def _is_local(self) -> bool:
+        """A proxy on this machine speaks for clients elsewhere, and says so."""
+        is_near = self.request.hop is None and _is_loopback(self.request.peer)
+        return is_near and not any(name in self.headers for name in _FORWARDED)
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback(peer: str | None) -> bool:
+    return peer is not None and is_loopback(peer)
 
 
 def name_client(envelope: Envelope, headers: Mapping[str, str] = _NONE, peer: str | None = None) -> str:

@@ -82,6 +82,7 @@ class Wakeup:
 class RecorderSettings:
     folder: Path
     keeps_store: bool  # hold the store as long as we run (serve), not just now and then (stdio, call)
+    # These can change while we run.
     waits_for_journal: bool = True  # `sync = "reply"`
     refuses_unrecorded: bool = False  # `on_failure = "refuse"`
     waits_for_store: bool = False  # `sync = "store"`
@@ -98,10 +99,9 @@ class Recorder:
     ) -> None:
         """Raises SetupError. On the event loop."""
         background = background or Background()
-        self._waits = settings.waits_for_journal
-        self.refuses = settings.refuses_unrecorded
-        self._waits_for_store = settings.waits_for_store
         room = JournalRoom(settings.journal_max_bytes) if settings.journal_max_bytes is not None else None
+        self._room = room
+        self.use(settings)
         self._intake = Intake()
         self._asides = Asides()
         self.feed = Feed()
@@ -119,7 +119,7 @@ class Recorder:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
         self.sequence = Sequence()
-        self._redactor = redactor
+        self.redactor = redactor
         framer = Framer(redactor)
         self._writer = GroupWriter(
             self._intake, self._asides, self.sequence, framer, self._journal, self._publish
@@ -138,6 +138,14 @@ class Recorder:
         )
         self._sync = JournalSync(self._journal, background)
         self._thread = background.thread("recorder", self._run)
+
+    def use(self, settings: RecorderSettings) -> None:
+        """From now on. On the event loop."""
+        self._waits = settings.waits_for_journal
+        self.refuses = settings.refuses_unrecorded
+        self._waits_for_store = settings.waits_for_store
+        if self._room is not None and settings.journal_max_bytes is not None:
+            self._room.max_bytes = settings.journal_max_bytes
 
     # ---- ports.EventSink
 
@@ -261,7 +269,7 @@ class Recorder:
         last = False
         while not last:
             self._wake.wait(_IDLE_S)
-            self._redactor.prepare()
+            self.redactor.prepare()
             last = self._turn()
         if missing := self._writer.missing_events:
             _log.error("%d events could not be recorded before the end", missing)

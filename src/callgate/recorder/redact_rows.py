@@ -32,9 +32,13 @@ class RowRedactor:
     def __init__(
         self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor] | None = None
     ) -> None:
+        self.use(redactor, max_body_bytes, of_server or {})
+
+    def use(self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor]) -> None:
+        """From now on. Another thread may be at work: each row is looked at by the old rules or the new."""
+        self._of_all = Redactor.of_all([redactor, *of_server.values()]) if of_server else redactor
         self._redactor = redactor
-        self._of_server = of_server or {}
-        self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
+        self._of_server = of_server
         self._max_body_bytes = max_body_bytes
 
     def prepare(self) -> None:
