@@ -49,7 +49,9 @@ class PlainHttp:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return ModernHead(self._answerer, visit, self.has_replicas, workspace) if is_call else None
+                if not is_call:
+                    return None
+                return ModernHead(self._answerer, visit, self.has_replicas, workspace, visit.is_local)
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
@@ -61,6 +63,7 @@ class PlainHttp:
             visit,
             self.has_replicas,
             workspace,
+            visit.is_local,
             client,
             legacy=self._legacy,
             http_session=http_session,
@@ -74,6 +77,7 @@ class _Head(msgspec.Struct, eq=False):
     visit: Visit
     has_replicas: bool
     workspace: str | None
+    is_local: bool
     client: str = ""
 
 
@@ -99,7 +103,7 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         visit = self.visit
         arrival = Arrival(
             _METHOD, message.rpc_id, message.params, envelope, visit.principal, "http", self.client, session,
-            visit.target, self.workspace, visit.headers,
+            visit.target, self.workspace, visit.headers, is_local=self.is_local,
         )  # fmt: skip
         answer.call = self.answerer.begin(arrival, params.name, answer)
         if answer.call is None:
@@ -144,7 +148,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         visit, session = self.visit, self.session
         arrival = Arrival(
             _METHOD, message.rpc_id, message.params, self.envelope, visit.principal, "http", self.client,
-            session, visit.target, self.workspace, visit.headers,
+            session, visit.target, self.workspace, visit.headers, is_local=self.is_local,
         )  # fmt: skip
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
         if call is not None:

@@ -45,14 +45,14 @@ class Visit(msgspec.Struct, frozen=True):
             self.target,
             self.headers.get(WORKSPACE_HEADER),
             self.headers,
-            is_local=self._is_local,
+            is_local=self.is_local,
         )
 
     @property
-    def _is_local(self) -> bool:
+    def is_local(self) -> bool:
         """A proxy on this machine speaks for clients elsewhere, and says so."""
         is_near = self.request.hop is None and _is_loopback(self.request.peer)
-        return is_near and not any(name in self.headers for name in _FORWARDED)
+        return is_near and self.headers.keys().isdisjoint(_FORWARDED)
 
 
 @lru_cache(maxsize=1024)

@@ -23,10 +23,10 @@ from callgate.recorder.group_writer import GroupWriter
 
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 48, 62, 81, 106
-MOST_BRIDGED = {"modern client": 62, "legacy client": 61}
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 47, 61, 81, 106
+MOST_BRIDGED = {"modern client": 59, "legacy client": 60}
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
-MOST_OF_GROUP = 36
+MOST_OF_GROUP = 31
 # There is one of each for a call; of connections and sessions there are few.
 CALL_TYPES = {
     "Exchange",

@@ -18,7 +18,6 @@ _FILE_BYTES = 64 * 1024 * 1024
 # As the store has them: the bodies of one are in memory while it is written.
 _OPTIONS = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2048"
 _MEMORY = "1GB"
-_HASHED_BYTES = 1024 * 1024
 # What each table's files are called.
 _NAMES = {"rpc_events": "events", "rpc_event_upstreams": "upstreams", "sessions": "sessions", "gaps": "gaps"}
 # Parquet's own type of an id is read by few.

@@ -16,14 +16,6 @@ from callgate.recorder.redact.dsn import MASK
 _MASK = MASK.encode()
 
 
-def is_valid(pattern: str) -> bool:
-    try:
-        re2.compile(pattern, _options())
-    except re2.error:
-        return False
-    return True
-
-
 class PatternSet:
     def __init__(self, patterns: Sequence[str]) -> None:
         self._set = re2.Set.SearchSet(_options(never_capture=True))
