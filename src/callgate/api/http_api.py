@@ -18,8 +18,9 @@ from starlette.routing import Route
 import callgate
 from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
+from callgate.api.changing.config_api import ConfigApi
+from callgate.api.changing.probe_api import ProbeApi
 from callgate.api.clients_api import ClientsApi
-from callgate.api.config_api import ConfigApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
@@ -27,7 +28,6 @@ from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines
 from callgate.api.openapi import openapi_document
 from callgate.api.operation import Operation, admitted, json_response, routes_of
 from callgate.api.page_files import PageFiles
-from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
 from callgate.api.record.files_api import FilesApi

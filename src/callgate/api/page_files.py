@@ -34,6 +34,7 @@ _PAGES = (
     "/analytics",
     "/query",
     "/connect",
+    "/settings",
 )
 _PAGE_PATTERNS = tuple(compile_path(path)[0] for path in _PAGES)
 # What a person may have typed or followed as an address of the page. What programs ask for is not: there an

@@ -1,6 +1,6 @@
 """What is wrong with a configuration that only the parts themselves can tell. No database is asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 from callgate.app.setup.loading import load_config
@@ -19,6 +19,15 @@ def load_and_check(flags: Flags, file: ConfigFile | None = None) -> Loaded:
     if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin, loaded.notes)
     return loaded
+
+
+def problems_in(flags: Flags, file: ConfigFile) -> Sequence[ConfigProblem]:
+    """Of a file that is not written yet."""
+    try:
+        load_and_check(flags, file)
+    except ConfigProblems as found:
+        return found.problems
+    return ()
 
 
 def setup_problems(config: Config) -> Iterator[ConfigProblem]:

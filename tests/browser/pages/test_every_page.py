@@ -27,6 +27,7 @@ PAGES = [
     "/query",
     "/connect",
     "/connect?client=other",
+    "/settings",
     "/tool-calls?call={call}",
     "/tool-calls?order=slowest&server=demo&min_tokens=1",
 ]

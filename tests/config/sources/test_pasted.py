@@ -1,3 +1,4 @@
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +168,7 @@ def test_the_longest_text_is_read_or_refused_whatever_is_in_it(lead: str) -> Non
     pieces = ("key", "/*", '"\\', '{"\\"', "@a/", "==", "a=", "x:", "://", "[", '{"a":', "a.b.", "'", "\\\n")
     pieces += ("-e A=b ", "https://a@", "bearer ", "?key=a&", "${", "( ", '"key', "postgres://a:")
     for piece in pieces:
-        try:
-            pasted = read_pasted((lead + piece * MAX_PASTED_CHARS)[:MAX_PASTED_CHARS])
-        except CallerError as error:
-            assert len(error.message) < 1_000
-        else:
-            assert pasted.name
+        told = "refused"
+        with suppress(CallerError):
+            told = read_pasted((lead + piece * MAX_PASTED_CHARS)[:MAX_PASTED_CHARS]).name
+        assert told

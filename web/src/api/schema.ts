@@ -259,6 +259,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/record/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files of the record as a tar archive, with everything settled so far */
+        get: operations["getRecordFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tools": {
         parameters: {
             query?: never;
@@ -525,6 +542,74 @@ export interface paths {
         put?: never;
         /** Try a source or MCP server that is not in the configuration, for at most 15 s, and close it */
         post: operations["probeServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What servers changed of what was accepted, in short; asks them again */
+        get: operations["listTrust"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trust/{server}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same of one server, with both definitions of each change */
+        get: operations["getTrust"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trust/{server}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept what was shown: callers get it from now on */
+        post: operations["acceptTrust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trust/{server}/block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Block tools or prompts: callers do not know of them from now on */
+        post: operations["blockTrust"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1111,6 +1196,12 @@ export interface components {
             tokens: number;
             seen_to_write: string[];
             replicas: components["schemas"]["ServerReplicas"] | null;
+            /** @default null */
+            trust?: ("free" | "hold" | "watch") | null;
+            /** @default 0 */
+            changed?: number;
+            /** @default 0 */
+            held?: number;
         };
         /** FailureShape */
         FailureShape: {
@@ -1409,6 +1500,63 @@ export interface components {
             text: string;
             /** @default null */
             name?: string | null;
+        };
+        /** TrustList */
+        TrustList: {
+            servers: components["schemas"]["ServerTrustShape"][];
+            held: number;
+            changed: number;
+            /** @default null */
+            problem?: string | null;
+        };
+        /** ServerTrustShape */
+        ServerTrustShape: {
+            server: string;
+            /** @enum {unknown} */
+            trust: "free" | "hold" | "watch";
+            pinned: number;
+            changed: number;
+            held: number;
+            items: components["schemas"]["TrustItemShape"][];
+        };
+        /** TrustItemShape */
+        TrustItemShape: {
+            /** @enum {unknown} */
+            kind: "instructions" | "prompt" | "tool";
+            name: string;
+            /** @enum {unknown} */
+            change: "blocked" | "changed" | "gone" | "new";
+            held: boolean;
+            digest: string;
+            findings: components["schemas"]["FlawShape"][];
+            /** @default null */
+            accepted?: unknown;
+            /** @default null */
+            now?: unknown;
+        };
+        /** FlawShape */
+        FlawShape: {
+            kind: string;
+            words: string;
+            holds: boolean;
+            where: string;
+            excerpt: string;
+        };
+        /** TrustBody */
+        TrustBody: {
+            items: components["schemas"]["NamedItem"][];
+        };
+        /** NamedItem */
+        NamedItem: {
+            /** @description As it was shown. */
+            digest: string;
+            /** @default  */
+            name?: string;
+            /**
+             * @default tool
+             * @enum {unknown}
+             */
+            kind?: "instructions" | "prompt" | "tool";
         };
         /** ConfigShape */
         ConfigShape: {
@@ -3075,6 +3223,80 @@ export interface operations {
             };
         };
     };
+    getRecordFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files of the record as a tar archive, with everything settled so far */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": unknown;
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here; `setup.record_off`: Calls are not recorded here; `setup.record_elsewhere`: Another process holds the record's store */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listTools: {
         parameters: {
             query?: {
@@ -4504,6 +4726,397 @@ export interface operations {
             };
             /** @description `setup.not_running`: No gateway is running for this state folder */
             502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listTrust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What servers changed of what was accepted, in short; asks them again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustList"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTrust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The same of one server, with both definitions of each change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTrustShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acceptTrust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustBody"];
+            };
+        };
+        responses: {
+            /** @description Accept what was shown: callers get it from now on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTrustShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured; `caller.not_found`: There is nothing at this address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.lock`: callgate.lock cannot be read or written */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.stale`: What was to be changed is not what it was any more */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    blockTrust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustBody"];
+            };
+        };
+        responses: {
+            /** @description Block tools or prompts: callers do not know of them from now on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTrustShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured; `caller.not_found`: There is nothing at this address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.lock`: callgate.lock cannot be read or written */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.stale`: What was to be changed is not what it was any more */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };

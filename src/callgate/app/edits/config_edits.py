@@ -18,7 +18,7 @@ from platformdirs import user_config_path
 from callgate.app.edits.config_values import ConfigValues
 from callgate.app.edits.probe import bad_config, not_local, renamed
 from callgate.app.reload import differences
-from callgate.app.setup_problems import load_and_check
+from callgate.app.setup_problems import load_and_check, problems_in
 from callgate.app.take_over import needs_restart
 from callgate.config.edit_file import FileEdit, digest_of, edit_of
 from callgate.config.editing.masked_lines import changed_lines
@@ -154,11 +154,7 @@ class FileEdits:
         return [*changed, written_path(pasted.written_at())], pasted.name
 
     def _problems(self, file: ConfigFile) -> Sequence[ConfigProblem]:
-        try:
-            load_and_check(self._served.flags, file)
-        except ConfigProblems as found:
-            return found.problems
-        return ()
+        return problems_in(self._served.flags, file)
 
 
 def _adopted(tree: dict[str, object]) -> dict[str, object]:

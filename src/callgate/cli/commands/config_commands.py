@@ -1,6 +1,7 @@
 """`callgate config …`: what the configuration is, where it lies, and whether it is right."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -8,12 +9,14 @@ from callgate.cli.options import ConfigOption, JsonOption
 from callgate.cli.terminal import print_json, print_line, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from callgate.config.edit_file import FileEdit
     from callgate.config.load import ConfigProblem, Loaded
+    from callgate.config.problem import Loc
     from callgate.config.sources.flags import Flags
 
-config_app = typer.Typer(help="Check, show and locate the configuration.", no_args_is_help=True)
+config_app = typer.Typer(help="Check, show, change and locate the configuration.", no_args_is_help=True)
 
 
 def _load(config: ConfigOption) -> "Loaded":
@@ -120,3 +123,67 @@ def path(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         return
     for name, place in places.items():
         print_line(f"{name:8}{place or '(none: all defaults)'}")
+
+
+@config_app.command("get")
+def get_value(
+    key: Annotated[str, typer.Argument(help="A key path: record.keep, sources.shop.max_rows.")],
+    config: ConfigOption = None,
+) -> None:
+    """Print one effective value, secrets masked."""
+    import tomlkit
+
+    from callgate.config.editing.toml_text import TomlText
+    from callgate.config.editing.written_values import read_key_path
+    from callgate.config.show import masked
+    from callgate.model.error_codes import CALLER_NOT_FOUND
+    from callgate.model.errors import CallerError
+
+    values = TomlText(tomlkit.dumps(masked(_load(config).config)))
+    loc = read_key_path(key)
+    if not values.has(loc):
+        raise CallerError(CALLER_NOT_FOUND, f"There is no {key[:200]}", hint="callgate config show has all")
+    found: Any = values.tree
+    for part in values.placed(loc):
+        found = found[part]
+    print_line(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))
+
+
+@config_app.command("set")
+def set_value(
+    key: Annotated[str, typer.Argument(help="A key path: record.keep, sources.shop.max_rows.")],
+    value: Annotated[str, typer.Argument(help="JSON (true, 5, [1]), or else a text.")],
+    config: ConfigOption = None,
+) -> None:
+    """Change one value of the file. A running gateway takes it over."""
+    try:
+        read: Any = json.loads(value)
+    except ValueError:
+        read = value
+    _change(config, lambda edit, loc: edit.set(loc, read), key)
+
+
+@config_app.command("unset")
+def unset_value(
+    key: Annotated[str, typer.Argument(help="A key path: record.keep, sources.shop.")],
+    config: ConfigOption = None,
+) -> None:
+    """Take one value, or a whole table, out of the file."""
+    _change(config, lambda edit, loc: edit.remove(loc), key)
+
+
+def _change(config: ConfigOption, change: "Callable[[FileEdit, Loc], None]", key: str) -> None:
+    import os
+
+    from callgate.app.setup_problems import problems_in
+    from callgate.config.edit_file import edit_file
+    from callgate.config.editing.masked_lines import changed_lines
+    from callgate.config.editing.written_values import read_key_path
+    from callgate.config.sources.flags import Flags
+
+    edit = edit_file(config, os.environ)
+    before = edit.text
+    change(edit, read_key_path(key))
+    edit.write(lambda file: problems_in(Flags(config=config), file))
+    for line in changed_lines(before, edit.text) or ["Nothing has changed"]:
+        print_line(line)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from callgate.config.editing.toml_scan import Entry, Scan
+from callgate.config.editing.toml_scan import Scan, TomlEntry
 from callgate.config.editing.written_values import written
 from callgate.config.secret import MASK, is_secret_name, mask_args, mask_url
 from callgate.config.sources.interpolate import bears_secret
@@ -48,7 +48,7 @@ def _changes(old: list[str], new: list[str], old_shown: list[str], new_shown: li
             yield from (f"+{line}" for line in new_shown[new_start:new_end])
 
 
-def _masked(scan: Scan, entry: Entry, value: str) -> str:
+def _masked(scan: Scan, entry: TomlEntry, value: str) -> str:
     key = next((part for part in reversed(entry.loc) if isinstance(part, str)), "")
     if _REFERENCE.fullmatch(value) or not _is_text(value):
         is_list = value.startswith("[") and key == "args"
@@ -62,7 +62,7 @@ def _masked(scan: Scan, entry: Entry, value: str) -> str:
     return written(MASK) if bears_secret(entry.loc) or is_named else value
 
 
-def _masked_args(scan: Scan, entry: Entry, value: str) -> str:
+def _masked_args(scan: Scan, entry: TomlEntry, value: str) -> str:
     items = [one for one in scan.entries if one.inside == entry.loc]
     plain = [scan.text[one.start + 1 : one.end - 1] for one in items]
     masked = mask_args(plain)

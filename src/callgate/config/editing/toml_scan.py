@@ -26,7 +26,7 @@ _SCALAR = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TomlEntry:
     """`key = value`, or a value of an array."""
 
     loc: Loc
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Section:
+class TomlSection:
     """A header and the keys below it; the first has no header."""
 
     loc: Loc
@@ -50,8 +50,8 @@ class Section:
 @dataclass(slots=True)
 class Scan:
     text: str
-    entries: list[Entry] = field(default_factory=list[Entry])
-    sections: list[Section] = field(default_factory=list[Section])
+    entries: list[TomlEntry] = field(default_factory=list[TomlEntry])
+    sections: list[TomlSection] = field(default_factory=list[TomlSection])
     _counts: dict[Loc, int] = field(default_factory=dict[Loc, int])  # of lists of tables
     _at: int = 0
 
@@ -74,7 +74,7 @@ class Scan:
         return len(self.text) if found < 0 else found + 1
 
     def _run(self) -> None:
-        section = Section((), 0, 0)
+        section = TomlSection((), 0, 0)
         self.sections.append(section)
         while True:
             self._skip(_BLANK)
@@ -88,7 +88,7 @@ class Scan:
                 section.end = self.line_end(self._at)
                 self._at = max(self._at, section.end)
 
-    def _header(self) -> Section:
+    def _header(self) -> TomlSection:
         start = self.line_start(self._at)
         is_item = self.text.startswith("[[", self._at)
         self._at += 2 if is_item else 1
@@ -101,7 +101,7 @@ class Scan:
         elif loc in self._counts:  # [sources] below [[sources]]: TOML has no such thing
             loc = self._resolved((), [*above, name])
         self._at = self.line_end(self._at)
-        return Section(loc, start, self._at, is_item)
+        return TomlSection(loc, start, self._at, is_item)
 
     def _resolved(self, loc: Loc, parts: list[str]) -> Loc:
         """A table below a list of tables belongs to its last one."""
@@ -118,7 +118,7 @@ class Scan:
         value_start = self._at
         place = len(self.entries)
         self._value(loc, section)
-        self.entries.insert(place, Entry(loc, section, start, value_start, self._at, inside))
+        self.entries.insert(place, TomlEntry(loc, section, start, value_start, self._at, inside))
 
     def _key(self) -> list[str]:
         parts: list[str] = []
@@ -158,7 +158,7 @@ class Scan:
             else:
                 start, place = self._at, len(self.entries)
                 self._value((*loc, number), section)
-                self.entries.insert(place, Entry((*loc, number), section, start, start, self._at, loc))
+                self.entries.insert(place, TomlEntry((*loc, number), section, start, start, self._at, loc))
                 number += 1
 
     def _skip(self, pattern: re.Pattern[str]) -> None:

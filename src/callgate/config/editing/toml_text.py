@@ -13,7 +13,7 @@ from copy import deepcopy
 from itertools import pairwise
 from typing import Any, cast
 
-from callgate.config.editing.toml_scan import Entry, Scan, Section
+from callgate.config.editing.toml_scan import Scan, TomlEntry, TomlSection
 from callgate.config.editing.written_values import written, written_key
 from callgate.config.problem import Loc
 from callgate.config.raw_values import list_of, table_of
@@ -118,7 +118,7 @@ class TomlText:
             node = _child(node, part)
         return True, node
 
-    def _entry(self, loc: Loc) -> Entry | None:
+    def _entry(self, loc: Loc) -> TomlEntry | None:
         return next((entry for entry in self._scan.entries if entry.loc == loc), None)
 
     def _splice(self, start: int, end: int, text: str) -> None:
@@ -168,7 +168,7 @@ class TomlText:
         has_header = any(section.loc[: len(loc)] == loc for section in self._scan.sections)
         return bool(loc) and self._find(loc)[0] and not has_header
 
-    def _add_inside(self, holder: Entry, name: str | int, value: Any) -> None:
+    def _add_inside(self, holder: TomlEntry, name: str | int, value: Any) -> None:
         members = [one for one in self._scan.entries if one.inside == holder.loc]
         text = written(value) if isinstance(name, int) else f"{written_key(name)} = {written(value)}"
         if members:
@@ -194,7 +194,7 @@ class TomlText:
         key = ".".join(written_key(str(part)) for part in (*prefix, name))
         self._add_lines(at, [f"{self._indent(last)}{key} = {written(value)}"])
 
-    def _indent(self, entries: list[Entry]) -> str:
+    def _indent(self, entries: list[TomlEntry]) -> str:
         if not entries:
             return ""
         start = entries[-1].start
@@ -232,7 +232,7 @@ class TomlText:
             text = text[:start] + text[end:]
         self._use(text)
 
-    def _span_of(self, section: Section) -> tuple[int, int]:
+    def _span_of(self, section: TomlSection) -> tuple[int, int]:
         """With the blank line before it."""
         start = section.start
         line = self._scan.line_start(start - 1) if start else 0
@@ -240,7 +240,7 @@ class TomlText:
             start = line
         return start, section.end
 
-    def _remove_inside(self, entry: Entry) -> None:
+    def _remove_inside(self, entry: TomlEntry) -> None:
         members = [one for one in self._scan.entries if one.inside == entry.inside]
         at = members.index(entry)
         if at + 1 < len(members):

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from callgate.api.changing.probe_api import is_of_this_machine
 from callgate.api.operation import Asked, Operation, json_response
-from callgate.api.probe_api import is_of_this_machine
 from callgate.model.error_codes import (
     CALLER_BAD_CONFIG,
     CALLER_NO_PRECONDITION,

@@ -1,0 +1,1 @@
+"""What operators change: the configuration, and trying what is to be added."""
