@@ -119,7 +119,8 @@ def _take(one: FoundServer, found: Import, present: dict[str, Any]) -> None:
         found.told.append(f"{where} has neither a url nor a command")
         return
     known = {server.name: server.entry for server in found.servers} | present
-    if known.get(one.name) == one.entry:
+    alike = [entry for name, entry in known.items() if name in (one.name, f"{one.name}-{one.client}")]
+    if any(_outline(table_of(entry)) == _outline(one.entry) for entry in alike):
         found.told.append(f"{where} is there already")
         return
     name = one.name
@@ -128,6 +129,13 @@ def _take(one: FoundServer, found: Import, present: dict[str, Any]) -> None:
         name = next(free for free in numbered if free not in known)
         found.told.append(f"{where} is called {name}: the name is taken by another")
     found.servers.append(FoundServer(name, one.client, one.path, one.entry))
+
+
+def _outline(entry: dict[str, Any]) -> dict[str, Any]:
+    """Without the values that may have been moved into secrets since."""
+    return {
+        key: sorted(table_of(value)) if key in ("env", "headers") else value for key, value in entry.items()
+    }
 
 
 def _is_ourselves(one: FoundServer) -> bool:
