@@ -26,6 +26,7 @@ class Door:
     url: str  # of the MCP endpoint
     needs_token: bool = False
     program: str = NAME  # what starts `callgate`, for clients that start their servers
+    arguments: tuple[str, ...] = ("stdio",)  # of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def claude_code_command(door: Door) -> str:
 
 
 def _claude_desktop(door: Door) -> str:
-    return _json("mcpServers", {"command": door.program, "args": ["stdio"]})
+    return _json("mcpServers", {"command": door.program, "args": list(door.arguments)})
 
 
 def _cursor_server(door: Door) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def _goose_link(door: Door) -> str:
 
 
 def _zed(door: Door) -> str:
-    return _json("context_servers", {"command": door.program, "args": ["stdio"]})
+    return _json("context_servers", {"command": door.program, "args": list(door.arguments)})
 
 
 CLIENTS = (

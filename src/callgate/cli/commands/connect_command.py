@@ -51,7 +51,9 @@ def run_connect(flags: Flags, key: str, options: ConnectOptions) -> None:
     if client.key == "opencode" and not path.exists():
         _show_to_paste(client, door, f"There is no file of {client.title}, and none is made.", options)
         return
-    door = replace(door, program=_program())
+    # Such a client starts us in a folder of its own, where our file is not found.
+    arguments = ("stdio", "--config", str(own_file(flags.config).path))
+    door = replace(door, program=_program(), arguments=arguments)
     try:
         plan = plan_connection(client, path, door, token, is_shared=project is not None)
     except SetupError as error:

@@ -94,6 +94,21 @@ def keep_secret(flags: "Flags", name: str, value: str) -> None:
     secrets.set(name, value, BY_KEYRING if has_keyring() else BY_STATE_KEY)
 
 
+def keep_new_secret(flags: "Flags", name: str, value: str) -> str:
+    """Under this name, or one with a number if another value has it. Returns the name."""
+    from callgate.app.setup.loading import secrets_at
+
+    secrets = secrets_at(flags)[0]
+    names = [one.name for one in secrets.kept()]
+    chosen = name
+    for number in range(2, len(names) + 3):
+        if chosen not in names or secrets.read(chosen) == value:
+            break
+        chosen = f"{name}-{number}"
+    keep_secret(flags, chosen, value)
+    return chosen
+
+
 def read_value(prompt: str) -> str:
     """From a person without echo, or from a program. Raises CallerError."""
     from getpass import getpass

@@ -50,13 +50,14 @@ def adopt_entry(raw: Mapping[str, Any], *, is_foreign: bool) -> AdoptedEntry:
     """`is_foreign`: the whole file is another client's, so words that we do not know are its own."""
     adopted = AdoptedEntry()
     raw = _flattened(raw)
+    theirs = {key for key, value in raw.items() if _is_theirs(key, value, is_foreign=is_foreign)}
     for key, value in raw.items():
-        if key in _OURS and key != "tools":
+        if key in _OURS and key != "tools" and key not in theirs:
             adopted.put(key, value, key)
     for key, value in raw.items():
         if key in RENAMED:
             adopted.put(RENAMED[key], value, key)
-        elif key not in _OURS:
+        elif key not in _OURS or key in theirs:
             _take_foreign(adopted, key, value, is_foreign=is_foreign)
     _take_tools(adopted, raw)
     _take_type(adopted)
@@ -64,6 +65,12 @@ def adopt_entry(raw: Mapping[str, Any], *, is_foreign: bool) -> AdoptedEntry:
     _take_variables(adopted, raw)
     _drop_other_side(adopted, is_foreign=is_foreign)
     return adopted
+
+
+def _is_theirs(key: str, value: Any, *, is_foreign: bool) -> bool:
+    """Whether a word of ours means something else here: Gemini's `trust = true` asks its user nothing, and
+    VS Code's `sandbox` is a table of its own."""
+    return (key == "trust" and isinstance(value, bool)) or (key == "sandbox" and is_foreign)
 
 
 def _flattened(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def adopt_file(tables: dict[str, Any], *, is_json: bool) -> AdoptedFile:
     servers: dict[str, Any] = {}
     adopted = AdoptedFile(_rest(tables) if is_ours else {}, not is_ours, _inputs(tables.get("inputs")))
     found = False
-    for place, entries in _server_tables(tables):
+    for place, entries in server_tables(tables):
         found = True
         if not isinstance(entries, dict):
             adopted.problems.append(
@@ -73,11 +73,11 @@ def _disable_excluded(servers: dict[str, Any], rules: dict[str, Any]) -> None:
 
 
 def _rest(tables: dict[str, Any]) -> dict[str, Any]:
-    read = {key for place, _ in _server_tables(tables) for key in place[:1]}
+    read = {key for place, _ in server_tables(tables) for key in place[:1]}
     return {key: value for key, value in tables.items() if key not in read and key != "inputs"}
 
 
-def _server_tables(tables: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
+def server_tables(tables: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
     for key in _TABLES:
         if key in tables:
             yield (key,), _by_name(tables[key])

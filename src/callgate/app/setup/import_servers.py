@@ -1,0 +1,153 @@
+"""The MCP servers of all clients on this machine, as entries of our own file.
+
+Rules
+1. An entry is taken in our words (`adopt_entry`). What means nothing here is kept (`_imported`): no key is
+   lost.
+2. We ourselves are left out. An entry that is there already is taken once; another one of the same name gets
+   a name with its client's.
+3. Reading changes nothing, and no value is told: what looks like a secret is moved or left, never shown.
+"""
+
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, cast
+
+from callgate.config.client_files import client_paths
+from callgate.config.mcp_clients import NAME, McpClient
+from callgate.config.raw_values import list_of, table_of
+from callgate.config.sources.adopt_entry import adopt_entry
+from callgate.config.sources.adopt_file import OURS, Input, adopt_file, server_tables
+from callgate.config.sources.file import JsonTextError, read_json_object
+from callgate.config.sources.pasted_secrets import PastedSecret
+
+_MAX_FILE_BYTES = 64 * 1024 * 1024
+_KEPT = "_imported"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    name: str
+    client: str
+    path: Path
+    entry: dict[str, Any] = field(repr=False)
+
+
+@dataclass(slots=True)
+class Import:
+    servers: list[FoundServer] = field(default_factory=list[FoundServer])
+    told: list[str] = field(default_factory=list[str])  # what was left out or renamed, and why
+    inputs: dict[str, Input] = field(default_factory=dict[str, Input])
+
+
+def find_servers(clients: Collection[McpClient], folder: Path, present: dict[str, Any]) -> Import:
+    """`present`: the servers that our file has."""
+    found = Import()
+    seen: set[Path] = set()
+    for client in clients:
+        for path in (*client_paths(client), *client_paths(client, folder)):
+            if path.is_file() and path.resolve() not in seen:
+                seen.add(path.resolve())
+                for one in _in_file(client, path, found):
+                    _take(one, found, present)
+    return found
+
+
+def with_named_secrets(
+    entry: dict[str, Any], secrets: Iterable[PastedSecret], keep: Callable[[PastedSecret], str]
+) -> tuple[dict[str, Any], list[PastedSecret]]:
+    """The entry with names in place of its secrets, and those that must stay: in arguments and addresses a
+    secret cannot be named. `keep`: keeps one, and says under which name."""
+    named: dict[str, Any] = deepcopy(entry)
+    left: list[PastedSecret] = []
+    for secret in secrets:
+        if secret.loc[0] not in ("dsn", "env", "headers"):
+            left.append(secret)
+            continue
+        name = f"secret:{keep(secret)}"
+        is_whole = not secret.before and not secret.after
+        text = name if is_whole else f"{secret.before}${{{name}}}{secret.after}"
+        table: dict[str, Any] = named if len(secret.loc) == 1 else named[str(secret.loc[0])]
+        table[str(secret.loc[-1])] = text
+    return named, left
+
+
+def _in_file(client: McpClient, path: Path, found: Import) -> Iterator[FoundServer]:
+    try:
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            raise ValueError  # noqa: TRY301 - told as the others are
+        text = path.read_bytes().decode("utf-8-sig")
+        if not text.strip():
+            return
+        tables = tomllib.loads(text) if client.syntax == "toml" else read_json_object(text)
+    except OSError as problem:
+        found.told.append(f"{path} cannot be read ({problem.strerror})")
+        return
+    except JsonTextError as error:
+        found.told.append(f"{path} is not read: {error.message}")
+        return
+    except (ValueError, RecursionError):
+        found.told.append(f"{path} is not read: it is not what {client.title} writes")
+        return
+    trees = [tables, *(table_of(one) for one in table_of(tables.get("projects")).values())]
+    for tree in trees:
+        adopted = adopt_file(dict(tree), is_json=True)
+        found.inputs |= adopted.inputs
+        taken = table_of(adopted.tables.get(OURS))
+        for _, entries in server_tables(tree):
+            for name, raw in table_of(entries).items():
+                if isinstance(raw, dict) and isinstance(taken.get(name), dict):
+                    made = _entry(cast("dict[str, Any]", raw), table_of(taken[name]))
+                    yield FoundServer(name, client.key, path, made)
+
+
+def _entry(raw: dict[str, Any], taken: dict[str, Any]) -> dict[str, Any]:
+    ignored = adopt_entry(raw, is_foreign=True).ignored
+    kept = {key: _without_null(raw[key]) for key in ignored if raw.get(key) is not None}
+    clean = {key: _without_null(value) for key, value in taken.items()}
+    return {**clean, _KEPT: kept} if kept else clean
+
+
+def _take(one: FoundServer, found: Import, present: dict[str, Any]) -> None:
+    where = f"{one.name} of {one.client}"
+    if _is_ourselves(one):
+        found.told.append(f"{where} is Callgate itself")
+        return
+    if not ("url" in one.entry or "command" in one.entry):
+        found.told.append(f"{where} has neither a url nor a command")
+        return
+    known = {server.name: server.entry for server in found.servers} | present
+    alike = [entry for name, entry in known.items() if name in (one.name, f"{one.name}-{one.client}")]
+    if any(_outline(table_of(entry)) == _outline(one.entry) for entry in alike):
+        found.told.append(f"{where} is there already")
+        return
+    name = one.name
+    numbered = (f"{one.name}-{one.client}" + (f"-{at}" if at else "") for at in range(len(known) + 1))
+    if name in known:
+        name = next(free for free in numbered if free not in known)
+        found.told.append(f"{where} is called {name}: the name is taken by another")
+    found.servers.append(FoundServer(name, one.client, one.path, one.entry))
+
+
+def _outline(entry: dict[str, Any]) -> dict[str, Any]:
+    """Without the values that may have been moved into secrets since."""
+    return {
+        key: sorted(table_of(value)) if key in ("env", "headers") else value for key, value in entry.items()
+    }
+
+
+def _is_ourselves(one: FoundServer) -> bool:
+    program = PurePath(str(one.entry.get("command", ""))).name
+    return one.name == NAME or (program == NAME and list_of(one.entry.get("args"))[:1] == ["stdio"])
+
+
+def _without_null(value: Any) -> Any:
+    """TOML has none, and JSON's says that nothing is said."""
+    if isinstance(value, dict):
+        table = cast("dict[str, Any]", value)
+        return {key: _without_null(item) for key, item in table.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_null(item) for item in cast("list[Any]", value) if item is not None]
+    return value

@@ -1,0 +1,159 @@
+"""`callgate add` and `callgate remove`: one database or server more, tried first; or one less."""
+
+import json
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+from callgate.app.commands.tell_gateway import GatewayHere
+from callgate.app.edits.probe import probe, renamed
+from callgate.app.loop import run_loop
+from callgate.app.setup.import_servers import with_named_secrets
+from callgate.app.setup.loading import own_file, problems_of
+from callgate.cli.commands.secret_commands import keep_new_secret, read_value, take_over
+from callgate.cli.terminal import confirmed, print_json, print_line, say
+from callgate.config.edit_file import FileEdit
+from callgate.config.raw_values import list_of, table_of
+from callgate.config.sources.adopt_file import OURS
+from callgate.config.sources.flags import Flags
+from callgate.config.sources.pasted import MAX_PASTED_CHARS, Pasted, read_pasted
+from callgate.config.sources.pasted_secrets import PastedSecret
+from callgate.config.specs.dsn import parse_dsn
+from callgate.model.counted import counted
+from callgate.model.error_codes import CALLER_NOT_FOUND, UPSTREAM_FAILED
+from callgate.model.errors import CallerError, UpstreamError
+from callgate.model.near_miss import did_you_mean
+from callgate.model.offers import Offer
+from callgate.ports.probe import Probed
+from callgate.recorder.flush.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class AddOptions:
+    name: str | None = None
+    is_dry: bool = False
+    is_sure: bool = False
+    anyway: bool = False  # also if it cannot be reached
+    as_json: bool = False
+
+
+def run_add(flags: Flags, words: list[str], options: AddOptions) -> None:
+    """Raises CallgateError."""
+    text = sys.stdin.read(MAX_PASTED_CHARS + 1) if words == ["-"] else _text_of(words)
+    edit = own_file(flags.config)
+    taken = _names(edit)
+    pasted = read_pasted(text, taken, edit.path.parent)
+    if options.name is not None:
+        pasted = renamed(pasted, options.name, taken)
+    pasted = _with_password(pasted)
+    probed = run_loop(probe(pasted, edit.path.parent, is_local=True))
+    _show(probed, options)
+    if not probed.reachable and not options.anyway:
+        hint = "Add it nevertheless with --anyway"
+        raise UpstreamError(UPSTREAM_FAILED, f"{pasted.name} cannot be used as it is", hint=hint)
+    if options.is_dry:
+        return
+    if not confirmed(f"Write it to {edit.path.name}?", is_sure=options.is_sure):
+        say("Nothing was written.")
+        return
+    gateway = GatewayHere(flags)
+    entry = _with_named_secrets(flags, pasted)
+    edit.set(pasted.written_at(), entry)
+    edit.write(problems_of)
+    say(f"Written to {edit.path}.")
+    take_over(gateway)
+
+
+def run_remove(flags: Flags, name: str, *, as_json: bool) -> None:
+    edit = own_file(flags.config)
+    place = next((one for one in ((OURS, name), ("sources", name)) if edit.has(one)), None)
+    if place is None:
+        hint = did_you_mean(name, _names(edit)) or "callgate servers lists them"
+        raise CallerError(CALLER_NOT_FOUND, f"There is no server {name[:100]!r} in {edit.path}", hint=hint)
+    gateway = GatewayHere(flags)
+    edit.remove(place)
+    edit.write(problems_of)
+    if as_json:
+        print_json({"removed": name, "file": str(edit.path)})
+    say(f"{name} is no longer in {edit.path}.")
+    take_over(gateway)
+
+
+def _text_of(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else shlex.join(words)
+
+
+def _names(edit: FileEdit) -> list[str]:
+    sources = [str(table_of(one).get("id")) for one in list_of(edit.tree.get("sources"))]
+    return [*sources, *table_of(edit.tree.get(OURS))]
+
+
+def _with_password(pasted: Pasted) -> Pasted:
+    """Asks for the password that an address leaves out. Nobody is asked where there is nobody."""
+    dsn = pasted.entry.get("dsn")
+    if pasted.kind != "source" or not isinstance(dsn, str) or not sys.stdin.isatty():
+        return pasted
+    parsed = parse_dsn(dsn)
+    scheme, _, rest = dsn.partition("://")
+    user, at, place = rest.rpartition("@")
+    if parsed.path is not None or parsed.password is not None or not at or ":" in user:
+        return pasted
+    from urllib.parse import quote
+
+    password = read_value(f"Password of {user}: ")
+    filled = f"{scheme}://{user}:{quote(password, safe='')}@{place}"
+    before, after = f"{scheme}://{user}:", f"@{place}"
+    secret = PastedSecret(("dsn",), f"{pasted.name}-password", password, before, after)
+    return replace(pasted, entry={**pasted.entry, "dsn": filled}, secrets=(secret,))
+
+
+def _with_named_secrets(flags: Flags, pasted: Pasted) -> dict[str, Any]:
+    """The entry with names in place of its secrets, which are kept."""
+
+    def keep(secret: PastedSecret) -> str:
+        name = keep_new_secret(flags, secret.name, secret.value)
+        say(f"Its secret is kept as secret:{name}.")
+        return name
+
+    entry, left = with_named_secrets(pasted.entry, pasted.secrets, keep)
+    for secret in left:
+        say(f"A secret stays in {secret.loc[0]} of the file: a name of one cannot stand there.")
+    return entry
+
+
+def _show(probed: Probed, options: AddOptions) -> None:
+    counter = TokenCounter()
+    tokens = sum(counter.count(offer.definition.decode(errors="replace")) for offer in probed.tools)
+    declared = [_annotations(offer) for offer in probed.tools]
+    silent = sum(not one for one in declared)
+    destructive = sum(map(_is_destructive, filter(None, declared)))
+    if options.as_json:
+        print_json(
+            {
+                "name": probed.name, "kind": probed.kind, "address": probed.address, "place": probed.place,
+                "reachable": probed.reachable, "needs_login": probed.needs_login, "version": probed.version,
+                "era": probed.era, "tools": [offer.public_name for offer in probed.tools], "tokens": tokens,
+                "destructive": destructive, "undeclared": silent,
+                "findings": [{"level": one.severity, "text": one.text} for one in probed.findings],
+            }
+        )  # fmt: skip
+        return
+    what = ", ".join(word for word in (probed.version, probed.era, probed.protocol, probed.mode) if word)
+    print_line(f"{probed.name}   {probed.address}{f'   {what}' if what else ''}")
+    if probed.tools:
+        print_line(
+            f"  {counted(len(probed.tools), 'tool')}, {tokens:,} tokens; {destructive} destructive, "
+            f"{silent} declare nothing"
+        )
+    for finding in probed.findings:
+        print_line(f"  {finding.severity}: {finding.text} {finding.advice}".rstrip())
+
+
+def _is_destructive(declared: dict[str, Any]) -> bool:
+    """By the specification's defaults."""
+    return not declared.get("readOnlyHint") and bool(declared.get("destructiveHint", True))
+
+
+def _annotations(offer: Offer) -> dict[str, Any]:
+    return table_of(json.loads(offer.annotations)) if offer.annotations else {}

@@ -1,0 +1,95 @@
+"""`callgate import`: the servers of other clients, taken over into callgate.toml."""
+
+import sys
+from pathlib import Path
+
+from callgate.app.commands.tell_gateway import GatewayHere
+from callgate.app.setup.import_servers import FoundServer, find_servers, with_named_secrets
+from callgate.app.setup.loading import own_file, problems_of
+from callgate.cli.commands.secret_commands import keep_new_secret, take_over
+from callgate.cli.tables import TableColumn, print_table
+from callgate.cli.terminal import confirmed, print_json, say
+from callgate.config.client_files import find_client
+from callgate.config.edit_file import FileEdit
+from callgate.config.mcp_clients import CLIENTS
+from callgate.config.problem import ConfigProblems
+from callgate.config.raw_values import table_of
+from callgate.config.secret import mask_args, mask_url
+from callgate.config.sources.adopt_file import OURS
+from callgate.config.sources.flags import Flags
+from callgate.config.sources.pasted_secrets import PastedSecret, secrets_in
+from callgate.model.counted import counted
+from callgate.model.errors import CallgateError
+
+_COLUMNS = (
+    TableColumn("name"), TableColumn("from"), TableColumn("state"), TableColumn("server", shrinks=True)
+)  # fmt: skip
+
+
+def run_import(flags: Flags, chosen: str | None, *, is_dry: bool, moves: bool, as_json: bool) -> None:
+    clients = [find_client(key.strip()) for key in chosen.split(",")] if chosen else list(CLIENTS)
+    gateway = GatewayHere(flags)
+    edit = own_file(flags.config)
+    found = find_servers(
+        [one for one in clients if one.syntax != "yaml"], Path.cwd(), table_of(edit.tree.get(OURS))
+    )
+    secrets = sum(len(list(secrets_in("server", one.name, one.entry))) for one in found.servers)
+    if secrets and not moves and not is_dry and not as_json and sys.stdin.isatty():
+        moves = confirmed(f"Keep {counted(secrets, 'secret')} sealed, outside of the file?", is_sure=False)
+    states = {
+        one.name: _take(flags, edit, one, found.told, moves=moves, is_dry=is_dry) for one in found.servers
+    }
+    taken = [one for one in found.servers if states[one.name] != "left out"]
+    if taken and not is_dry:
+        edit.write(problems_of)
+    if as_json:
+        listed = [{"name": one.name, "from": one.client, "state": states[one.name]} for one in found.servers]
+        print_json({"file": str(edit.path), "servers": listed, "told": found.told, "secrets": secrets})
+    else:
+        rows = [(one.name, one.client, states[one.name], _address(one)) for one in found.servers]
+        print_table(_COLUMNS, rows) if rows else say(
+            "No client of this machine has a server that is not here."
+        )
+        for line in found.told:
+            say(f"  {line}")
+        if secrets and not moves:
+            say(f"{counted(secrets, 'secret')} would stand in the file: --secrets keeps them sealed instead.")
+    if is_dry or not taken:
+        return
+    say(f"Written to {edit.path}.")
+    take_over(gateway)
+
+
+def _take(
+    flags: Flags, edit: FileEdit, one: FoundServer, told: list[str], *, moves: bool, is_dry: bool
+) -> str:
+    """Into the edit, if it can be loaded there. What becomes of it."""
+    place = (OURS, one.name)
+    left: list[PastedSecret] = []
+    try:
+        # Checked with its values: a secret that is kept before it is known to be of use stays behind.
+        edit.set(place, one.entry)
+        edit.check(problems_of)
+        if moves and not is_dry:
+            secrets = secrets_in("server", one.name, one.entry)
+            named, left = with_named_secrets(
+                one.entry, secrets, lambda secret: keep_new_secret(flags, secret.name, secret.value)
+            )
+            edit.remove(place)
+            edit.set(place, named)
+    except ConfigProblems as error:
+        edit.remove(place)
+        told.append(f"{one.name} of {one.client} is left out: {error.problems[0]}")
+        return "left out"
+    except CallgateError as error:
+        told.append(f"{one.name} of {one.client} is left out: {error.message}")
+        return "left out"
+    told.extend(f"{one.name}: a secret stays in {secret.loc[0]}" for secret in left)
+    return "disabled" if one.entry.get("disabled") else "new"
+
+
+def _address(one: FoundServer) -> str:
+    if "url" in one.entry:
+        return mask_url(str(one.entry["url"]))
+    words = [str(word) for word in (one.entry["command"], *one.entry.get("args", ()))]
+    return " ".join(mask_args(words))
