@@ -18,6 +18,7 @@ from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.named_parameters import read_templates
 from callgate.sql.schema.like import like_exactly
 from callgate.sql.schema.queries import SchemaQueries
+from callgate.sql.schema.references import References
 from callgate.sql.schema.rows import (
     Row,
     column_entry,
@@ -61,7 +62,8 @@ class SchemaReader:
         self._driver = driver
         self._dialect = policy.dialect
         self._queries = queries
-        self._refused: set[str] = set()
+        self._may_ask_referencing = True
+        self._references = References(lambda: self._rows(queries.references or ""))
         self._limits = Limits(policy.limits.timeout_s, _MAX_ROWS, _MAX_CHARACTERS)
 
     async def database_names(self) -> tuple[str, ...]:
@@ -166,7 +168,7 @@ class SchemaReader:
         """Those that lead from a table to others, and from others to it. Names as the schema has them."""
         here: dict[str, Bound] = {"database": database, "table": table}
         outward = await self._rows(self._queries.foreign_keys, **here)
-        if not self._queries.referencing:
+        if self._queries.references is None:
             inward = await self._rows(self._queries.referenced_by, **here)
         else:
             inward = ()
@@ -177,29 +179,39 @@ class SchemaReader:
 
     async def _referencing(self, here: Mapping[str, Bound]) -> tuple[Row, ...]:
         """The tables with a key that leads here."""
-        *cheaper, surest = self._queries.referencing
         is_coded = any(not _IN_NO_CODE.fullmatch(str(name)) for name in here.values())
-        for sql in () if is_coded else cheaper:
-            if sql in self._refused:
-                continue
+        if not is_coded and self._may_ask_referencing and (sql := self._queries.referencing) is not None:
             try:
                 rows = await self._rows(sql, **here)
             except SourceError:
-                self._refused.add(sql)  # there is no such table in this version, or the account may not
-                continue
-            if all(_IN_NO_CODE.fullmatch(str(name)) for row in rows for name in row):
-                return tuple(sorted(set(rows)))
-        return await self._rows(surest, **here)
+                self._may_ask_referencing = False  # no such table in this version, or the account may not
+            else:
+                if all(_IN_NO_CODE.fullmatch(str(name)) for row in rows for name in row):
+                    return tuple(sorted(set(rows)))
+        return await self._references.to(str(here["database"]), str(here["table"]))
 
     async def find_tables(
         self, like: str, database: str, limit: int, offset: int = 0
     ) -> tuple[FoundTable, ...]:
-        page = {"limit": limit, "offset": offset}
-        rows = await self._rows(self._queries.find_tables, like=like, database=database, **page)
+        wanted = {"like": like, "database": database, "limit": limit, "offset": offset}
+        if (find_names := self._queries.find_names) is not None:
+            rows = await self._named(await self._rows(find_names, **wanted))
+        else:
+            rows = await self._rows(self._queries.find_tables, **wanted)
         return tuple(
             FoundTable(str(schema), str(name), str(kind), number_of(count), text_of(comment) or "")
             for schema, name, kind, count, comment in rows
         )
+
+    async def _named(self, found: tuple[Row, ...]) -> tuple[Row, ...]:
+        """FoundTable's fields of each, in the same order. What is gone by now is left out."""
+        known: dict[tuple[str, str], Row] = {}
+        for database in dict.fromkeys(str(row[0]) for row in found):
+            names = [str(row[1]) for row in found if row[0] == database]
+            values = {f"name_{at}": name for at, name in enumerate(names)}
+            for row in await self._rows(self._queries.named_tables(len(names)), database=database, **values):
+                known[str(row[0]), str(row[1])] = row
+        return tuple(known[key] for row in found if (key := (str(row[0]), str(row[1]))) in known)
 
     async def count_tables(self, like: str, database: str) -> int:
         names = self._queries.table_names

@@ -80,7 +80,9 @@ def settings_view_fault(tokens: Tokens, at: int) -> Fault | None:
     if not names or not (is_alone or has_more):
         return _unnamed()
     if any(
-        _shows_source(tokens, place, alias) for place in _query_around(tokens, at) if place not in (at, alias_at)
+        _shows_source(tokens, place, alias)
+        for place in _query_around(tokens, at)
+        if place not in (at, alias_at)
     ):
         return Fault(
             "secret_setting",
