@@ -4,7 +4,6 @@ Names are matched exactly first and then, when that finds nothing, without regar
 URI libraries fold the case of what they take for a host.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -16,14 +15,13 @@ from callgate.sql.drivers.network.nearest import NEAR, pieces_of
 from callgate.sql.guard.judgement import Bound, Statement
 from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.named_parameters import read_templates
+from callgate.sql.schema.key_reader import KeyReader
 from callgate.sql.schema.like import like_exactly
 from callgate.sql.schema.queries import SchemaQueries
-from callgate.sql.schema.references import References
 from callgate.sql.schema.rows import (
     Row,
     column_entry,
     foreign_key_entries,
-    foreign_keys,
     index_column,
     index_entries,
     is_true,
@@ -51,8 +49,6 @@ _MAX_ROWS = 10_000
 _MAX_CHARACTERS = 4_000_000
 _LONGEST_PLAIN_NAME = 64
 _MAX_SORTED = 1_000_000
-# Other letters are in file names, and so in InnoDB's own lists, written in a code.
-_IN_NO_CODE = re.compile(r"[0-9A-Za-z_]+")
 # Tables whose rows are counted one by one, where the engine keeps no estimate.
 _MAX_COUNTED = 100
 
@@ -62,8 +58,7 @@ class SchemaReader:
         self._driver = driver
         self._dialect = policy.dialect
         self._queries = queries
-        self._may_ask_referencing = True
-        self._references = References(lambda: self._rows(queries.references or ""))
+        self._keys = KeyReader(self._rows, queries)
         self._limits = Limits(policy.limits.timeout_s, _MAX_ROWS, _MAX_CHARACTERS)
 
     async def database_names(self) -> tuple[str, ...]:
@@ -166,29 +161,7 @@ class SchemaReader:
         self, database: str, table: str
     ) -> tuple[tuple[ForeignKey, ...], tuple[ForeignKey, ...]]:
         """Those that lead from a table to others, and from others to it. Names as the schema has them."""
-        here: dict[str, Bound] = {"database": database, "table": table}
-        outward = await self._rows(self._queries.foreign_keys, **here)
-        if self._queries.references is None:
-            inward = await self._rows(self._queries.referenced_by, **here)
-        else:
-            inward = ()
-            for owner, name in await self._referencing(here):
-                values = here | {"from_database": str(owner), "from_table": str(name)}
-                inward += await self._rows(self._queries.referenced_by, **values)
-        return foreign_keys(outward, database), foreign_keys(inward, database)
-
-    async def _referencing(self, here: Mapping[str, Bound]) -> tuple[Row, ...]:
-        """The tables with a key that leads here."""
-        is_coded = any(not _IN_NO_CODE.fullmatch(str(name)) for name in here.values())
-        if not is_coded and self._may_ask_referencing and (sql := self._queries.referencing) is not None:
-            try:
-                rows = await self._rows(sql, **here)
-            except SourceError:
-                self._may_ask_referencing = False  # no such table in this version, or the account may not
-            else:
-                if all(_IN_NO_CODE.fullmatch(str(name)) for row in rows for name in row):
-                    return tuple(sorted(set(rows)))
-        return await self._references.to(str(here["database"]), str(here["table"]))
+        return await self._keys.of(database, table)
 
     async def find_tables(
         self, like: str, database: str, limit: int, offset: int = 0
