@@ -20,7 +20,7 @@ from _targets import Target, build_tools, echo, http_server, stdio_server
 import callgate
 from callgate.api.metrics import CallMeter
 from callgate.app.build import build_gateway
-from callgate.config.load import load_config
+from callgate.app.setup.loading import load_config
 from callgate.config.sources.flags import Flags
 from callgate.edge import plain_http
 from callgate.edge.http import http1, message
@@ -164,7 +164,7 @@ async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -
         file = Path(name) / "callgate.toml"
         file.write_text(config_of(options, upstream, cores))
         loaded = load_config(Flags(config=file), {"CALLGATE_STATE_DIR": f"{name}/state"})
-        gateway = await build_gateway(loaded.config, keeps_store=True)
+        gateway = await build_gateway(loaded, keeps_store=True)
         port = await gateway.listener.start("127.0.0.1", 0)
         url = f"http://127.0.0.1:{port}/servers/echo/mcp"
         await load(cores, options, url)  # warm

@@ -72,7 +72,8 @@ PROGRAM = "/opt/callgate/bin/callgate"
 
 
 def app_of(**settings: Any) -> HttpApp:
-    return HttpApi(ApiParts(NoServers(), NoCaller(), setup=ShownSettings(program=PROGRAM, **settings))).app()
+    shown = ShownSettings(program=PROGRAM, **settings)
+    return HttpApi(ApiParts(NoServers(), NoCaller(), setup=lambda: shown)).app()
 
 
 async def test_every_client_is_told_the_address_that_the_page_was_reached_by() -> None:

@@ -49,7 +49,7 @@ async def test_requests_are_filtered_by_source_alone(stage: Stage, query: str, t
 
 
 async def test_a_source_shows_its_address_without_a_password_and_its_tools() -> None:
-    app = HttpApi(ApiParts(OneServer([QUERY]), KeptCaller(), sources=[SHOP])).app()
+    app = HttpApi(ApiParts(OneServer([QUERY]), KeptCaller(), sources=lambda: [SHOP])).app()
     expected = {
         "id": "demo", "type": "mariadb", "host": "db", "port": 3306, "database": "shop", "user": "agent",
         "readonly": True, "max_rows": 1000,

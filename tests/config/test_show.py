@@ -152,7 +152,7 @@ DSNS = st.sampled_from(
         "mysql://${NOT_SET}:{}@h/d",
         "mysql://root:${NOT_SET:-{}@h/d",
         "mysql://root:${NOT_SET:-{}}@h/d",
-        "keyring:{}",
+        "exec:show {}",
         "https://root:{}@h/mcp?key={}",
     ]
 )

@@ -123,6 +123,12 @@ class StagedUpstream:
     def health(self) -> Health:
         return Health(self.name, "mcp", State.UP, "staged")
 
+    def leave(self) -> None:
+        pass
+
+    def is_busy(self) -> bool:
+        return self.reached.is_set()
+
     async def close(self) -> None:
         pass
 

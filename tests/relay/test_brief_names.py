@@ -5,6 +5,7 @@ import json
 import pytest
 from relay.stage import RememberingSink, StagedUpstream, arrival, reply_of, result_of, tool
 
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
 
@@ -13,7 +14,13 @@ from callgate.relay.relay import Relay
 def relay() -> Relay:
     upstreams = [StagedUpstream("mysql", tool("query")), StagedUpstream("mail", tool("send"))]
     bridge = BridgeSettings(60.0, b"k" * 32)
-    return Relay(upstreams, sink=RememberingSink(), session_gap_s=60, bridge=bridge, briefly_named="mysql")
+    return Relay(
+        upstreams,
+        sink=RememberingSink(),
+        session_gap_s=60,
+        bridge=bridge,
+        rules=OfferRules(briefly_named="mysql"),
+    )
 
 
 async def test_only_that_upstream_is_named_briefly(relay: Relay) -> None:

@@ -22,6 +22,7 @@ from relay.stage import (
 from callgate.model.envelope import Era
 from callgate.model.reply import Notice, Unsolicited
 from callgate.model.session import Session
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.relay import Relay
 
 CHANGED = "notifications/tools/list_changed"
@@ -38,8 +39,7 @@ class Stage:
             sink=self.sink,
             session_gap_s=1800,
             bridge=BRIDGE,
-            tool_search=True,
-            deny_destructive=deny_destructive,
+            rules=OfferRules(tool_search=True, deny_destructive=deny_destructive),
         )
 
     async def call(self, name: str, arguments: Any, **more: Any) -> Any:

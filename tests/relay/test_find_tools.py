@@ -6,6 +6,7 @@ import pytest
 from relay.stage import BRIDGE, RememberingSink, StagedUpstream, arrival, reply_of, result_of, tool
 
 from callgate.model.offers import Offer, OfferKind, Route
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.relay import Relay
 from callgate.relay.search.search_tools import ToolIndex
 
@@ -61,7 +62,7 @@ def sink() -> RememberingSink:
 @pytest.fixture
 def relay(sink: RememberingSink) -> Relay:
     upstreams = [StagedUpstream("shop", tool("query"), tool("wipe")), StagedUpstream("mail", tool("send"))]
-    return Relay(upstreams, sink=sink, session_gap_s=1800, bridge=BRIDGE, tool_search=True)
+    return Relay(upstreams, sink=sink, session_gap_s=1800, bridge=BRIDGE, rules=OfferRules(tool_search=True))
 
 
 async def test_the_list_is_a_search_and_what_it_finds_can_be_called_directly(

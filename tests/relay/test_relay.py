@@ -24,6 +24,7 @@ from callgate.model.exchange import EndedBy, Outcome
 from callgate.model.reply import Answer, Asking, Notice, Said, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.upstream_news import ServerMessage
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.relay import Relay
 
 
@@ -268,7 +269,9 @@ async def test_a_failed_handshake_leaves_no_session_behind(relay: Relay, shop: S
 async def test_a_call_is_judged_by_what_the_server_says_now(
     shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink
 ) -> None:
-    relay = Relay([shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, deny_destructive=True)
+    relay = Relay(
+        [shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, rules=OfferRules(deny_destructive=True)
+    )
     call = arrival("tools/call", {"name": "shop__query"})
     assert (await reply_of(relay, call)).fault is None
     shop.tools = [tool("query", destructiveHint=True)]
@@ -392,7 +395,9 @@ async def test_a_list_is_asked_as_the_view_says_whatever_a_later_request_declare
 async def test_a_policy_against_destruction_stops_what_may_destroy(
     shop: StagedUpstream, mail: StagedUpstream, sink: RememberingSink, name: str, allowed: bool
 ) -> None:
-    relay = Relay([shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, deny_destructive=True)
+    relay = Relay(
+        [shop, mail], sink=sink, session_gap_s=1, bridge=BRIDGE, rules=OfferRules(deny_destructive=True)
+    )
     reply = await reply_of(relay, arrival("tools/call", {"name": name}))
     assert (reply.fault is None) is allowed
     if reply.fault is not None:

@@ -15,6 +15,7 @@ from relay.stage import (
 )
 
 from callgate.model.session import Session
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.relay.relay import Relay
 
@@ -27,8 +28,7 @@ def relay_of(upstream: StagedUpstream, choice: ToolChoice) -> Relay:
         sink=RememberingSink(),
         session_gap_s=1800,
         bridge=BRIDGE,
-        tool_choices={upstream.name: choice},
-        max_offers=3,
+        rules=OfferRules(tool_choices={upstream.name: choice}, max_offers=3),
     )
 
 

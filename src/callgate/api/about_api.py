@@ -6,6 +6,7 @@ where it lies.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -79,7 +80,9 @@ class Me(msgspec.Struct):
 
 
 class AboutApi:
-    def __init__(self, record: RecordReader | None, status: Status, setup: ShownSettings) -> None:
+    def __init__(
+        self, record: RecordReader | None, status: Status, setup: Callable[[], ShownSettings]
+    ) -> None:
         self._record = record
         self._status = status
         self._setup = setup
@@ -102,7 +105,8 @@ class AboutApi:
 
     async def about(self, asked: Asked[None, None]) -> AboutShape:
         now = datetime.now(UTC)
-        started_at = datetime.fromtimestamp(self._setup.started_s, UTC)
+        setup = self._setup()
+        started_at = datetime.fromtimestamp(setup.started_s, UTC)
         health = self._status.health()
         up = sum(entry.state is State.UP for entry in health)
         return AboutShape(
@@ -111,16 +115,16 @@ class AboutApi:
             now=now,
             started_at=started_at,
             uptime_s=round((now - started_at).total_seconds(), 3),
-            needs_token=self._setup.needs_token,
+            needs_token=setup.needs_token,
             principal=asked.principal.name,
-            is_demo=self._setup.is_demo,
+            is_demo=setup.is_demo,
             mcp_path=MCP_PATH,
             server_mcp_path=_SERVER_MCP_PATH,
             servers=ServersAbout(len(health), up, len(await self._status.tools())),
-            record=await self._record_about(),
+            record=await self._record_about(setup),
         )
 
-    async def _record_about(self) -> RecordAbout:
+    async def _record_about(self, setup: ShownSettings) -> RecordAbout:
         record, extent, problem = self._record, None, None
         if record is not None:
             problem = record.problem()
@@ -137,7 +141,7 @@ class AboutApi:
             oldest_day=extent and extent.oldest_day,
             gaps=extent and extent.gaps,
             gap_events=extent and extent.gap_events,
-            keep_s=self._setup.keep_s,
-            max_size_bytes=self._setup.max_size_bytes,
-            dialect=self._setup.dialect,
+            keep_s=setup.keep_s,
+            max_size_bytes=setup.max_size_bytes,
+            dialect=setup.dialect,
         )

@@ -1,6 +1,7 @@
 """`GET /api/v1/clients`: what to write into each MCP client so that it uses this gateway."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -56,7 +57,7 @@ class ClientList(msgspec.Struct, kw_only=True):
 
 
 class ClientsApi:
-    def __init__(self, setup: ShownSettings) -> None:
+    def __init__(self, setup: Callable[[], ShownSettings]) -> None:
         self._setup = setup
 
     def operations(self) -> list[Operation]:
@@ -77,8 +78,9 @@ class ClientsApi:
         if not _is_address(base):
             hint = "Give a scheme, a host and at most a port and a path: https://callgate.example.com"
             raise bad_params("base is not an http or https address", hint)
-        needs_token = self._setup.needs_token
-        program = _UNTOLD_PROGRAM if needs_token else self._setup.program
+        setup = self._setup()
+        needs_token = setup.needs_token
+        program = _UNTOLD_PROGRAM if needs_token else setup.program
         door = Door(base.rstrip("/") + MCP_PATH, needs_token, program)
         clients = [_shape(client, door) for client in CLIENTS]
         return ClientList(

@@ -76,7 +76,7 @@ class DbhubApi:
         self,
         record: RecordReader | None,
         status: Status,
-        sources: Sequence[SourceFacts],
+        sources: Callable[[], Sequence[SourceFacts]],
         redact_document: Callable[[bytes], bytes],
     ) -> None:
         self._record = record
@@ -121,11 +121,11 @@ class DbhubApi:
 
     async def sources(self, asked: Asked[None, None]) -> list[SourceShape]:
         offers = await self._status.tools()
-        return [_source(facts, offers, self._redact_document) for facts in self._sources]
+        return [_source(facts, offers, self._redact_document) for facts in self._sources()]
 
     async def source(self, asked: Asked[None, None]) -> Any:
         source_id = asked.path["source_id"]
-        for facts in self._sources:
+        for facts in self._sources():
             if facts.source_id == source_id:
                 return _source(facts, await self._status.tools(), self._redact_document)
         return json_response(SourceNotFound("Source not found", source_id), 404)

@@ -5,7 +5,7 @@ needs (docs/decisions/0014-read-side.md). Must not know how rows are stored.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,15 +19,18 @@ import callgate
 from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.clients_api import ClientsApi
+from callgate.api.config_api import ConfigApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
-from callgate.api.operation import Operation, admitted, json_response
+from callgate.api.operation import Operation, admitted, json_response, routes_of
 from callgate.api.page_files import PageFiles
+from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
+from callgate.api.record.files_api import FilesApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
@@ -35,16 +38,18 @@ from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.settings_api import SettingsApi, told_to_record
 from callgate.api.tool_views import ToolViews
+from callgate.api.trust_api import TrustApi
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.events import Aside
 from callgate.model.health import State
 from callgate.model.identity import Principal, Role
 from callgate.ports.caller import Caller
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.peers import OtherWorkers
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
 from callgate.ports.server_care import ServerCare
@@ -67,12 +72,14 @@ class ApiParts:
     caller: Caller
     record: RecordReader | None = None  # None: nothing is recorded
     queries: RecordQueries | None = None  # None: as above
+    snapshots: RecordSnapshots | None = None  # None: as above, or it is not in files
     feed: RowFeed | None = None
     meter: CallMeter | None = None
-    sources: Sequence[SourceFacts] = ()
+    sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
+    trust: TrustDesk | None = None  # None: no server's words are pinned
     care: ServerCare | None = None  # None: as of a server that nobody configured
-    setup: ShownSettings = field(default_factory=ShownSettings)
+    setup: Callable[[], ShownSettings] = ShownSettings  # what the operator chose, now
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
     obstacle: Callable[[], str | None] = lambda: None  # why nobody should send us requests now
     reads_record: bool = True  # False: another worker reads it
@@ -99,19 +106,23 @@ class HttpApi:
         self._others = parts.others
         self._page = parts.page or PageFiles({})
         self.settings_api = SettingsApi()
+        self.config_api = ConfigApi()
         self._events = EventsApi(
-            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
+            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
+        teller = ToolViews(parts.count_tokens, parts.redact_document)
+        self.probe_api = ProbeApi(teller, parts.redact)
         servers = ServersApi(
             ServersParts(
                 self._status,
-                ToolViews(parts.count_tokens, parts.redact_document),
+                teller,
                 parts.record,
                 parts.sources,
-                parts.setup.tool_search,
+                parts.setup,
                 parts.redact,
                 parts.fleet,
                 parts.care,
+                parts.trust,
             )
         )
         self.cost_of_tools = servers.cost
@@ -121,17 +132,21 @@ class HttpApi:
             StatsApi(parts.record),
             FacetsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
+            FilesApi(parts.snapshots),
             servers,
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),
             ClientsApi(parts.setup),
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
+            self.probe_api,
+            TrustApi(parts.trust, parts.redact_document),
+            self.config_api,
             self.settings_api,
             self._events,
         )
         self.operations: list[Operation] = [
-            one if one.role < Role.OPERATE else told_to_record(one, parts.tell)
+            told_to_record(one, parts.tell) if one.role >= Role.OPERATE and one.takes is not None else one
             for room in rooms
             for one in room.operations()
         ]
@@ -152,7 +167,7 @@ class HttpApi:
                 Route(_READINESS, self.readyz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
-                *(operation.route() for operation in self.operations),
+                *routes_of(self.operations),
                 *self._page.routes(),
             ],
             exception_handlers={

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-import msgspec
-
+from callgate.api.about_api import ShownSettings
 from callgate.api.merged_health import on_replicas
-from callgate.api.operation import Asked, Operation
+from callgate.api.operation import Asked, NoBody, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
 from callgate.api.shapes import (
@@ -28,6 +27,7 @@ from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server
 from callgate.model.health import Health
 from callgate.model.identity import Role
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.server_care import ServerCare
@@ -42,15 +42,12 @@ class ServersParts:
     status: Status
     teller: ToolViews
     record: RecordReader | None
-    sources: Sequence[SourceFacts]
-    tool_search: bool
+    sources: Callable[[], Sequence[SourceFacts]]
+    setup: Callable[[], ShownSettings]
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
     fleet: Fleet | None = None  # None: there are no replicas
     care: ServerCare | None = None  # None: nothing is known beside what a server says itself
-
-
-class NoBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`{}`"""
+    trust: TrustDesk | None = None  # None: no server's words are pinned
 
 
 class ServersApi:
@@ -58,11 +55,12 @@ class ServersApi:
         self._status = parts.status
         self._teller = parts.teller
         self._past = RecentPast(parts.record)
-        self._sources = {facts.source_id: facts for facts in parts.sources}
-        self._tool_search = parts.tool_search
+        self._sources = parts.sources
+        self._setup = parts.setup
         self._redact = parts.redact
         self._fleet = parts.fleet
         self._care = parts.care
+        self._trust = parts.trust
 
     def operations(self) -> list[Operation]:
         return [
@@ -124,13 +122,13 @@ class ServersApi:
         known = await self._past.ask()
         told = await self._teller.tell(offers, known.writes)
         tokens = sum(tool.tokens for tool in told)
-        return ToolList(told[: asked.query.limit], len(told), None, tokens, self._tool_search)
+        return ToolList(told[: asked.query.limit], len(told), None, tokens, self._setup().tool_search)
 
     async def servers(self, asked: Asked[None, None]) -> ServerList:
         await self._look()
         servers = await self._told(self._status.health())
         tokens = sum(server.tokens for server in servers)
-        return ServerList(servers, len(servers), None, tokens, self._tool_search)
+        return ServerList(servers, len(servers), None, tokens, self._setup().tool_search)
 
     async def cost(self) -> tuple[int, int]:
         """How many tools there are, and their tokens: of few, roughly, without loading a vocabulary."""
@@ -185,8 +183,11 @@ class ServersApi:
         ]
 
     def _server(self, entry: Health, tools: list[ToolShape], known: Known) -> ServerShape:
-        facts, failure = self._sources.get(entry.name), entry.last_failure
+        facts = next((one for one in self._sources() if one.source_id == entry.name), None)
+        failure = entry.last_failure
         configured = self._care.facts(entry.name) if self._care is not None else None
+        news = self._trust.news if self._trust is not None else ()
+        trust = next((one for one in news if one.server == entry.name), None)
         return ServerShape(
             name=entry.name,
             title=entry.title or entry.name,
@@ -213,6 +214,9 @@ class ServersApi:
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
             replicas=self._replicas(entry.name),
+            trust=trust and trust.mode,
+            changed=trust.changed if trust is not None else 0,
+            held=trust.held if trust is not None else 0,
         )
 
     def _replicas(self, name: str) -> ServerReplicas | None:

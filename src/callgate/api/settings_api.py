@@ -9,17 +9,13 @@ from dataclasses import replace
 
 import msgspec
 
-from callgate.api.operation import Asked, Operation
+from callgate.api.operation import Asked, NoBody, Operation
 from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import CallgateError, SetupError
 from callgate.model.events import Aside
 from callgate.model.exchange import EndedBy, Outcome, Settlement
 from callgate.model.identity import Role, new_exchange_id
 from callgate.ports.settings import Settings, SettingsNews
-
-
-class ReloadBody(msgspec.Struct, forbid_unknown_fields=True):
-    pass
 
 
 class SettingsApi:
@@ -42,7 +38,7 @@ class SettingsApi:
                 "Read the configuration again and take over what can be; with a problem the old one stays",
                 self.reload,
                 SettingsNews,
-                takes=ReloadBody,
+                takes=NoBody,
                 role=Role.OPERATE,
                 errors=(SETUP_NOT_RUNNING,),
             ),
@@ -51,7 +47,7 @@ class SettingsApi:
     async def get(self, asked: Asked[None, None]) -> SettingsNews:
         return SettingsNews() if self.settings is None else self.settings.news
 
-    async def reload(self, asked: Asked[None, ReloadBody]) -> SettingsNews:
+    async def reload(self, asked: Asked[None, NoBody]) -> SettingsNews:
         if self.settings is None:
             raise SetupError(SETUP_NOT_RUNNING, "No gateway is running here", hint="Start one with: callgate")
         return await self.settings.reload()
@@ -85,7 +81,9 @@ def _row(operation: Operation, asked: Asked[object, object], settlement: Settlem
         at_s=now_s,
         method=f"operator/{operation.name}",
         settlement=settlement,
-        params=msgspec.json.encode(dict(asked.path)),
+        params=msgspec.json.encode(
+            {**asked.path, **(operation.tells(asked) if operation.tells is not None else {})}
+        ),
         sender="operator",
         client=asked.headers.get("x-callgate-client-id", "")[:100],
         principal=asked.principal.name,

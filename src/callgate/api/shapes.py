@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from callgate.model.trust import TrustMode
 from callgate.ports.record_reader import Evidence
 
 Json = dict[str, Any]
@@ -237,6 +238,9 @@ class ServerShape(msgspec.Struct, kw_only=True):
     tokens: int  # of all its tools
     seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
     replicas: ServerReplicas | None  # null: this gateway is alone
+    trust: TrustMode | None = None  # null: nothing of it is pinned, as of a source
+    changed: int = 0  # definitions that are not as they were accepted, and pass
+    held: int = 0  # those that do not
 
 
 class FindingShape(msgspec.Struct):
@@ -303,6 +307,12 @@ class CallAnswer(msgspec.Struct):
     error: Json | None
 
 
+class ConfigProblemShape(msgspec.Struct):
+    key_path: str
+    message: str
+    hint: str
+
+
 class Problem(msgspec.Struct):
     """RFC 9457, with our stable code: docs/errors has a page for each."""
 
@@ -312,3 +322,5 @@ class Problem(msgspec.Struct):
     detail: str
     code: str
     hint: str | msgspec.UnsetType = msgspec.UNSET
+    problems: list[ConfigProblemShape] | msgspec.UnsetType = msgspec.UNSET  # of a configuration
+    toml: list[str] | msgspec.UnsetType = msgspec.UNSET  # lines to paste where the file comes from

@@ -1,32 +1,30 @@
 """Makes every part, and gives it the parts that it needs."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from callgate.api.about_api import ShownSettings
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.mcp_servers import Outward, open_mcp_server, tool_choices
-from callgate.app.principals import gate_rules, needs_token
-from callgate.app.process import keep_memory_private, pool_limits, raise_limit
+from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_one
+from callgate.app.principals import gate_rules
+from callgate.app.process import Descriptors, keep_memory_private, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
-from callgate.app.redactors import redact_all, redact_documents
 from callgate.app.server_care import UpstreamCare
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.app.setup_problems import setup_problems
-from callgate.app.sources import briefly_named, open_demo, open_sources, share_connections, source_facts
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting
+from callgate.app.trust import OperatorsDesk, open_trust
 from callgate.background import Background
-from callgate.config.paths import installed_program
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs.config import Config
-from callgate.edge.listener import Listener, ListenerLimits
+from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
@@ -37,8 +35,6 @@ from callgate.recorder.flush.tokens import TokenCounter
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
-from callgate.sql.record.source import RecordSource
-from callgate.sql.server.server import SqlServer
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
@@ -67,14 +63,17 @@ class Gateway:
     listener: Listener
     local_socket: LocalSocket
     outward: Outward
-    sql_servers: tuple[SqlServer, ...]
+    served: Served
+    upstreams: ServedUpstreams
+    descriptors: Descriptors
     readiness: Readiness
+    trust: OperatorsDesk
     replicas: "Replicas | None" = None
     workers: "Workers | None" = None
 
     def load_parsers(self) -> None:
         """Before the first statement: an import takes descriptors, and an attack may leave us none."""
-        for server in self.sql_servers:
+        for server in self.upstreams.sql_servers:
             server.load_parser()
 
     def leave(self) -> None:
@@ -94,7 +93,8 @@ class Gateway:
             await shared.close_doors()
             self.relay.end_sessions()
             await shared.close()  # now, so that others go on with our sessions while we close the rest
-        await self.relay.close()
+        await self.trust.close()
+        await asyncio.gather(self.relay.close(), self.upstreams.close())
         await self.outward.close()
         for sink in (self.exporter, self.audit):
             if sink is not None:
@@ -104,45 +104,30 @@ class Gateway:
 
 
 async def build_gateway(
-    config: Config,
+    loaded: Loaded,
     keeps_store: bool,
     list_patience_s: float = DEFAULT_PATIENCE_S,
     *,
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
+    accepts: bool = True,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers."""
+    several workers. `accepts`: False to compare servers with the lock and to write nothing."""
+    config = loaded.config
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
     state = make_state_folder(config)
     if problems := list(setup_problems(config)):
         raise ConfigProblems(problems)
-    redact = redact_all(config)
+    served = Served(config)
     rules = gate_rules(config)
-    upstreams = open_sources(config)
-    outward = Outward(
-        Warden(),
-        HttpClient(limits=pool_limits(config, descriptors)),
-        redact,
-        ChildSlots(config.server.max_children),
-        # Without tokens there is one principal, and nobody else to leave something for.
-        Shares(max(1, config.server.max_children // (2 if rules.tokens else 1))),
-    )
-    upstreams += [
-        open_mcp_server(name, spec, config.server, outward)
-        for name, spec in config.mcp_servers.items()
-        if not spec.disabled
-    ]
-    if config.is_empty:
-        upstreams.append(await open_demo(state))
-    sql_servers = tuple(one for one in upstreams if isinstance(one, SqlServer))
     key = state_key(config.server.state_key, state)
-    replicas = _open_replicas(config, key, redact) if is_replica and config.replicas.is_on else None
-    workers = _open_workers(config, key, redact, place) if place is not None else None
+    replicas = _open_replicas(served, key) if is_replica and config.replicas.is_on else None
+    workers = _open_workers(served, key, place) if place is not None else None
     shared = replicas or workers
     lead = workers.lead if workers is not None else None  # None: the record is ours to read
     offers_record = config.record.offer
@@ -153,29 +138,39 @@ async def build_gateway(
         record = make_record(config, keeps_store or (offers_record and place is None), background)
         await _check_store(record)
     recorder = record.recorder if record is not None else None
-    if record is not None and offers_record:
-        upstreams.append(RecordSource(lead or record.excerpts))
+    if record is not None:
+        served.dialect = record.dialect
+    outward = Outward(
+        Warden(),
+        HttpClient(limits=pool_limits(config, descriptors)),
+        served.redact,
+        ChildSlots(config.server.max_children),
+        Shares(share_of_one(config)),
+        guarded_of(config, loaded.origin),
+    )
+    outward.use(config, pool_limits(config, descriptors))
+    excerpts = record.excerpts if record is not None else None
+    upstreams = ServedUpstreams(outward, state, lead if lead is not None and excerpts else excerpts)
     meter = CallMeter(recorder or _Unrecorded())
-    audit = AuditedSink(meter, redact, background) if config.server.audit_stderr else None
-    exporter = exporting(config, audit or meter, redact, background)
+    audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
+    exporter = exporting(config, audit or meter, served.redact, background)
     sink = exporter or audit or meter
+    trust = open_trust(config, state, loaded.lock_path, writes=accepts)
     relay = Relay(
-        upstreams,
+        await upstreams.open(config),
         sink=sink,
         session_gap_s=config.record.session_gap_s,
         bridge=BridgeSettings(
             config.server.answer_timeout_s, key, shared.homes.gateway if shared is not None else None
         ),
         homes=shared.homes if shared is not None else None,
-        deny_destructive=config.policy.destructive == "deny",
+        rules=offer_rules(config),
         record_gate=recorder,
-        briefly_named=briefly_named(config),
-        tool_search=config.server.tool_search,
         tracer=exporter.tracing if exporter is not None else None,
-        max_offers=config.server.max_offers,
-        tool_choices=tool_choices(config),
         list_patience_s=list_patience_s,
+        faces=trust,
     )
+    desk = OperatorsDesk(trust, relay)
     readiness = Readiness(recorder)
     api = HttpApi(
         ApiParts(
@@ -183,45 +178,41 @@ async def build_gateway(
             RelayCaller(relay),
             record=record.reader if record is not None else None,
             queries=record.queries if record is not None else None,
+            snapshots=record.snapshots if record is not None else None,
             feed=record.feed if record is not None else None,
             meter=meter,
-            sources=source_facts(config),
-            schema_of={one.name: one.schema for one in sql_servers}.get,
-            care=UpstreamCare(config, upstreams),
-            setup=ShownSettings(
-                needs_token=needs_token(config),
-                is_demo=config.is_empty,
-                keep_s=config.record.keep_s,
-                max_size_bytes=config.record.max_size_bytes,
-                tool_search=config.server.tool_search,
-                dialect=record.dialect if record is not None else "duckdb",
-                program=str(installed_program() or "callgate"),
-            ),
-            problems=lambda: [*background.problems(), *_archive_problems(record)],
+            sources=served.sources,
+            schema_of=upstreams.schema_of,
+            care=UpstreamCare(served, upstreams),
+            setup=served.shown,
+            problems=lambda: [
+                *background.problems(),
+                *_archive_problems(record),
+                *filter(None, (desk.problem,)),
+            ],
+            trust=desk,
             reads_record=lead is None,
             others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
             fleet=shared.fleet if shared is not None else None,
             count_tokens=TokenCounter().count,
-            redact=redact,
-            redact_document=redact_documents(config),
+            redact=served.redact,
+            redact_document=served.redact_document,
             page=PageFiles.bundled(),
             tell=sink.emit,
         )
     )
     mounted = MountedApp(api.app(), api.is_open)
-    limits = ListenerLimits(
-        config.server.max_body_bytes, descriptors.for_clients(config.server.max_connections)
-    )
-    listener = Listener(relay, mounted, rules, limits, sink)
-    local_socket = LocalSocket(relay, sink, listener.bearer)
+    listener = Listener(relay, mounted, rules, listener_limits(config, descriptors), sink)
+    local_socket = LocalSocket(relay, sink, listener.gate.bearer)
     if shared is not None:
         shared.homes.on_taken = relay.give_up
         shared.fleet.health = relay.health
-        shared.fleet.on_living = partial(share_connections, config, sql_servers)
+        shared.fleet.on_living = lambda living: upstreams.share(served.config, living)
         if record is not None:
             shared.fleet.progress = partial(_progress, record)
         listener.mcp.join(shared.homes, shared.peers, relay)
+    desk.start()
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)
     return Gateway(
@@ -234,34 +225,35 @@ async def build_gateway(
         listener,
         local_socket,
         outward,
-        sql_servers,
+        served,
+        upstreams,
+        descriptors,
         readiness,
+        desk,
         replicas,
         workers,
     )
 
 
-def _open_replicas(config: Config, key: bytes, redact: Callable[[str], str]) -> "Replicas":
+def _open_replicas(served: Served, key: bytes) -> "Replicas":
     """Nothing of it, and no driver, is imported by a gateway that is alone."""
     from callgate.app.replicas import open_replicas
 
-    return open_replicas(config, key, redact, redact_documents(config))
+    return open_replicas(served.config, key, served.redact, served.redact_document)
 
 
 def _progress(record: Record) -> StoreProgress | None:
     return record.reader.backlog().store
 
 
-def _open_workers(
-    config: Config, key: bytes, redact: Callable[[str], str], place: "WorkerPlace"
-) -> "Workers":
+def _open_workers(served: Served, key: bytes, place: "WorkerPlace") -> "Workers":
     from callgate.app.worker_parts import open_workers
 
-    return open_workers(config, key, redact, redact_documents(config), place)
+    return open_workers(served.config, key, served.redact, served.redact_document, place)
 
 
 def _archive_problems(record: Record | None) -> list[str]:
-    archive = record.archive if record is not None else None
+    archive = record.upkeep.archive if record is not None else None
     problem = archive.problem() if archive is not None else None
     return [] if problem is None else [problem]
 

@@ -1,11 +1,16 @@
 """The configured MCP servers as upstreams, and what all of them share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from callgate.app.principals import bearer_tokens
+from callgate.app.sources import briefly_named
+from callgate.config.paths import record_folder, state_folder
 from callgate.config.secret import secrets_among
-from callgate.config.specs.config import Config, McpServerSpec, ServerSpec
+from callgate.config.specs.config import Config, McpServerSpec
 from callgate.ports.upstream import Upstream
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
@@ -13,11 +18,17 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import hider
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.pool import PoolLimits
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.upstreams.sandbox.confine import Sandbox
+from callgate.upstreams.sandbox.reach import Guarded
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
+
+# Of an entry: these do not concern the connection, and are taken over while it stays.
+_LIVE = frozenset({"disabled", "redact_keys", "redact_patterns", "title", "tools"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +40,65 @@ class Outward:
     redact: Callable[[str], str]  # what is told of their refusals
     slots: ChildSlots = field(default_factory=ChildSlots)
     shares: Shares | None = None
+    guarded: Guarded | None = None  # from confined programs
+    patience: OwnPatience = field(default_factory=OwnPatience)
+
+    def use(self, config: Config, limits: PoolLimits) -> None:
+        """What the operator decides of all of them together."""
+        server = config.server
+        self.slots.use_limit(server.max_children)
+        if self.shares is not None:
+            self.shares.limit = share_of_one(config)
+        self.patience.grace_s, self.patience.idle_s = server.child_grace_s, server.child_idle_s
+        self.patience.answer_s = server.answer_timeout_s
+        self.client.use_limits(limits)
 
     async def close(self) -> None:
         await self.client.close()
         self.warden.close()
 
 
-def open_mcp_server(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> Upstream:
-    plan = plan_of(name, spec, server, outward)
-    upstream = McpUpstream(plan)
-    if plan.own_opener is not None:
-        outward.slots.ask_first(upstream.expendable)
+def share_of_one(config: Config) -> int:
+    """Of the processes, for one principal. Without tokens there is nobody else to leave something for."""
+    return max(1, config.server.max_children // (2 if bearer_tokens(config) else 1))
+
+
+def open_mcp_server(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstream:
+    plan = plan_of(name, spec, outward)
+    if plan.own_opener is None:
+        return McpUpstream(plan)
+    slots = outward.slots
+
+    def let_go() -> None:
+        slots.ask_no_more(upstream.expendable)
+        slots.give_back()
+
+    slots.reserve()
+    upstream = McpUpstream(replace(plan, on_close=let_go))
+    slots.ask_first(upstream.expendable)
     return upstream
 
 
-def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward) -> McpUpstreamPlan:
+def plan_key(spec: McpServerSpec) -> dict[str, object]:
+    """What a server's connections depend on. While it is equal, they stay."""
+    return {name: getattr(spec, name) for name in McpServerSpec.model_fields if name not in _LIVE}
+
+
+def adapt_mcp_server(spec: McpServerSpec, upstream: Upstream) -> None:
+    """What can change while its connections stay."""
+    assert isinstance(upstream, McpUpstream)
+    upstream.title = spec.title
+    upstream.call_limits.by_tool = spec.tools.timeout_s
+
+
+def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan:
     own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         hide = hider(secrets_among(env, spec.args), outward.redact)
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
-        outward.slots.reserve()
+        sandbox = _sandbox(name, spec, outward)
+        cwd = _neutral_folder(sandbox, outward) if spec.in_workspace else spec.cwd
+        command = ChildCommand(name, spec.command, spec.args, env, cwd, hide, sandbox)
         opener = child_opener(command, outward.warden)
         own_opener = OwnChildOpener(command, outward.warden, outward.slots)
     else:
@@ -63,14 +112,49 @@ def plan_of(name: str, spec: McpServerSpec, server: ServerSpec, outward: Outward
         opener,
         timeout_s=spec.timeout_s or DEFAULT_TIMEOUT_S,
         isolation=spec.isolation,
-        answer_timeout_s=server.answer_timeout_s,
         own_opener=own_opener,
         call_limits=CallLimits(spec.timeout_s or DEFAULT_CALL_TIMEOUT_S, spec.tools.timeout_s),
         title=spec.title,
         start_timeout_s=spec.start_limit_s,
-        own_patience=OwnPatience(server.child_grace_s, server.child_idle_s),
+        own_patience=outward.patience,
         shares=outward.shares,
         keeps_state=spec.affinity == "session",
+        in_workspace=spec.in_workspace,
+    )
+
+
+def guarded_of(config: Config, file: Path | None) -> Guarded:
+    files = [record_folder(config), *([file] if file is not None else [])]
+    return Guarded(
+        state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
+    )
+
+
+def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None:
+    if spec.sandbox is None:
+        return None
+    assert outward.guarded is not None, "whoever starts servers of a configuration says what is guarded"
+    own = outward.guarded.state / "sandbox" / name
+    return Sandbox(own, outward.guarded, spec.sandbox.reads, spec.sandbox.writes, spec.sandbox.network)
+
+
+def _neutral_folder(sandbox: Sandbox | None, outward: Outward) -> Path | None:
+    """For the process that only lists: an empty folder, or the one that a confined program has anyway."""
+    if sandbox is not None:
+        return None
+    assert outward.guarded is not None
+    folder = outward.guarded.state / "no-workspace"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def offer_rules(config: Config) -> OfferRules:
+    return OfferRules(
+        deny_destructive=config.policy.destructive == "deny",
+        briefly_named=briefly_named(config),
+        tool_search=config.server.tool_search,
+        max_offers=config.server.max_offers,
+        tool_choices=tool_choices(config),
     )
 
 

@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 
 from callgate.config.specs.config import Config
+from callgate.edge.listener import ListenerLimits
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
 
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
@@ -53,6 +54,11 @@ def raise_limit() -> Descriptors:
 def pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
     servers = sum(1 for spec in config.mcp_servers.values() if spec.url is not None and not spec.disabled)
     return PoolLimits(max_connections=descriptors.for_each_server(servers, DEFAULT_LIMITS.max_connections))
+
+
+def listener_limits(config: Config, descriptors: Descriptors) -> ListenerLimits:
+    server = config.server
+    return ListenerLimits(server.max_body_bytes, descriptors.for_clients(server.max_connections))
 
 
 def keep_memory_private() -> None:

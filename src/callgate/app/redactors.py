@@ -18,7 +18,7 @@ def redactor_of(config: Config) -> Redactor:
 
 def redact_all(config: Config) -> Callable[[str], str]:
     """For what may be of any server: whatever one of them knows as a secret is taken out."""
-    redactors = [redactor_of(config), *server_redactors(config).values()]
+    redactors = all_redactors(config)
 
     def redact(text: str) -> str:
         for one in redactors:
@@ -28,16 +28,8 @@ def redact_all(config: Config) -> Callable[[str], str]:
     return redact
 
 
-def redact_documents(config: Config) -> Callable[[bytes], bytes]:
-    """The same for JSON."""
-    redactors = [redactor_of(config), *server_redactors(config).values()]
-
-    def redact(raw: bytes) -> bytes:
-        for one in redactors:
-            raw = one.body(raw) or raw
-        return raw
-
-    return redact
+def all_redactors(config: Config) -> list[Redactor]:
+    return [redactor_of(config), *server_redactors(config).values()]
 
 
 def server_redactors(config: Config) -> dict[str, Redactor]:

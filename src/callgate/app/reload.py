@@ -1,36 +1,40 @@
-"""Takes a changed configuration over while we serve, as far as that can be done.
+"""Takes a changed configuration over while we serve.
 
 Rules
-1. The new configuration is read and checked whole. With any problem the old one is served on, and `/healthz`
-   and the log say so.
-2. Who may come is live: tokens, principals, and the names and origins that are let in. What else differs is
-   named, and waits for a new start.
-3. The file is looked at each second. SIGHUP and the API look at once.
+1. The new configuration is read and checked whole. With any problem, also a file that is gone, the old one is
+   served on, and `/healthz`, the API, the event stream and the log say so.
+2. What differs is taken over (`take_over`). What cannot be is named, and waits for a new start.
+3. The file is looked at each second, and read when it rests: a program may be writing it. SIGHUP and the API
+   read it at once.
+4. One is taken over at a time. Whoever asks meanwhile waits for the next one, which all of them share:
+   however often a file changes, the work is bounded, and the last state wins.
 """
 
 import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.app.principals import gate_rules
 from callgate.app.setup_problems import load_and_check
+from callgate.app.take_over import needs_restart, servable
 from callgate.config.load import Loaded
 from callgate.config.problem import key_path
+from callgate.config.sources.file import search_paths
 from callgate.config.specs.config import Config
 from callgate.config.specs.spec import Spec
-from callgate.edge.listener import Listener
+from callgate.model.error_codes import SETUP_CONFIG
 from callgate.model.errors import SetupError
 from callgate.ports.settings import SettingsNews
 
 _log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 1.0
-_LIVE_OF_SERVER = ("tokens", "allowed_hosts", "allowed_origins")
-_LIVE = ("principals.", *(f"server.{name}" for name in _LIVE_OF_SERVER))
+# An editor or a script has written all of it by then, and if it never rests, it is read all the same.
+_REST_S = 0.2
+_MOST_RESTS = 10
 _MAX_PROBLEM_CHARS = 2_000
 
 
@@ -44,28 +48,28 @@ def reload_signals() -> tuple[int, ...]:
 class Reloader:
     """Implements `ports.Settings`."""
 
-    def __init__(
-        self, loaded: Loaded, listener: Listener, on_change: Callable[[Config], None] = lambda config: None
-    ) -> None:
-        """`on_change`: hears what is served from now on."""
+    def __init__(self, loaded: Loaded, take: Callable[[Config], Awaitable[None]]) -> None:
+        """`take`: serves a configuration from now on."""
         self._loaded = loaded
-        self._started = self._served = self._read = loaded.config
-        self._listener = listener
-        self._on_change = on_change
+        self._started = self._read = loaded.config
+        self._origin = loaded.origin
+        self._take_over = take
         self._one_at_a_time = asyncio.Lock()
-        self._seen = _state_of(loaded.origin)
+        self._next: asyncio.Task[SettingsNews] | None = None
+        self._seen = _state_of(self._paths)
         self.news = SettingsNews()
 
+    @property
+    def _paths(self) -> Sequence[Path]:
+        """Without a file, those that would be found at a start."""
+        if self._origin is not None:
+            return (self._origin,)
+        return () if self._loaded.flags.addresses else search_paths()
+
     async def reload(self) -> SettingsNews:
-        async with self._one_at_a_time:
-            self._seen = _state_of(self._loaded.origin)
-            try:
-                read = (await asyncio.to_thread(load_and_check, self._loaded.flags)).config
-            except SetupError as error:
-                self._refuse(error)
-            else:
-                self._take(read)
-            return self.news
+        if self._next is None:
+            self._next = asyncio.create_task(self._reload())
+        return await asyncio.shield(self._next)
 
     async def watch(self, asked: asyncio.Event) -> None:
         """Until it is cancelled. `asked`: to look at once."""
@@ -73,13 +77,50 @@ class Reloader:
             try:
                 await asyncio.wait_for(asked.wait(), _LOOK_EVERY_S)
             except TimeoutError:
-                if _state_of(self._loaded.origin) == self._seen:
+                if _state_of(self._paths) == self._seen:
                     continue
+                await self._until_it_rests()
             asked.clear()
             try:
                 await self.reload()
             except Exception:  # noqa: BLE001 - a bug here must not end the looking
                 _log.exception("the configuration could not be read again")
+
+    async def close(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            await asyncio.gather(self._next, return_exceptions=True)
+
+    async def _until_it_rests(self) -> None:
+        for _ in range(_MOST_RESTS):
+            before = _state_of(self._paths)
+            await asyncio.sleep(_REST_S)
+            if _state_of(self._paths) == before:
+                return
+
+    async def _reload(self) -> SettingsNews:
+        async with self._one_at_a_time:
+            self._next = None  # who asks from now on may mean another file
+            self._seen = _state_of(self._paths)
+            try:
+                loaded = await asyncio.to_thread(load_and_check, self._loaded.flags)
+                self._check_origin(loaded.origin)
+            except SetupError as error:
+                self._refuse(error)
+            else:
+                await self._take(loaded.config)
+            return self.news
+
+    def _check_origin(self, origin: Path | None) -> None:
+        """Raises SetupError: without its file a gateway would serve the demo, or somebody else's servers."""
+        if self._origin is None:
+            self._origin = origin
+        elif origin != self._origin:
+            raise SetupError(
+                SETUP_CONFIG,
+                f"{self._origin} is gone",
+                hint="Put it back, or start the gateway again without it",
+            )
 
     def _refuse(self, error: SetupError) -> None:
         problem = f"The configuration is not taken over, and the one before is served on: {error.message}"
@@ -89,18 +130,14 @@ class Reloader:
             self.news.version, self.news.changed, self.news.needs_restart, problem[:_MAX_PROBLEM_CHARS]
         )
 
-    def _take(self, read: Config) -> None:
+    async def _take(self, read: Config) -> None:
         changed = tuple(differences(self._read, read))
-        waits = tuple(path for path in differences(self._started, read) if not path.startswith(_LIVE))
+        waits = tuple(path for path in differences(self._started, read) if needs_restart(path))
         if not changed:
             self.news = SettingsNews(self.news.version, self.news.changed, waits)
             return
+        await self._take_over(servable(read, self._started))
         self._read = read
-        live: dict[str, Any] = {name: getattr(read.server, name) for name in _LIVE_OF_SERVER}
-        server = self._started.server.model_copy(update=live)
-        self._served = self._started.model_copy(update={"server": server, "principals": read.principals})
-        self._listener.use_rules(gate_rules(self._served))
-        self._on_change(self._served)
         self.news = SettingsNews(self.news.version + 1, changed, waits)
         _log.info("The configuration was taken over; changed: %s", ", ".join(changed))
         if waits:
@@ -114,7 +151,10 @@ def differences(one: Config, other: Config) -> Iterator[str]:
         if here == there:
             continue
         key = info.alias or name
-        if isinstance(here, Mapping):
+        if isinstance(here, tuple):
+            entries = list(_entries(key, _by_name(here), _by_name(there)))
+            yield from entries or [key]  # their order alone
+        elif isinstance(here, Mapping):
             yield from _entries(key, cast("Mapping[str, Any]", here), cast("Mapping[str, Any]", there))
         elif isinstance(here, Spec):
             yield from _keys(key, here, there)
@@ -128,16 +168,25 @@ def _entries(key: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> Ite
             yield key_path((key, name))
 
 
+def _by_name(entries: Any) -> dict[str, Any]:
+    """Of sources, which have ids, and tools, which have names."""
+    return {getattr(entry, "id", None) or entry.name: entry for entry in entries}
+
+
 def _keys(key: str, here: Spec, there: Spec) -> Iterator[str]:
     for name, info in type(here).model_fields.items():
         if getattr(here, name) != getattr(there, name):
             yield key_path((key, info.alias or name))
 
 
-def _state_of(path: Path | None) -> tuple[int, int, int] | None:
-    """Changes when the file does."""
+def _state_of(paths: Sequence[Path]) -> tuple[object, ...]:
+    """Changes when one of the files does."""
+    return tuple(_state_of_one(path) for path in paths)
+
+
+def _state_of_one(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat() if path is not None else None
+        found = path.stat()
     except OSError:
-        return (0, 0, 0)
-    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

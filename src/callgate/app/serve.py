@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 
 from callgate.app.build import Gateway, build_gateway
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
-from callgate.app.redactors import redact_all
+from callgate.app.edits.config_edits import FileEdits
+from callgate.app.edits.probe import UpstreamProber
 from callgate.app.reload import Reloader, reload_signals
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
+from callgate.app.take_over import take_over
 from callgate.app.telling.state_log import log_states
 from callgate.app.telling.tool_cost import ToolCost
 from callgate.config.load import Loaded
@@ -90,7 +92,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     config = loaded.config
     signals = ProcessSignals()
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, is_replica=True)
+    gateway = await build_gateway(loaded, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:
@@ -108,12 +110,12 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
         calm_collector()
-        telling = tell_states(gateway, config, redact_all(config))
+        telling = tell_states(gateway)
         telling.append(follow_settings(gateway, loaded, folder, ours, signals.reload_asked))
         stopped_by = await signals.first()
         if stopped_by == signal.SIGTERM:  # nobody waits at a terminal: balancers get time to notice
             gateway.leave()
-            await asyncio.sleep(config.drain_s)
+            await asyncio.sleep(gateway.served.config.drain_s)
         return stopped_by
     finally:
         for task in telling:
@@ -129,22 +131,34 @@ def follow_settings(
 ) -> asyncio.Task[None]:
     """Takes changes of the file over while we serve. `ours`: what we announced. `asked`: to look at once."""
 
-    def runs(config: Config) -> None:
+    async def take(config: Config) -> None:
+        await take_over(gateway, config)
         shared = gateway.replicas or gateway.workers
         if shared is not None:
             shared.runs(config)
         if ours is not None:
             announce(folder, ours.with_config(config))
 
-    reloader = Reloader(loaded, gateway.listener, runs)
+    reloader = Reloader(loaded, take)
     gateway.api.settings_api.settings = reloader
-    return asyncio.create_task(reloader.watch(asked))
+    place = loaded.origin.parent if loaded.origin is not None else Path.cwd()
+    edits = FileEdits(loaded, reloader)
+    gateway.api.config_api.edits = edits
+    gateway.api.probe_api.prober = UpstreamProber(place, edits.names)
+    return asyncio.create_task(_watch(reloader, asked))
 
 
-def tell_states(gateway: Gateway, config: Config, redact: Callable[[str], str]) -> list[asyncio.Task[None]]:
+async def _watch(reloader: Reloader, asked: asyncio.Event) -> None:
+    try:
+        await reloader.watch(asked)
+    finally:
+        await reloader.close()
+
+
+def tell_states(gateway: Gateway) -> list[asyncio.Task[None]]:
     """What the log says of the servers while we run."""
-    telling = [asyncio.create_task(log_states(gateway.relay.health, redact))]
-    if not config.server.tool_search:
+    telling = [asyncio.create_task(log_states(gateway.relay.health, gateway.served.redact))]
+    if not gateway.served.config.server.tool_search:
         cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
         telling.append(asyncio.create_task(cost.tell()))
     return telling

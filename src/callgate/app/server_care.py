@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import callgate
 from callgate.app.mcp_servers import tool_choices
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError, SourceError
@@ -55,17 +57,18 @@ class Diagnosis:
 class UpstreamCare:
     """Implements `ports.ServerCare`."""
 
-    def __init__(self, config: Config, upstreams: Sequence[Upstream]) -> None:
-        self._config = config
-        self._upstreams = {upstream.name: upstream for upstream in upstreams}
-        self._sources = {spec.id: spec for spec in config.sources}
-        self._servers = [name for name, spec in config.mcp_servers.items() if not spec.disabled]
+    def __init__(self, served: Served, upstreams: ServedUpstreams) -> None:
+        self._served = served
+        self._upstreams = upstreams
 
     def facts(self, name: str) -> ServerFacts | None:
-        if (source := self._sources.get(name)) is not None:
+        if (source := self._source(name)) is not None:
             return _source_facts(source)
-        server = self._config.mcp_servers.get(name)
+        server = self._served.config.mcp_servers.get(name)
         return _server_facts(server) if server is not None else None
+
+    def _source(self, name: str) -> SourceSpec | None:
+        return next((spec for spec in self._served.config.sources if spec.id == name), None)
 
     async def retry(self, name: str) -> None:
         upstream = self._upstreams.get(name)
@@ -79,11 +82,13 @@ class UpstreamCare:
         upstream = self._upstreams.get(name)
         if upstream is None:
             return ()
-        if (source := self._sources.get(name)) is not None:
+        if (source := self._source(name)) is not None:
             return (await examine_source(source, upstream)).findings
-        if name not in self._servers:
+        config = self._served.config
+        servers = [one for one, spec in config.mcp_servers.items() if not spec.disabled]
+        if name not in servers:
             return ()
-        return (await examine_server(upstream, readings_of(self._config, self._servers)[name])).findings
+        return (await examine_server(upstream, readings_of(config, servers)[name])).findings
 
 
 def _source_facts(spec: SourceSpec) -> ServerFacts:

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from callgate.app.sources import server_of, tool_problems
+from callgate.app.setup.loading import load_config
+from callgate.app.sources import tool_problems
 from callgate.app.telling.telemetry import otel_problems
-from callgate.config.load import Loaded, load_config
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
 
 
-def load_and_check(flags: Flags) -> Loaded:
-    """Raises ConfigProblems, also for what loading alone does not find."""
-    loaded = load_config(flags)
+def load_and_check(flags: Flags, file: ConfigFile | None = None) -> Loaded:
+    """Raises ConfigProblems, also for what loading alone does not find. `file`: see `load_config`."""
+    loaded = load_config(flags, file=file)
     if problems := list(setup_problems(loaded.config)):
         raise ConfigProblems(problems, loaded.origin, loaded.notes)
     return loaded
@@ -46,11 +48,6 @@ def _source_problems(config: Config) -> Iterator[ConfigProblem]:
         if source.ssh is not None and find_spec("asyncssh") is None:
             text = "an SSH tunnel needs a package that is not installed here"
             yield ConfigProblem(f"sources[{at}].ssh", text, "pip install 'callgate[ssh]'")
-        server = server_of(source.full_dsn)
-        uses_rsa = server is not None and (server.server_key_file is not None or server.fetches_server_key)
-        if uses_rsa and find_spec("cryptography") is None:
-            text = "the server's RSA key needs a package that is not installed here"
-            yield ConfigProblem(f"sources[{at}].dsn", text, "pip install 'callgate[mysql]'")
 
 
 def _store_problems(config: Config) -> Iterator[ConfigProblem]:

@@ -3,7 +3,7 @@
 import asyncio
 import getpass
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from callgate.config.problem import ConfigProblem
@@ -36,9 +36,27 @@ _USERS = {EngineName.MYSQL: "root", EngineName.POSTGRES: "postgres"}
 _CONNECT_TIMEOUT_S = 5.0  # a server on another continent answers within a second; beyond five, it is down
 
 
-def open_sources(config: Config) -> list[Upstream]:
-    """Every source; one that this version cannot speak to is shown as down, the rest is served."""
-    return [_open(spec, config) for spec in config.sources]
+@dataclass(frozen=True, slots=True)
+class SourcePlan:
+    """What a running source depends on. While it is equal, the source stays as it is."""
+
+    settings: SourceSettings
+    tools: tuple[ToolSettings, ...]
+
+
+def source_plan(spec: SourceSpec, config: Config) -> SourcePlan:
+    tools = tuple(_tool(tool) for tool in config.tools if tool.source == spec.id)
+    return SourcePlan(settings_of(spec, config), tools)
+
+
+def open_one_source(plan: SourcePlan) -> Upstream:
+    """One that this version cannot speak to is shown as down."""
+    settings = plan.settings
+    try:
+        return open_source(settings, plan.tools)
+    except SetupError as error:
+        schemes = ResourceUris(settings.engine, settings.source_id).schemes
+        return _AbsentUpstream(settings.source_id, "sql", error.message, error.code, schemes)
 
 
 def tool_problems(config: Config) -> Iterator[ConfigProblem]:
@@ -129,15 +147,6 @@ def share_connections(config: Config, servers: Sequence[SqlServer], replicas: in
             server.limit_connections(connections_of(spec, replicas))
 
 
-def _open(spec: SourceSpec, config: Config) -> Upstream:
-    tools = [_tool(tool) for tool in config.tools if tool.source == spec.id]
-    try:
-        return open_source(settings_of(spec, config), tools)
-    except SetupError as error:
-        schemes = ResourceUris(spec.dsn.engine.value, spec.id).schemes
-        return _AbsentUpstream(spec.id, "sql", error.message, error.code, schemes)
-
-
 def _tool(spec: ToolSpec) -> ToolSettings:
     parameters = tuple(
         Parameter(name, param.type, param.description or "", param.is_required, param.default)
@@ -180,6 +189,12 @@ class _AbsentUpstream:
 
     def health(self) -> Health:
         return self._health
+
+    def leave(self) -> None:
+        pass
+
+    def is_busy(self) -> bool:
+        return False
 
     async def close(self) -> None:
         pass

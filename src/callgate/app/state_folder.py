@@ -17,6 +17,12 @@ _KEY_BYTES = 32
 
 def make_state_folder(config: Config) -> Path:
     folder = state_folder(config)
+    make_folder(folder)
+    return folder
+
+
+def make_folder(folder: Path) -> None:
+    """Raises SetupError when it cannot be made, or is not ours alone."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         check_state_folder(folder)
@@ -26,7 +32,6 @@ def make_state_folder(config: Config) -> Path:
             f"The state folder {folder} cannot be made: {problem.strerror}",
             hint="Choose another with CALLGATE_STATE_DIR or [server] state_dir",
         ) from problem
-    return folder
 
 
 def state_key(configured: Secret | None, state: Path) -> bytes:

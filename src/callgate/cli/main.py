@@ -10,8 +10,11 @@ from typer.core import TyperGroup
 
 import callgate
 from callgate.cli import record_app
+from callgate.cli.commands.backup_commands import add_backup_commands
 from callgate.cli.commands.config_commands import config_app
+from callgate.cli.commands.secret_commands import secret_app
 from callgate.cli.commands.token_commands import token_app
+from callgate.cli.commands.trust_commands import trust_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
     AddressesArgument,
@@ -54,6 +57,9 @@ app.add_typer(config_app, name="config")
 app.add_typer(store_app, name="record")
 app.add_typer(service_app, name="service")
 app.add_typer(token_app, name="token")
+app.add_typer(secret_app, name="secret")
+app.add_typer(trust_app, name="trust")
+add_backup_commands(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -238,6 +244,25 @@ def init() -> None:
     from callgate.cli.commands.init_command import run_init
 
     run_init(Path.cwd())
+
+
+@app.command()
+def connect(
+    client: Annotated[str, typer.Argument(help="The client: cursor, claude-code, claude-desktop, vscode, …")],
+    undo: Annotated[bool, typer.Option("--undo", help="Give back the file as it was, and revoke.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="The client's file of this folder.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Connect an MCP client to this gateway, with a token of its own."""
+    from callgate.cli.commands.connect_command import ConnectOptions, run_connect, run_undo
+    from callgate.config.sources.flags import Flags
+
+    options = ConnectOptions(project, dry_run, yes, as_json)
+    (run_undo if undo else run_connect)(Flags(config=config, state_dir=state_dir), client, options)
 
 
 @app.command()

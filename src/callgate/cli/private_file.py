@@ -1,12 +1,11 @@
 """A file for this user alone."""
 
-import os
-import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from callgate.config.whole_file import whole_file
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 
@@ -21,18 +20,13 @@ def private_file(path: Path) -> Generator[IO[bytes]]:
         raise _unfit(path, "is a link", "Name the file itself")
     if path.exists() and not path.is_file():
         raise _unfit(path, "is not a regular file", "Name another, or leave --output out and redirect stdout")
-    try:
-        # A name that nobody can foresee, and O_EXCL: in a folder of many, no link can wait for us there.
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as problem:
-        raise _unfit(path, f"cannot be written ({problem.strerror})", "Name another with --output") from None
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(whole_file(path))
+        except OSError as problem:
+            why = f"cannot be written ({problem.strerror})"
+            raise _unfit(path, why, "Name another with --output") from None
+        yield file
 
 
 def _unfit(path: Path, why: str, hint: str) -> CallerError:

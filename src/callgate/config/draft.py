@@ -10,12 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.config.problem import ConfigProblem, Loc, key_path
+from callgate.config.paths import default_state_folder
+from callgate.config.problem import ConfigProblem, ConfigProblems, Loc, key_path
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.secret_source import SecretSource, StatePlace
 from callgate.config.sources.environment import overrides_of
 from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.sources.interpolate import Interpolation
+from callgate.config.specs.field_types import WORKSPACE
 from callgate.config.specs.listen_address import (
     ListenAddress,
     ListenError,
@@ -25,6 +28,7 @@ from callgate.config.specs.listen_address import (
 )
 
 _LISTEN: Loc = ("server", "listen")
+_OF_STATE = ("state_dir", "state_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,56 @@ def place_in_file(loc: Loc, written: Mapping[Loc, Loc]) -> Loc:
     return loc
 
 
-def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Draft:
+def make_draft(
+    file: ConfigFile, environ: Mapping[str, str], flags: Flags, secrets: SecretSource | None = None
+) -> Draft:
     adopted = file.adopted
-    tree = deepcopy(adopted.tables)
+    tree, named_by = _with_overrides(file, environ, flags)
+    walk = Interpolation(
+        environ,
+        file.folder,
+        untouched=frozenset(named_by),
+        path_of=lambda loc: key_path(place_in_file(loc, adopted.written)),
+        inputs=adopted.inputs,
+        reads_files=not adopted.is_foreign,
+        own_variables=_own_variables(tree),
+        secrets=secrets,
+        state_place=lambda: state_place(file, environ, flags, secrets),
+    )
+    draft = Draft(
+        tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
+        folder=file.folder,
+        broken=frozenset(walk.broken),
+        substituted=walk.substituted,
+        named_by=named_by,
+        written=adopted.written,
+        problems=(*file.problems, *adopted.problems, *walk.problems),
+    )
+    return _with_listen_flags(draft, flags)
+
+
+def state_place(
+    file: ConfigFile, environ: Mapping[str, str], flags: Flags, secrets: SecretSource | None
+) -> StatePlace:
+    """Where secrets are kept, which must be known before any of them is read. Raises ConfigProblems."""
+    tree, named_by = _with_overrides(file, environ, flags)
+    server = table_of(tree.get("server"))
+    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by), secrets=secrets)
+    wanted = {name: walk.resolve(server[name], ("server", name)) for name in _OF_STATE if name in server}
+    if walk.problems or file.problems:
+        raise ConfigProblems([*file.problems, *walk.problems], file.origin)
+    placed = _with_absolute_paths({"server": wanted}, file.folder, named_by, set())["server"]
+    folder, key = placed.get("state_dir"), placed.get("state_key")
+    return StatePlace(
+        Path(folder) if isinstance(folder, str) and folder else default_state_folder(),
+        key if isinstance(key, str) else None,
+    )
+
+
+def _with_overrides(
+    file: ConfigFile, environ: Mapping[str, str], flags: Flags
+) -> tuple[dict[str, Any], dict[Loc, str]]:
+    tree = deepcopy(file.adopted.tables)
     named_by: dict[Loc, str] = {}
     overrides = overrides_of(environ)
     if flags.state_dir is not None:
@@ -81,25 +132,7 @@ def make_draft(file: ConfigFile, environ: Mapping[str, str], flags: Flags) -> Dr
         if isinstance(section, dict):
             section[loc[1]] = text
             named_by[loc] = name
-    walk = Interpolation(
-        environ,
-        file.folder,
-        untouched=frozenset(named_by),
-        path_of=lambda loc: key_path(place_in_file(loc, adopted.written)),
-        inputs=adopted.inputs,
-        reads_files=not adopted.is_foreign,
-        own_variables=_own_variables(tree),
-    )
-    draft = Draft(
-        tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
-        folder=file.folder,
-        broken=frozenset(walk.broken),
-        substituted=walk.substituted,
-        named_by=named_by,
-        written=adopted.written,
-        problems=(*file.problems, *adopted.problems, *walk.problems),
-    )
-    return _with_listen_flags(draft, flags)
+    return tree, named_by
 
 
 def _own_variables(tree: dict[str, Any]) -> frozenset[tuple[str, str]]:
@@ -122,9 +155,26 @@ def _with_absolute_paths(
         for part in loc[:-1]:
             table = cast("dict[Any, Any]", table).get(part) if isinstance(table, dict) else None
         text = cast("dict[Any, Any]", table).get(loc[-1]) if isinstance(table, dict) else None
+        if text == WORKSPACE and loc[-1] == "cwd":
+            continue
         if isinstance(text, str) and text and "://" not in text and loc not in broken:
             table[loc[-1]] = str((Path.cwd() if loc in named_by else folder) / _expanded(text))
+    for raw in table_of(tree.get("mcpServers")).values():
+        server = table_of(raw)
+        start, sandbox = server.get("cwd"), table_of(server.get("sandbox"))
+        for key in ("reads", "writes"):
+            if isinstance(sandbox.get(key), list):
+                sandbox[key] = [_beside(path, start, folder) for path in list_of(sandbox[key])]
     return tree
+
+
+def _beside(path: Any, start: object, folder: Path) -> Any:
+    """What a program reaches is relative to where it starts, as its arguments are."""
+    if not isinstance(path, str) or not path or "://" in path:
+        return path
+    if start == WORKSPACE:  # known when a client calls
+        return str(_expanded(path))
+    return str((Path(start) if isinstance(start, str) else folder) / _expanded(path))
 
 
 def _expanded(text: str) -> Path:

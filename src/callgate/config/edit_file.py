@@ -8,111 +8,173 @@ Rules
 3. A file that somebody else changed since it was read is left alone.
 """
 
+import errno
+import fcntl
+import hashlib
 import os
 import stat
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import tomllib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-from tomlkit.container import OutOfOrderTableProxy
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AbstractTable
-
-from callgate.config.load import load_config
+from callgate.config.editing.masked_lines import changed_lines
+from callgate.config.editing.toml_text import TomlEditError, TomlText
+from callgate.config.load import load_config  # noqa: TID251 - who edits may ask with secrets (`Check`)
 from callgate.config.problem import ConfigProblem, ConfigProblems
-from callgate.config.sources.file import find_config_file
+from callgate.config.sources.file import ConfigFile, find_config_file, read_config_text
 from callgate.config.sources.flags import Flags
+from callgate.config.whole_file import whole_file
 from callgate.model.error_codes import CALLER_STALE, SETUP_CONFIG, SETUP_CONFIG_LOCKED
 from callgate.model.errors import CallerError, SetupError
 
-_Table = tomlkit.TOMLDocument | AbstractTable | OutOfOrderTableProxy
+_ANY_WRITE = 0o222
+_NEW_FILE = b"version = 1\n"
+
+# The problems of a file that is not written yet.
+Check = Callable[[ConfigFile], Sequence[ConfigProblem]]
 
 
 class FileEdit:
     """One change: read, set and remove, then write."""
 
-    def __init__(self, path: Path, before: bytes) -> None:
+    def __init__(self, path: Path, before: bytes | None) -> None:
+        """`before`: None for a file that is to be made. Raises ValueError for what is not TOML."""
         self.path = path
         self._before = before
-        text = before.decode()
-        self._line_end = "\r\n" if "\r\n" in text else "\n"
-        self._document = tomlkit.parse(text)
+        self._toml = TomlText((_NEW_FILE if before is None else before).decode())
 
     @property
     def text(self) -> str:
-        lines = tomlkit.dumps(self._document).replace("\r\n", "\n")
-        return lines if self._line_end == "\n" else lines.replace("\n", self._line_end)
+        return self._toml.text
 
-    def has(self, loc: Sequence[str]) -> bool:
-        table = self._table(loc[:-1])
-        return table is not None and loc[-1] in table
+    @property
+    def tree(self) -> dict[str, Any]:
+        return self._toml.tree
 
-    def set(self, loc: Sequence[str], value: Mapping[str, Any]) -> None:
-        """A table at `loc`, in the place of what was there; tables on the way are made."""
-        parent: Any = self._document
-        for part in loc[:-1]:
-            if part not in parent:
-                parent[part] = tomlkit.table(is_super_table=True)
-            parent = parent[part]
-        table = tomlkit.table()
-        for name, one in value.items():
-            table.add(name, one)
-        parent[loc[-1]] = table
+    @property
+    def is_there(self) -> bool:
+        return self._before is not None
 
-    def remove(self, loc: Sequence[str]) -> None:
-        table: Any = self._table(loc[:-1])
-        del table[loc[-1]]
-        if not table and len(loc) > 1:
-            self.remove(loc[:-1])
+    @property
+    def is_writable(self) -> bool:
+        """As far as one can tell without trying."""
+        if self._before is None:
+            return os.access(self.path.parent, os.W_OK)
+        is_meant = bool(stat.S_IMODE(self.path.stat().st_mode) & _ANY_WRITE) and os.access(self.path, os.W_OK)
+        return is_meant and os.access(self.path.parent, os.W_OK)
 
-    def write(self) -> None:
-        """Raises CallerError, SetupError and ConfigProblems."""
-        after = self.text.encode()
-        if self.path.read_bytes() != self._before:
-            raise CallerError(
-                CALLER_STALE, f"{self.path} was changed by somebody else meanwhile", hint="Try again"
-            )
+    @property
+    def digest(self) -> str:
+        """Of what was read."""
+        return digest_of(self._before)
+
+    @property
+    def new_digest(self) -> str:
+        return digest_of(self.text.encode())
+
+    def has(self, loc: Sequence[str | int]) -> bool:
+        return self._toml.has(loc)
+
+    def place_of(self, loc: Sequence[str | int]) -> tuple[str | int, ...]:
+        """With positions instead of the names of sources."""
+        return self._toml.placed(loc)
+
+    def line_of(self, loc: Sequence[str | int]) -> int | None:
+        return self._toml.line_of(tuple(loc))
+
+    def set(self, loc: Sequence[str | int], value: Any) -> None:
+        """The value at `loc`, in the place of what was there; tables on the way are made. Sources are named
+        by their ids. Raises CallerError and SetupError."""
         try:
-            mode = stat.S_IMODE(self.path.stat().st_mode)
-            descriptor, name = tempfile.mkstemp(".toml", f".{self.path.name}.", self.path.parent)
-            draft = Path(name)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(after)
-                    os.fchmod(file.fileno(), mode)
-                    os.fsync(file.fileno())
-                self._check(draft)
-                _replace(self.path.with_name(f"{self.path.name}.bak"), self._before, mode)
-                draft.replace(self.path)
-            finally:
-                with suppress(FileNotFoundError):
-                    draft.unlink()
+            self._toml.set(loc, value)
+        except TomlEditError:
+            raise self._unfit() from None
+
+    def remove(self, loc: Sequence[str | int]) -> None:
+        """Raises SetupError."""
+        try:
+            self._toml.remove(loc)
+        except TomlEditError:
+            raise self._unfit() from None
+
+    def check(self, problems_of: Check | None = None) -> None:
+        """Raises ConfigProblems for those that were not there before."""
+        asked = problems_of or _problems_of
+        known: set[str] = set()
+        if self._before is not None:
+            known = {str(one) for one in asked(read_config_text(self.path, self._before.decode("utf-8-sig")))}
+        after = read_config_text(self.path, self.text)
+        new = [problem for problem in (*after.problems, *asked(after)) if str(problem) not in known]
+        if new:
+            raise ConfigProblems(list(dict.fromkeys(new)), self.path)
+
+    def write(self, problems_of: Check | None = None) -> None:
+        """Raises CallerError, SetupError and ConfigProblems."""
+        self.check(problems_of)
+        try:
+            with _alone(self.path):
+                self._replace()
         except OSError as problem:
             raise self._locked(problem) from None
 
-    def _check(self, draft: Path) -> None:
-        known = {str(problem) for problem in _problems_of(self.path)}
-        new = [problem for problem in _problems_of(draft) if str(problem) not in known]
-        if new:
-            raise ConfigProblems(new, self.path)
-
-    def _table(self, loc: Sequence[str]) -> _Table | None:
-        found: Any = self._document
-        for part in loc:
-            if not isinstance(found, _Table) or part not in found:
-                return None
-            found = found[part]
-        return found if isinstance(found, _Table) else None
+    def _replace(self) -> None:
+        try:
+            found = self.path.read_bytes()
+            mode = stat.S_IMODE(self.path.stat().st_mode)
+        except FileNotFoundError:
+            found, mode = None, 0o600
+        if found != self._before:
+            raise CallerError(
+                CALLER_STALE, f"{self.path} was changed by somebody else meanwhile", hint="Try again"
+            )
+        if found is not None:
+            # A file that nobody may write is not meant to change, even if its folder can be written.
+            if not self.is_writable:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            with whole_file(self.path.with_name(f"{self.path.name}.bak"), mode) as file:
+                file.write(found)
+        with whole_file(self.path, mode) as file:
+            file.write(self.text.encode())
 
     def _locked(self, problem: OSError) -> SetupError:
         return SetupError(
             SETUP_CONFIG_LOCKED,
             f"{self.path} cannot be written ({problem.strerror})",
             hint="Make the change where the file comes from",
+            data={"toml": self._new_lines()},
         )
+
+    def _new_lines(self) -> list[str]:
+        """What would have come, to be pasted by somebody who may write the file. Secrets are masked."""
+        before = "" if self._before is None else self._before.decode()
+        return [line[1:] for line in changed_lines(before, self.text) if line.startswith("+")]
+
+    def _unfit(self) -> SetupError:
+        return SetupError(
+            SETUP_CONFIG_LOCKED,
+            f"{self.path} is written in a way in which this change cannot be made for you",
+            hint="Change it with an editor",
+        )
+
+
+@contextmanager
+def _alone(path: Path) -> Generator[None]:
+    """Of two that write at once, the second looks after the first is done. The folder is locked: the file is
+    another one afterwards."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def digest_of(content: bytes | None) -> str:
+    """Of a file that is not there: of nothing."""
+    return hashlib.sha256(content or b"").hexdigest()
 
 
 def edit_file(flag: Path | None, environ: Mapping[str, str]) -> FileEdit:
@@ -122,6 +184,12 @@ def edit_file(flag: Path | None, environ: Mapping[str, str]) -> FileEdit:
         raise SetupError(
             SETUP_CONFIG, "There is no callgate.toml to change", hint="Make one with: callgate init"
         )
+    return edit_of(found)
+
+
+def edit_of(found: ConfigFile) -> FileEdit:
+    """Raises SetupError where it is none of ours."""
+    assert found.origin is not None
     if found.adopted.is_foreign or found.origin.suffix != ".toml":
         raise SetupError(
             SETUP_CONFIG, f"{found.origin} is another program's file", hint="Make one with: callgate init"
@@ -131,21 +199,13 @@ def edit_file(flag: Path | None, environ: Mapping[str, str]) -> FileEdit:
     path = found.origin.resolve()  # a link stays a link
     try:
         return FileEdit(path, path.read_bytes())
-    except (TOMLKitError, UnicodeDecodeError, OSError) as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as problem:
         raise SetupError(SETUP_CONFIG, f"{path} cannot be read: {problem}") from None
 
 
-def _problems_of(path: Path) -> list[ConfigProblem]:
+def _problems_of(file: ConfigFile) -> Sequence[ConfigProblem]:
     try:
-        load_config(Flags(config=path))
+        load_config(Flags(), file=file)
     except ConfigProblems as found:
         return list(found.problems)
     return []
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        os.fchmod(file.fileno(), mode)
-    Path(name).replace(path)

@@ -15,14 +15,16 @@ from pathlib import Path
 
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
+from callgate.config.paths import state_folder
 from callgate.config.problem import ConfigProblem, ConfigProblems, key_path
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
+from callgate.config.secret_source import SecretSource
 from callgate.config.sources.addresses import sources_named
 from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
 from callgate.config.sources.environment_sources import URL_VARIABLES, EnvironmentSources, sources_of
-from callgate.config.sources.file import find_config_file
+from callgate.config.sources.file import ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 from callgate.config.specs.dsn import DsnError
@@ -38,14 +40,30 @@ class Loaded:
     warnings: tuple[ConfigProblem, ...] = ()
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
     flags: Flags = field(default_factory=Flags, repr=False)  # by which it can be loaded again
+    is_foreign: bool = False  # the file is another program's
+
+    @property
+    def lock_path(self) -> Path:
+        """`callgate.lock` beside the file, where that is ours; else in the state folder."""
+        if self.origin is None or self.is_foreign or self.origin.suffix != ".toml":
+            return state_folder(self.config) / "callgate.lock"
+        return self.origin.resolve().with_suffix(".lock")
 
 
-def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Raises `ConfigProblems`. `environ` is the process's own unless given."""
+def load_config(
+    flags: Flags | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    secrets: SecretSource | None = None,
+    file: ConfigFile | None = None,
+) -> Loaded:
+    """Raises `ConfigProblems`. `environ` is the process's own unless given. `file`: one that was read
+    already, or is not written yet."""
     flags = flags or Flags()
     environ = os.environ if environ is None else environ
-    file = find_config_file(flags.config, environ, searches=not flags.addresses)
-    draft = make_draft(file, environ, flags)
+    if file is None:
+        file = find_config_file(flags.config, environ, searches=not flags.addresses)
+    draft = make_draft(file, environ, flags, secrets)
     from_environment = EnvironmentSources() if flags.addresses else sources_of(environ)
     parsed = parse_draft(draft, needs_version=file.is_readable and not file.adopted.is_foreign)
     problems = [*draft.problems, *parsed.problems, *check_mcp_servers(draft)]
@@ -80,7 +98,14 @@ def load_config(flags: Flags | None = None, environ: Mapping[str, str] | None = 
     ]
     warnings = (*unknown_variables(environ), *from_environment.warnings, *named.warnings, *ignored, *replaced)
     warnings += (*_without_peers(config), *_expired(config))
-    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed), flags)
+    return Loaded(
+        config,
+        file.origin,
+        warnings,
+        (*file.adopted.notes, *completion.notes, *renamed),
+        flags,
+        file.adopted.is_foreign,
+    )
 
 
 def _foreign_urls(draft: Draft, found: EnvironmentSources) -> list[ConfigProblem]:

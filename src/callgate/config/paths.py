@@ -8,8 +8,12 @@ from platformdirs import user_state_path
 from callgate.config.specs.config import Config
 
 
+def default_state_folder() -> Path:
+    return user_state_path("callgate")
+
+
 def state_folder(config: Config) -> Path:
-    return config.server.state_dir or user_state_path("callgate")
+    return config.server.state_dir or default_state_folder()
 
 
 def record_folder(config: Config) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from callgate.model.error_codes import SETUP_CONFIG
+from callgate.model.error_codes import SETUP_CONFIG, ErrorCode
 from callgate.model.errors import SetupError
 
 # Where a value sits in the file: ("sources", 0, "mode").
@@ -29,6 +29,7 @@ class ConfigProblem:
     key_path: str  # `sources[0].mode`, a variable's name, a flag, or the file itself
     message: str
     hint: str = ""
+    code: ErrorCode = SETUP_CONFIG
 
     def __str__(self) -> str:
         return f"{self.key_path}: {self.message}." + (f" {self.hint}" if self.hint else "")
@@ -54,9 +55,9 @@ class ConfigProblems(SetupError):  # noqa: N818 - it is the report, not one erro
         lines = "".join(f"\n  {problem}" for problem in self.problems[:_MAX_PRINTED])
         if len(self.problems) > _MAX_PRINTED:
             lines += f"\n  and {len(self.problems) - _MAX_PRINTED:,} more"
-        super().__init__(
-            SETUP_CONFIG, f"{count}{where}:{lines}", hint="docs/configuration.md lists every key"
-        )
+        codes = {problem.code for problem in self.problems}
+        code = codes.pop() if len(codes) == 1 else SETUP_CONFIG
+        super().__init__(code, f"{count}{where}:{lines}", hint="docs/configuration.md lists every key")
 
 
 def key_path(loc: Loc) -> str:

@@ -21,8 +21,9 @@ _SECRET_VALUE = re.compile(
     r"\b(bearer|basic|digest|token)\s+\S|^(ghp|gho|ghs|github_pat|sk|pk|xox[abprs])[_-]|^ey[A-Za-z0-9_-]{8,}\.",
     re.IGNORECASE,
 )
-# `--api-key=x`, `X-Api-Key:x`, `Authorization: x`, `{"apiKey": "x"}`: up to where the secret begins.
-_NAMED_SECRET = re.compile(rf"{_NAMES}[\w.-]*[\"']?\s*[:=]\s*", re.IGNORECASE)
+# `--api-key=x`, `X-Api-Key:x`, `Authorization: x`, `{"apiKey": "x"}`: up to where the secret begins. Bounded:
+# a text of 10,000 times `key` must not take seconds.
+_NAMED_SECRET = re.compile(rf"{_NAMES}[\w.-]{{0,200}}[\"']?\s{{0,20}}[:=]\s{{0,20}}", re.IGNORECASE)
 # `-H` in that case only: `-h localhost` is a host.
 _HEADER_FLAG = re.compile(r"(?i:--?(?:http-?|request-?|custom-?|extra-?)?headers?)|-H")
 _GLUED_HEADER = re.compile(rf"((?:{_HEADER_FLAG.pattern})=|-H)(.+)", re.DOTALL)
@@ -30,9 +31,7 @@ _HEADER = re.compile(r"[\"']?[A-Za-z0-9-]+\s*[:=]\s*")
 # A flag, and not a value that happens to begin with a dash, as base64url texts may.
 _FLAG = re.compile(r"-\w|--[a-z][\w-]*(?:=.*)?", re.IGNORECASE | re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
-_USER = re.compile(r"://.*@", re.DOTALL)
-_LATE_AT = re.compile(r"([^?#]*?://)[^?#]*[?#].*@", re.DOTALL)
-_LOOSE_USER = re.compile(r":.*@", re.DOTALL)
+_AFTER_PATH = re.compile(r"[?#]")
 _PARAM = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
@@ -65,9 +64,14 @@ def secrets_among(env: Mapping[str, str], args: Sequence[str]) -> Iterator[str]:
 
 def mask_url(url: str) -> str:
     """Without user part, query values and fragment: each of them is where people put keys."""
-    if (found := _LATE_AT.match(url)) is not None:
-        return f"{found[1]}{MASK}"  # of a password with "?" or "#" in it, or of a value: nobody can tell
-    address = _USER.sub(f"://{MASK}@", url)  # up to the last "@": a password may hold "/" unescaped
+    start, last_at = url.find("://"), url.rfind("@")
+    address = url
+    if 0 <= start < last_at:
+        after_path = _AFTER_PATH.search(url)
+        if after_path is not None and start < after_path.start() < last_at:
+            return f"{url[:start]}://{MASK}"  # of a password with "?" or "#" in it, or of a value: unknown
+        # Up to the last "@": a password may hold "/" unescaped.
+        address = f"{url[:start]}://{MASK}{url[last_at:]}"
     address, hash_sign, _ = address.partition("#")
     address, question, query = address.partition("?")
     if question:
@@ -114,4 +118,4 @@ def _mask_text(text: str) -> str:
         return MASK
     if "://" in text:
         return mask_url(text)
-    return MASK if _LOOSE_USER.search(text) else text
+    return MASK if 0 <= text.find(":") < text.rfind("@") else text

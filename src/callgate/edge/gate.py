@@ -1,4 +1,4 @@
-"""The gate in front of everything: Host, Origin, bearer token. Pure: header values in, a principal out.
+"""The gate in front of everything: Host, Origin, bearer token. Header values in, a principal out.
 
 Order: Host first (a rebound DNS name must learn nothing), then the web page that asks (`Origin`, and
 `Sec-Fetch-Site` where a browser sends no Origin), then the token. All are for HTTP; a local pipe or socket is
@@ -7,6 +7,7 @@ guarded by the file system.
 
 import hmac
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -146,6 +147,35 @@ def bearer_of(rules: GateRules, secret: str, now_s: float) -> Principal:
     if found.expires_s is not None and found.expires_s <= now_s:
         raise ExpiredTokenError
     return found.principal
+
+
+class Gate:
+    """The rules that hold now: they change while we serve, and tokens expire."""
+
+    def __init__(self, rules: GateRules) -> None:
+        self.rules = rules
+        self._next_expiry_s = rules.next_expiry_s(time.time())
+
+    def use(self, rules: GateRules) -> None:
+        self.rules = rules
+        self._next_expiry_s = rules.next_expiry_s(time.time())
+
+    def has_expired_one(self) -> bool:
+        """Whether a token has expired since the rules were looked at: `use` them again."""
+        return self._next_expiry_s is not None and self._next_expiry_s <= time.time()
+
+    def bearer(self, secret: str) -> Principal:
+        """Whose token this is, of a client that does not come by HTTP. Raises RefusedError."""
+        rules = self.rules
+        return bearer_of(rules, secret, time.time()) if rules.tokens else rules.local or LOCAL
+
+    def still_admits(self, fields: Mapping[str, str], principal: Principal) -> bool:
+        """Whether who was let in with these fields would be, as the same principal with the same role."""
+        try:
+            now = identify(self.rules, fields, time.time())
+        except RefusedError:
+            return False
+        return now == principal and now.role is principal.role
 
 
 @lru_cache(maxsize=256)  # a client sends the same one with every request

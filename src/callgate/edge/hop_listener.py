@@ -131,7 +131,7 @@ class HopListener(Listener):
             self._hops.learn(passed.head.signed, request)
         return beginner
 
-    def _still_admits(self, request: HttpRequest, now_s: float) -> bool:
+    def _still_admits(self, request: HttpRequest) -> bool:
         return True  # the replica that let the client in hangs up when it would not any more
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:

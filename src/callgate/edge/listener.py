@@ -19,11 +19,11 @@ from urllib.parse import unquote
 from callgate.edge.asgi_mount import AppElsewhere, AsgiMount
 from callgate.edge.gate import (
     HOW_TO_SEND_ONE,
+    Gate,
     GateRules,
     MissingTokenError,
     WrongTokenError,
     admit,
-    bearer_of,
     check_site,
     check_target,
     identify,
@@ -43,7 +43,7 @@ from callgate.model.error_codes import (
     SETUP_PORT,
 )
 from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError, unknown_server
-from callgate.model.identity import LOCAL, Principal
+from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
@@ -101,7 +101,7 @@ class Listener:
         self.mcp = mcp or McpHttp(answerer, self._refusals)
         self._app: AsgiMount | AppElsewhere = AsgiMount(app.serve)
         self._is_open = app.is_open
-        self._rules = rules
+        self.gate = Gate(rules)
         self._limits = limits
         self.service = Service(
             handler=self.handle,
@@ -121,7 +121,6 @@ class Listener:
         self._is_leaving = False
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
-        self._next_expiry_s = rules.next_expiry_s(time.time())
 
     async def start(self, host: str, port: int) -> int:
         """Listens; returns the port (which matters when 0 was asked for). Raises SetupError."""
@@ -186,27 +185,21 @@ class Listener:
     def use_rules(self, rules: GateRules) -> None:
         """Whom the gate lets in from now on. Connections of those whom it would not let in any more, or with
         another role, end now, and with them what they stream."""
-        self._rules = rules
-        now_s = time.time()
-        self._next_expiry_s = rules.next_expiry_s(now_s)
+        self.gate.use(rules)
         for connection in list(self._connections):
             request = connection.last_request
-            if request is not None and not self._still_admits(request, now_s):
+            if request is not None and not self._still_admits(request):
                 connection.abort()
 
-    def bearer(self, secret: str) -> Principal:
-        """Whose token this is, of a client that does not come by HTTP. Raises RefusedError."""
-        rules = self._rules
-        return bearer_of(rules, secret, time.time()) if rules.tokens else rules.local or LOCAL
+    def use_limits(self, limits: ListenerLimits) -> None:
+        """Of connections, from now on; the largest body is that of connections to come."""
+        self._limits = limits
+        self.service.max_body_bytes = limits.max_body_bytes
+        self.service.bodies.limit_bytes = _LARGEST_BODIES * limits.max_body_bytes
 
-    def _still_admits(self, request: HttpRequest, now_s: float) -> bool:
-        if request.principal is None:
-            return True  # what is open to everybody
-        try:
-            principal = identify(self._rules, request.fields, now_s)
-        except RefusedError:
-            return False
-        return principal == request.principal and principal.role is request.principal.role
+    def _still_admits(self, request: HttpRequest) -> bool:
+        """What is open to everybody stays."""
+        return request.principal is None or self.gate.still_admits(request.fields, request.principal)
 
     # ---- connections
 
@@ -250,8 +243,8 @@ class Listener:
         loop = asyncio.get_running_loop()
         # First, so that a connection that cannot be dropped does not end the sweeping.
         self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
-        if self._next_expiry_s is not None and self._next_expiry_s <= time.time():
-            self.use_rules(self._rules)
+        if self.gate.has_expired_one():
+            self.use_rules(self.gate.rules)
         before = loop.time() - _IDLE_S
         for connection in list(self._connections):
             connection.drop_if_stuck(before)
@@ -270,15 +263,15 @@ class Listener:
         path = request.path
         if _endpoint(path)[0] or not self._is_open(unquote(path)):
             try:
-                request.principal = admit(self._rules, fields, time.time())
+                request.principal = admit(self.gate.rules, fields, time.time())
             except WrongTokenError:
                 request.has_wrong_token = True
                 raise
             return
-        check_site(self._rules, fields)
+        check_site(self.gate.rules, fields)
         request.ignores_body = True  # files and health: open to everybody, and so is what is sent to them
         try:
-            request.principal = identify(self._rules, fields, time.time())
+            request.principal = identify(self.gate.rules, fields, time.time())
         except WrongTokenError:
             request.has_wrong_token = True
         except MissingTokenError:

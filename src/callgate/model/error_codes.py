@@ -55,6 +55,9 @@ CALLER_TOO_LARGE = _code("caller.too_large", "The message is larger than the lim
 CALLER_UNKNOWN_METHOD = _code(
     "caller.unknown_method", "The method does not exist here", rpc=METHOD_NOT_FOUND, http=404
 )
+CALLER_NO_WORKSPACE = _code(
+    "caller.no_workspace", "The folder of this client is not known", rpc=INVALID_PARAMS, http=400
+)
 CALLER_UNKNOWN_TOOL = _code(
     "caller.unknown_tool", "No tool of that name is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
 )
@@ -117,6 +120,15 @@ CALLER_AMBIGUOUS_ID = _code(
 CALLER_CONFLICT = _code("caller.conflict", "The stream is already open", rpc=INVALID_REQUEST, http=409)
 CALLER_STALE = _code(
     "caller.stale", "What was to be changed is not what it was any more", rpc=-31412, http=412
+)
+CALLER_NO_PRECONDITION = _code(
+    "caller.no_precondition",
+    "The request must say which state of the file it is meant for",
+    rpc=INVALID_REQUEST,
+    http=428,
+)
+CALLER_BAD_CONFIG = _code(
+    "caller.bad_config", "The configuration would have problems", rpc=INVALID_PARAMS, http=422, exit_code=3
 )
 CALLER_REQUEST_STATE = _code(
     "caller.request_state",
@@ -215,6 +227,13 @@ REFUSED_ORIGIN = _code(
 )
 REFUSED_HOST = _code(
     "refused.host", "The Host header names another machine", rpc=-31421, http=421, exit_code=6
+)
+REFUSED_NOT_LOCAL = _code(
+    "refused.not_local",
+    "What starts programs or reads files is taken from the gateway's own machine only",
+    rpc=-31403,
+    http=403,
+    exit_code=6,
 )
 REFUSED_ROLE = _code("refused.role", "The caller's role may not do this", rpc=-31403, http=403, exit_code=6)
 REFUSED_UNAUTHENTICATED = _code(
@@ -320,6 +339,9 @@ SETUP_CONFIG_LOCKED = _code(
     http=409,
     exit_code=3,
 )
+SETUP_LOCK = _code(
+    "setup.lock", "callgate.lock cannot be read or written", rpc=INTERNAL_ERROR, http=409, exit_code=3
+)
 SETUP_PORT = _code(
     "setup.port",
     "The address is already in use, or may not be used",
@@ -327,8 +349,28 @@ SETUP_PORT = _code(
     http=500,
     exit_code=4,
 )
+SETUP_SANDBOX = _code(
+    "setup.sandbox",
+    "A server cannot be confined as its entry says",
+    rpc=-31502,
+    http=502,
+    exit_code=3,
+)
 SETUP_STATE_FOLDER = _code(
     "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500
+)
+SETUP_STATE_DB = _code(
+    "setup.state_db", "The gateway's own database cannot be used", rpc=-31503, http=503, exit_code=3
+)
+SETUP_STATE_NEWER = _code(
+    "setup.state_newer",
+    "The gateway's own database is of a newer Callgate",
+    rpc=-31503,
+    http=503,
+    exit_code=3,
+)
+SETUP_SECRET = _code(
+    "setup.secret", "A secret cannot be read or kept", rpc=INTERNAL_ERROR, http=500, exit_code=3
 )
 SETUP_ENGINE = _code(
     "setup.engine",

@@ -9,6 +9,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+# In the place of the client's address, for one that comes over a Unix socket.
+UNIX_PEER = "unix"
+
 # Plain ASGI 3 (scope type "http" only). The gate's finding is `scope["state"]["principal"]`: a Principal, or
 # None where the path is open to everyone (health checks).
 HttpApp = Callable[[Scope, Receive, Send], Awaitable[None]]

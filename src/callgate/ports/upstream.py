@@ -55,6 +55,10 @@ class ToolCaller(Protocol):
 class PlainUpstream(Protocol):
     """An upstream whose tools can be called without a task."""
 
+    def bridges(self, era: Era) -> bool:
+        """As of every upstream."""
+        ...
+
     def tool_caller(self, native_name: str, asker: Asker) -> ToolCaller | None:
         """For all calls of this tool by this client; None: there is none at the moment."""
         ...
@@ -124,5 +128,13 @@ class Upstream(Protocol):
         ...
 
     def health(self) -> Health: ...
+
+    def leave(self) -> None:
+        """Nobody new will ask: it is about to be closed. What lasts by itself, as a subscription, ends."""
+        ...
+
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        ...
 
     async def close(self) -> None: ...

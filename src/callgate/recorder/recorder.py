@@ -32,11 +32,11 @@ from callgate.recorder.flush.foreign_rows import ForeignRows
 from callgate.recorder.flush.keeper import Flushed, Keeper
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Group
 from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalRoom, JournalSync, JournalWriter
 from callgate.recorder.redact_rows import RowRedactor
-from callgate.recorder.rows import Group
 from callgate.recorder.sequence import Sequence
 from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
@@ -82,6 +82,7 @@ class Wakeup:
 class RecorderSettings:
     folder: Path
     keeps_store: bool  # hold the store as long as we run (serve), not just now and then (stdio, call)
+    # These can change while we run.
     waits_for_journal: bool = True  # `sync = "reply"`
     refuses_unrecorded: bool = False  # `on_failure = "refuse"`
     waits_for_store: bool = False  # `sync = "store"`
@@ -98,10 +99,9 @@ class Recorder:
     ) -> None:
         """Raises SetupError. On the event loop."""
         background = background or Background()
-        self._waits = settings.waits_for_journal
-        self.refuses = settings.refuses_unrecorded
-        self._waits_for_store = settings.waits_for_store
         room = JournalRoom(settings.journal_max_bytes) if settings.journal_max_bytes is not None else None
+        self._room = room
+        self.use(settings)
         self._intake = Intake()
         self._asides = Asides()
         self.feed = Feed()
@@ -119,7 +119,7 @@ class Recorder:
             raise journal_unwritable(settings.folder, problem) from problem
         self._loop = asyncio.get_running_loop()
         self.sequence = Sequence()
-        self._redactor = redactor
+        self.redactor = redactor
         framer = Framer(redactor)
         self._writer = GroupWriter(
             self._intake, self._asides, self.sequence, framer, self._journal, self._publish
@@ -138,6 +138,14 @@ class Recorder:
         )
         self._sync = JournalSync(self._journal, background)
         self._thread = background.thread("recorder", self._run)
+
+    def use(self, settings: RecorderSettings) -> None:
+        """From now on. On the event loop."""
+        self._waits = settings.waits_for_journal
+        self.refuses = settings.refuses_unrecorded
+        self._waits_for_store = settings.waits_for_store
+        if self._room is not None and settings.journal_max_bytes is not None:
+            self._room.max_bytes = settings.journal_max_bytes
 
     # ---- ports.EventSink
 
@@ -261,7 +269,7 @@ class Recorder:
         last = False
         while not last:
             self._wake.wait(_IDLE_S)
-            self._redactor.prepare()
+            self.redactor.prepare()
             last = self._turn()
         if missing := self._writer.missing_events:
             _log.error("%d events could not be recorded before the end", missing)
@@ -295,6 +303,7 @@ class Recorder:
 
     def _publish(self, group: Group) -> None:
         if self.feed.has_listeners:
+            group.spell_out_calls()
             self._loop.call_soon_threadsafe(self.feed.tell, group)
 
 

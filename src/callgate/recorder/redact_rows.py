@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from callgate.recorder.call_rows import Calls
 from callgate.recorder.redact.redact import MaskAll, Redactor
 from callgate.recorder.rows import EventRow, GapRow, SessionRow
 
@@ -31,9 +32,13 @@ class RowRedactor:
     def __init__(
         self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor] | None = None
     ) -> None:
+        self.use(redactor, max_body_bytes, of_server or {})
+
+    def use(self, redactor: Redactor, max_body_bytes: int, of_server: Mapping[str, Redactor]) -> None:
+        """From now on. Another thread may be at work: each row is looked at by the old rules or the new."""
+        self._of_all = Redactor.of_all([redactor, *of_server.values()]) if of_server else redactor
         self._redactor = redactor
-        self._of_server = of_server or {}
-        self._of_all = Redactor.of_all([redactor, *self._of_server.values()]) if of_server else redactor
+        self._of_server = of_server
         self._max_body_bytes = max_body_bytes
 
     def prepare(self) -> None:
@@ -48,6 +53,13 @@ class RowRedactor:
             if row.request_bytes + row.response_bytes > limit or len(row.hops) > 1:
                 return None
         rows_json, bodies = _apart(rows)
+        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
+
+    def clean_calls_json(self, calls: Calls) -> tuple[bytes, list[bytes]] | None:
+        """The same for ordinary calls."""
+        if calls.largest_bytes > self._max_body_bytes:
+            return None
+        rows_json, bodies = calls.json(), calls.requests + calls.responses
         return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
 
     def events_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]]:

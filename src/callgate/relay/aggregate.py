@@ -27,13 +27,18 @@ AGGREGATE = "aggregate"  # the record's server_name of a merged list
 
 
 class AggregatePath:
-    def __init__(self, path: Path, capabilities: dict[str, Any], search: ToolSearch | None = None) -> None:
-        """`search`: stands for all tools in the list."""
+    def __init__(self, path: Path, search: ToolSearch) -> None:
         self._path = path
-        self._capabilities = capabilities if search is None else own_answers.with_search(capabilities)
-        self._search = search
-        # For a tool that does not exist; where tools are found, the list is no advice.
-        self._advice = "" if search is None else f"{find_tools.NAME} finds those that there are"
+        self._own_search = search
+        self._search: ToolSearch | None = None  # stands for all tools in the list
+        self._capabilities: own_answers.Capabilities = {}
+        self._advice = ""  # for a tool that does not exist
+
+    def use(self, capabilities: own_answers.Capabilities, has_search: bool) -> None:
+        self._search = self._own_search if has_search else None
+        self._capabilities = own_answers.with_search(capabilities) if has_search else capabilities
+        # Where tools are found, the list is no advice.
+        self._advice = f"{find_tools.NAME} finds those that there are" if has_search else ""
 
     async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Our own reply, or the server's, which is to be awaited."""

@@ -13,8 +13,12 @@ from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 Capabilities = dict[str, Any]
 
 _SERVER_INFO = {"name": "callgate", "title": "Callgate", "version": callgate.__version__}
-# Our own SQL server: what it offers does not change by itself, and nobody is told when a schema does.
-BUILT_IN: Capabilities = {"tools": {}, "resources": {}, "completions": {}}
+# Our own SQL server: nobody is told when a schema changes, but the operator's file may while we run.
+BUILT_IN: Capabilities = {
+    "tools": {"listChanged": True},
+    "resources": {"listChanged": True},
+    "completions": {},
+}
 # With MCP servers behind us anything may come, and come later: what none of them offers is an empty list.
 EVERYTHING: Capabilities = {
     "tools": {"listChanged": True},
@@ -31,8 +35,8 @@ _INSTRUCTIONS = (
 _SEARCH_INSTRUCTIONS = (
     f"{_INSTRUCTIONS} Most tools are not listed: find_tools finds them, call_tool calls them by their name."
 )
-# Nothing here changes while we run; a client may keep it for an hour.
-_DISCOVER_TTL_MS = 3_600_000
+# It changes only with the operator's file; a client may keep it for five minutes.
+_DISCOVER_TTL_MS = 300_000
 
 
 def with_search(capabilities: Capabilities) -> Capabilities:

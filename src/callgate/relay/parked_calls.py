@@ -152,7 +152,7 @@ class _Parked:
 class ParkedCalls:
     def __init__(self, settings: BridgeSettings, side_messages: SideMessages) -> None:
         self._side_messages = side_messages
-        self._timeout_s = settings.answer_timeout_s
+        self.timeout_s = settings.answer_timeout_s
         self._seal = StateSeal(settings.state_key)
         self._gateway = settings.gateway or secrets.token_urlsafe(6)
         self._has_replicas = settings.gateway is not None
@@ -233,7 +233,7 @@ class ParkedCalls:
             )
         handle = secrets.token_urlsafe(16)
         digest = request_digest(arrival.target, arrival.method, arrival.params)
-        claims = StateClaims(self._gateway, handle, call.principal, time.time() + self._timeout_s, digest)
+        claims = StateClaims(self._gateway, handle, call.principal, time.time() + self.timeout_s, digest)
         wanted = {
             key: InputRequest(question.method, msgspec.Raw(_params(question)))
             for key, question in call.questions.items()
@@ -243,7 +243,7 @@ class ParkedCalls:
         # Last, when nothing can fail any more: what is entered here stays until it is taken or expires.
         self._parked[handle] = call
         self._side_messages.park(call.questions.values())
-        call.timer = asyncio.get_running_loop().call_later(self._timeout_s, self._expire, handle)
+        call.timer = asyncio.get_running_loop().call_later(self.timeout_s, self._expire, handle)
         return Reply(result=result)
 
     def _take(self, retry: Retry, exchange: Exchange) -> _Parked | None:

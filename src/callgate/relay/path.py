@@ -1,7 +1,9 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
+import asyncio
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -9,15 +11,17 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import REFUSED_DESTRUCTIVE
-from callgate.model.errors import CallgateError, RefusedError
+from callgate.model.errors import CallgateError, RefusedError, unknown_server
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Exchange, Hop, Trace
 from callgate.model.identity import new_span_id
 from callgate.model.offers import Offer, OfferKind, Route
-from callgate.model.reply import Reply, Tell
+from callgate.model.reply import Reply, Tell, tell_nobody
+from callgate.model.session import Session
 from callgate.ports.answerer import Answering
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.listings import Listings
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.relay.side_messages import SideMessages
@@ -44,18 +48,26 @@ class Path:
         self,
         upstreams: Mapping[str, Upstream],
         listings: Listings,
-        deny_destructive: bool,
         bridge: BridgeSettings,
         side_messages: SideMessages,
     ) -> None:
         self.upstreams = upstreams
         self.listings = listings
         self.subscribers = Subscribers()
-        self.denies = deny_destructive
+        self.denies = False
         self.parked = ParkedCalls(bridge, side_messages)
         self._answer_timeout_s = bridge.answer_timeout_s
+        self._told_of_traces: set[str] = set()
+        self._subscribing: set[asyncio.Task[None]] = set()
+
+    def use(self, rules: OfferRules) -> None:
+        """Of the upstreams as they are now."""
+        self.denies = rules.deny_destructive
         # A source has nobody behind it who would go on with a trace.
-        self._told_of_traces = {name for name, one in upstreams.items() if one.health().kind != "sql"}
+        self._told_of_traces = {name for name, one in self.upstreams.items() if one.health().kind != "sql"}
+
+    def use_answer_timeout(self, answer_timeout_s: float) -> None:
+        self._answer_timeout_s = self.parked.timeout_s = answer_timeout_s
 
     def keep_what_was_asked(self, exchange: Exchange) -> str | None:
         """The name of the tool or prompt that is meant, and whose it would be: kept in the exchange before
@@ -81,7 +93,9 @@ class Path:
         tell: Tell,
         param_headers: tuple[tuple[str, str], ...] = (),
     ) -> Coroutine[Any, Any, Reply]:
-        asked = self.upstreams[upstream]
+        asked = self.upstreams.get(upstream)
+        if asked is None:  # it was removed while this request looked for its way
+            raise unknown_server(upstream, self.upstreams)
         exchange.server_name = upstream
         if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
             hop = self.new_leg(exchange, upstream, params, param_headers)
@@ -96,7 +110,7 @@ class Path:
         server on the first leg, or goes on with it."""
         if asker.envelope.era is Era.MODERN:
             return run_hop(first, partial(self.parked.ask, ask, exchange, first, tell))
-        upstream, is_first = self.upstreams[first.upstream], True
+        upstream, is_first = self.upstreams.get(first.upstream), True
 
         def leg(params: bytes) -> Coroutine[Any, Any, Reply]:
             nonlocal is_first
@@ -104,6 +118,8 @@ class Path:
                 is_first = False
                 return run_hop(first, partial(ask, tell))
             hop = self.new_leg(exchange, first.upstream, params, first.param_headers)
+            if upstream is None:
+                raise unknown_server(first.upstream, self.upstreams)
             return run_hop(hop, partial(upstream.ask, hop, asker, tell))
 
         return ask_in_rounds(leg, first.params, asker.session.envelope, self._answer_timeout_s, tell)
@@ -150,6 +166,28 @@ class Path:
         finally:
             if not is_subscribed:
                 self.subscribers.unsubscribe(session, route)
+
+    def subscribe_again(self, upstreams: Iterable[str]) -> None:
+        """Others stand for these names now, and know nothing of what legacy clients subscribed to there."""
+        wanted = [one for name in upstreams for one in self.subscribers.subscriptions_at(name)]
+        if wanted:
+            task = asyncio.create_task(self._subscribe_all(wanted))
+            self._subscribing.add(task)
+            task.add_done_callback(self._subscribing.discard)
+
+    async def _subscribe_all(self, wanted: list[tuple[Session, Route]]) -> None:
+        for session, route in wanted:
+            upstream = self.upstreams.get(route.upstream)
+            params = msgspec.json.encode({"uri": route.native_name})
+            hop = Hop(route.upstream, "resources/subscribe", params, time.monotonic())
+            if upstream is not None:
+                with suppress(CallgateError):
+                    await upstream.ask(hop, Asker(session.envelope, session, b"null"), tell_nobody)
+
+    async def close(self) -> None:
+        for task in self._subscribing:
+            task.cancel()
+        await asyncio.gather(*self._subscribing, self.parked.close(), return_exceptions=True)
 
     def allows(self, tool: Offer) -> bool:
         """Whether a call of it is refused neither by the policy nor by the operator's choice."""

@@ -21,7 +21,7 @@ import msgspec
 
 from callgate.model.clip import clip
 from callgate.model.envelope import Era
-from callgate.model.errors import CallgateError
+from callgate.model.errors import CallgateError, unknown_server
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
@@ -82,9 +82,6 @@ class PlainCalls:
         """The last three are `Relay`'s. `stopped`: how a call ends that nobody waits for; `answer`: goes on
         with one that is not plain."""
         self._path = path
-        self._upstreams = {
-            name: one for name, one in path.upstreams.items() if isinstance(one, PlainUpstream)
-        }
         self._listings = path.listings
         self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
@@ -147,7 +144,7 @@ class PlainCalls:
             if self._tracer is not None:
                 exchange.trace = self._tracer.begin(arrival)
                 self._path.write_trace(hop, exchange.trace)
-            call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
+            call = BegunToolCall(exchange, session, hop, receiver, self, route.is_bridged)
             begun = caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
@@ -197,7 +194,9 @@ class PlainCalls:
         begun = caller.begin(hop, None)
         if begun is None:  # the server, or the line to it, is another one
             self._routes.pop(asker.session.session_id, None)
-            return self._path.upstreams[hop.upstream].ask(hop, asker, tell)
+            if (upstream := self._path.upstreams.get(hop.upstream)) is None:
+                raise unknown_server(hop.upstream, self._path.upstreams)
+            return upstream.ask(hop, asker, tell)
         return begun.go_on(tell)
 
     def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
@@ -222,8 +221,8 @@ class PlainCalls:
             self._routes_found = 0
             self._routes_version = self._known_lists.version
         server = listings.server_of(tool_name) if target is None else target
-        upstream = self._upstreams.get(server) if server is not None else None
-        if server is None or upstream is None:
+        upstream = self._path.upstreams.get(server) if server is not None else None
+        if server is None or not isinstance(upstream, PlainUpstream):
             return None
         listing = listings.listing(server, OfferKind.TOOL, asker)
         if listing is None:
@@ -233,11 +232,13 @@ class PlainCalls:
         if offer is None or offer.may_want_headers or not self._path.allows(offer):
             return None
         caller = upstream.tool_caller(offer.route.native_name, asker)
-        is_bridged = self._path.upstreams[server].bridges(asker.envelope.era)
+        is_bridged = upstream.bridges(asker.envelope.era)
         if caller is None and not is_bridged:
             return None
         # What was judged is what is asked: a second "name" does not get through.
+        faces = listings.faces_of(server)
         is_named = target is None or self._path.denies or server in listings.choices
+        is_named = is_named or (faces is not None and faces.guards(server))
         native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
         route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
@@ -250,6 +251,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
     """Implements `ports.answerer.PlainCall`."""
 
     exchange: Exchange
+    session: Session
     hop: Hop
     receiver: PlainReceiver
     calls: PlainCalls
@@ -257,10 +259,6 @@ class BegunToolCall(msgspec.Struct, eq=False):
     begun: BegunCall | None = None
     reply: Reply | None = None  # the server's, where it is not the end of the call
     early: Reply | Said | CallgateError | None = None  # what was received before it was begun
-
-    @property
-    def session(self) -> Session:
-        return self.exchange.session
 
     async def go_on(self, tell: Tell) -> Reply:
         assert self.begun is not None

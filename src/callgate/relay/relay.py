@@ -6,7 +6,7 @@ Implements `ports.Answerer` for edge and `ports.Status` for api.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from callgate.model.envelope import Era
@@ -18,23 +18,27 @@ from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
-from callgate.model.upstream_news import News, StateChanged, ViewChanged
+from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
+from callgate.ports.faces import Faces
 from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
 from callgate.ports.tracer import Tracer
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay import own_answers, settlements
+from callgate.relay import settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
-from callgate.relay.lists.listings import DEFAULT_MAX_OFFERS, DEFAULT_PATIENCE_S, Listings
-from callgate.relay.lists.tool_choice import ToolChoice, tools_across
+from callgate.relay.lists.listing_attempts import Key
+from callgate.relay.lists.listings import DEFAULT_PATIENCE_S, Listings
+from callgate.relay.lists.offer_rules import OfferRules
+from callgate.relay.lists.tool_choice import tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls
+from callgate.relay.replace_upstreams import UpstreamReplacing
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
@@ -63,20 +67,16 @@ class Relay:
         sink: EventSink,
         session_gap_s: float,
         bridge: BridgeSettings,
-        deny_destructive: bool = False,
+        rules: OfferRules | None = None,
         record_gate: RecordGate | None = None,
-        briefly_named: str | None = None,
-        tool_search: bool = False,
         tracer: Tracer | None = None,
-        max_offers: int = DEFAULT_MAX_OFFERS,
-        tool_choices: Mapping[str, ToolChoice] | None = None,
         list_patience_s: float = DEFAULT_PATIENCE_S,
         homes: Homes | None = None,
+        faces: Faces | None = None,
     ) -> None:
-        """`briefly_named`: whose names, if anybody's, are joined by one underscore (`public_names`);
-        `tool_search`: tools are found, not listed (`find_tools`); `max_offers`: of one server and kind;
-        `tool_choices`: of servers with rules for their tools; `list_patience_s`: how long a list
-        waits for a server that has not told its offers yet; `homes`: there are replicas."""
+        """`list_patience_s`: how long a list waits for a server that has not told its offers yet; `homes`:
+        there are replicas; `faces`: what of servers' words may be shown."""
+        rules = rules or OfferRules()
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
         self._sink = sink
@@ -90,27 +90,22 @@ class Relay:
         self.find_session = self._sessions.find
         listings = Listings(
             self._upstreams,
-            deny_destructive,
-            briefly_named,
-            max_offers,
-            tool_choices,
+            rules,
             patience_s=list_patience_s,
-            on_change=lambda key: self._news.changed(key),
+            on_change=self._list_changed,
+            faces=faces,
         )
+        self.judge_again = listings.judge_again
         self.server_of = listings.server_of
-        self._path = Path(self._upstreams, listings, deny_destructive, bridge, self._side_messages)
+        self._path = Path(self._upstreams, listings, bridge, self._side_messages)
         where: Whereabouts | None = None
         if homes is not None:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
             self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
         self._news = ListNews(self._path.subscribers, listings)
-        only_sql = all(upstream.health().kind == "sql" for upstream in upstreams)
-        capabilities = own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING
         self._offered = Offered(self._path.listings)
-        self._search = (
-            ToolSearch(self._path.listings, self._offered, self._path.subscribers) if tool_search else None
-        )
-        self._aggregate = AggregatePath(self._path, capabilities, self._search)
+        self._search = ToolSearch(self._path.listings, self._offered, self._path.subscribers)
+        self._aggregate = AggregatePath(self._path, self._search)
         self._direct = DirectPath(self._path)
         self._plain = PlainCalls(
             self._path,
@@ -128,8 +123,22 @@ class Relay:
             self._plain.is_here = where.is_here
         self.ask_known = self._plain.ask
         self.begin: Begin = self._plain.begin
-        for upstream in upstreams:
-            upstream.hear(self._hear)
+        replacing = UpstreamReplacing(
+            self._upstreams, self._path, self._aggregate, self._news, self._hear, self._histories
+        )
+        self.prepare, self.replace = replacing.prepare, replacing.replace
+        replacing.begin(rules)
+        self._replacing = replacing
+
+    # ---- a changed configuration
+
+    @property
+    def rules(self) -> OfferRules:
+        return self._replacing.rules
+
+    def use_times(self, session_gap_s: float, answer_timeout_s: float) -> None:
+        self._sessions.gap_s = session_gap_s
+        self._path.use_answer_timeout(answer_timeout_s)
 
     # ---- ports.Status
 
@@ -141,6 +150,11 @@ class Relay:
 
     def lacking(self, server: str, tool: str) -> list[str]:
         return self._offered.lacking(server, tool)
+
+    async def look_at(self, server: str) -> None:
+        """Has what this server says now judged by `faces`."""
+        if server in self._upstreams:
+            await self._direct.faced.look(self._upstreams[server])
 
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return await self._offered.find(query, limit)
@@ -248,7 +262,7 @@ class Relay:
 
     async def close(self) -> None:
         self.end_sessions()
-        await self._path.parked.close()
+        await self._path.close()
         self._news.close()
         await self._path.listings.close()
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams.values()))
@@ -259,9 +273,15 @@ class Relay:
         history = self._histories.setdefault(upstream.name, StateHistory())
         return history.look(self._path.listings.judge(upstream.health()), time.time())
 
-    def _hear(self, news: News) -> None:
+    def _list_changed(self, key: Key) -> None:
+        self._news.changed(key)
+
+    def _hear(self, upstream: Upstream, news: News) -> None:
+        is_leaving = self._upstreams.get(upstream.name) is not upstream
+        if is_leaving and (isinstance(news, (StateChanged, ViewChanged)) or _is_of_lists(news)):
+            return
         if isinstance(news, StateChanged):
-            self._look(self._upstreams[news.upstream])
+            self._look(upstream)
             if news.is_up:  # an upstream that is down keeps its entries in the lists
                 self._path.listings.came_up(news.upstream)
             return
@@ -287,8 +307,7 @@ class Relay:
             self._path.subscribers.end(event.session)
             self._path.listings.forget(event.session)
             self._plain.forget(event.session)
-            if self._search is not None:
-                self._search.forget(event.session)
+            self._search.forget(event.session)
             for upstream in self._upstreams.values():
                 upstream.forget(event.session)
 
@@ -332,3 +351,7 @@ class Relay:
                 self._sessions.end(exchange.session, time.time())
             elif self._homes is not None:
                 self._homes.opened(opened)
+
+
+def _is_of_lists(message: ServerMessage) -> bool:
+    return isinstance(message.item, Notice) and message.item.method in _CHANGED_KINDS

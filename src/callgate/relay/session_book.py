@@ -27,7 +27,7 @@ LEGACY_IDLE_S = 24 * 3600.0
 # Of one principal. No person with agents opens more; the ones that were idle longest end first.
 _MAX_SESSIONS = 2_000
 
-_Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None]
+_Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None, bool]
 
 
 class SessionBook:
@@ -37,7 +37,7 @@ class SessionBook:
         on_event: Callable[[SessionOpened | SessionClosed], None],
         homes: Homes | None = None,
     ) -> None:
-        self._gap_s = gap_s
+        self.gap_s = gap_s
         self._homes = homes
         self._on_event = on_event
         # By principal, so that none can crowd out another; oldest activity first, to the second, so that
@@ -91,7 +91,7 @@ class SessionBook:
             return True
         book = self._derived.get(arrival.principal.name)
         found = book.get(_key_of(arrival)) if book is not None else None
-        return found is not None and found.last_seen_at >= now_s - self._gap_s
+        return found is not None and found.last_seen_at >= now_s - self.gap_s
 
     async def claim(self, arrival: Arrival) -> Session:
         """A modern session that was not seen here: as another replica knows it, or a new one."""
@@ -146,7 +146,7 @@ class SessionBook:
         session = book.get(key)
         if session is not None and session.last_seen_at // 1 == now_s // 1:
             return session
-        self._expire(book, now_s - self._gap_s)
+        self._expire(book, now_s - self.gap_s)
         session = book.get(key)
         if session is None:
             if session_id is None and self._homes is not None and self._is_shared(arrival):
@@ -170,6 +170,7 @@ class SessionBook:
             created_at=now_s,
             last_seen_at=now_s,
             workspace=arrival.workspace,
+            is_local=arrival.is_local,
             target=arrival.target,
             handshake_id=handshake_id,
             presence=arrival.presence or Presence(),
@@ -203,6 +204,7 @@ def _key_of(arrival: Arrival) -> _Key:
         arrival.transport,
         arrival.target,
         arrival.presence,
+        arrival.is_local,
     )
 
 

@@ -73,6 +73,14 @@ class Subscribers:
         if subscriber := self._subscribers.get(session.session_id):
             subscriber.subscribed.pop(route, None)
 
+    def subscriptions_at(self, upstream: str) -> list[tuple[Session, Route]]:
+        return [
+            (subscriber.session, route)
+            for subscriber in self._subscribers.values()
+            for route in subscriber.subscribed
+            if route.upstream == upstream
+        ]
+
     # ---- what upstreams say
 
     def session_of(self, message: ServerMessage) -> Session | None:
@@ -220,10 +228,19 @@ class ListNews:
         self._subscribers = subscribers
         self._listings = listings
         self._changed: dict[Key, int] = {}  # and the version since which it is so
+        self._for_all: set[OfferKind] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, key: Key) -> None:
         self._changed[key] = self._listings.version
+        self._tell_soon()
+
+    def changed_for_all(self, kind: OfferKind) -> None:
+        """What clients of the aggregate are shown is another, whoever offers it."""
+        self._for_all.add(kind)
+        self._tell_soon()
+
+    def _tell_soon(self) -> None:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_MOMENT_S, self._tell)
 
@@ -233,13 +250,19 @@ class ListNews:
 
     def _tell(self) -> None:
         changed, self._changed, self._timer = self._changed, {}, None
+        for_all, self._for_all = {METHOD_OF[kind] for kind in self._for_all}, set()
         for method in dict.fromkeys(METHOD_OF.values()):
             news = {key: version for key, version in changed.items() if METHOD_OF[key[1]] == method}
-            if news:
-                self._subscribers.say_list_changed(method, partial(self._is_news, news))
+            if news or method in for_all:
+                is_news = partial(self._is_news, news, method in for_all)
+                self._subscribers.say_list_changed(method, is_news)
 
-    def _is_news(self, news: dict[Key, int], asker: Asker, listed: dict[OfferKind, int]) -> bool:
+    def _is_news(
+        self, news: dict[Key, int], is_for_all: bool, asker: Asker, listed: dict[OfferKind, int]
+    ) -> bool:
         target = asker.session.target
+        if is_for_all and target is None:
+            return True
         return any(
             target in (None, key[0])
             and version > listed.get(key[1], 0)

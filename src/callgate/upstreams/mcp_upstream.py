@@ -15,9 +15,12 @@ Rules (docs/servers.md, docs/bridge.md)
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_OTHER_ERA
@@ -31,7 +34,7 @@ from callgate.model.upstream_news import News, ServerMessage, StateChanged, View
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.slots import Expendable
-from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
+from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.call_on_line import LIST_METHODS, CallOnLine, ToolOnLine
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
@@ -40,11 +43,12 @@ from callgate.upstreams.link.listing_lines import ListingLines
 from callgate.upstreams.link.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.link.own_lines import OwnLines, OwnPatience, Shares
 from callgate.upstreams.transport import ClosableOpener, Opener
+from callgate.upstreams.workspaces import Workspaces
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.eras.params import our_envelope
-from callgate.wire.eras.subscription import LIST_CHANGED
+from callgate.wire.eras.subscription import LIST_CHANGED, with_subscription
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -69,14 +73,15 @@ class McpUpstreamPlan:
     opener: Opener
     timeout_s: float = 30.0
     isolation: str = "auto"  # "auto" | "shared" | "session"
-    answer_timeout_s: float = 600.0  # how long a person may think about a server's question
     own_opener: ClosableOpener | None = None  # for connections that serve one client; None: the same
-    call_limits: CallLimits = DEFAULT_LIMITS
+    call_limits: CallLimits = field(default_factory=CallLimits)
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
     own_patience: OwnPatience | None = None
     keeps_state: bool = True  # a server may remember what a session did, unless the operator knows better
     shares: Shares | None = None  # of processes that serve one client, over all servers
+    on_close: Callable[[], None] = lambda: None  # what it had of the gateway is free again
+    in_workspace: bool = False  # processes that serve one client run in that client's folder
 
 
 class McpUpstream:
@@ -87,29 +92,36 @@ class McpUpstream:
     def __init__(self, plan: McpUpstreamPlan) -> None:
         self._plan = plan
         self.name = plan.name
+        self.title, self.call_limits = plan.title, plan.call_limits
         self._loop = asyncio.get_running_loop()
         self._listener: Callable[[News], None] = lambda news: None
         self._levels = LogLevels()
+        self._patience = plan.own_patience or OwnPatience()
         self._is_process = plan.own_opener is not None
         self._own = OwnLines(
             plan.name,
             plan.isolation == "session",
             self._open_own,
-            plan.own_patience,
+            self._patience,
             plan.own_opener.rest if plan.own_opener is not None else lambda: None,
             plan.shares if plan.own_opener is not None else None,
         )
+        self._own.by_folder = plan.in_workspace
+        self._workspaces = Workspaces(plan.name, self._patience) if plan.in_workspace else None
         self._listing = ListingLines(plan.name, self._open_listing)
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
         self._is_alike = False  # whatever clients declare, the lists are the same
         self._principals: set[str] = set()  # who asked something of it
+        self._leaving = asyncio.Event()
         self._first = self._open(None, None, None)
 
     # ---- ports.Upstream
 
     def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         self._principals.add(asker.session.principal.name)
+        if self._workspaces is not None and hop.method in ROUND_TRIP_METHODS:
+            return self._ask_in_folder(self._workspaces, hop, asker, tell)
         line = self._line_at_hand(hop.method, asker)
         introduction = line.link.ready if line is not None else None
         if line is not None and introduction is not None and introduction.era is asker.envelope.era:
@@ -117,7 +129,7 @@ class McpUpstream:
         return self._find_and_ask(hop, asker, tell)
 
     def tool_caller(self, native_name: str, asker: Asker) -> ToolOnLine | None:
-        line = self._line_at_hand("tools/call", asker)
+        line = self._line_at_hand("tools/call", asker) if self._workspaces is None else None
         if line is None or (introduction := line.link.ready) is None:
             return None
         if self._takes_turns(line, asker, "tools/call"):
@@ -155,9 +167,13 @@ class McpUpstream:
 
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction
-        return introduction is None or introduction.era is not era
+        # A modern client may have to be asked for its roots, whatever the server is.
+        is_asked = self._workspaces is not None and era is Era.MODERN
+        return is_asked or introduction is None or introduction.era is not era
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
+        if self._workspaces is not None and method == _ROOTS_CHANGED:
+            self._workspaces.roots_changed(session.session_id)
         lines = self._own.of_session(session.session_id)
         if not lines and session.target == self.name:  # everything of a direct client's passes
             lines = [self._shared_legacy or self._first]
@@ -181,6 +197,8 @@ class McpUpstream:
 
     def forget(self, session: Session) -> None:
         self._levels.forget(session.session_id)
+        if self._workspaces is not None:
+            self._workspaces.forget(session.session_id)
         # A modern session ends by silence. A client that still listens, or has a parked call, is not silent.
         self._own.end(session.session_id, only_idle=session.era is Era.MODERN)
         for line in self._shared():
@@ -188,7 +206,7 @@ class McpUpstream:
 
     def health(self) -> Health:
         lines, first = self._lines(), self._first.link
-        shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self._plan.title)
+        shown = partial(Health, self.name, "mcp", last_failure=first.last_failure, title=self.title)
         # A client's own connection may be up again before the one that the next client needs first.
         up = next((line.link for line in self._shared() if line.link.is_ready), None)
         if up is not None:
@@ -211,14 +229,29 @@ class McpUpstream:
         """Implements `ports.RetryingUpstream`: of the line that all others follow."""
         await self._first.link.retry()
 
+    def leave(self) -> None:
+        self._leaving.set()
+
+    def is_busy(self) -> bool:
+        return any(line.is_used for line in self._lines())
+
     async def close(self) -> None:
         await asyncio.gather(
             self._own.close(), self._listing.close(), *(line.close() for line in self._shared())
         )
         if self._plan.own_opener is not None:
             await self._plan.own_opener.close()
+        self._plan.on_close()
 
     # ---- lines
+
+    async def _ask_in_folder(self, workspaces: Workspaces, hop: Hop, asker: Asker, tell: Tell) -> Reply:
+        folder = await workspaces.folder_of(asker, tell)
+        session = asker.session
+        if session.era is Era.LEGACY and workspaces.has_moved(session.session_id, folder):
+            self._own.end(session.session_id, only_idle=True)  # it works elsewhere now
+        there = msgspec.structs.replace(asker, session=replace(session, workspace=str(folder)))
+        return await self._find_and_ask(hop, there, tell)
 
     async def _find_and_ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         line = await self._line_for(asker, hop.method, hop.method == "subscriptions/listen")
@@ -228,6 +261,8 @@ class McpUpstream:
             if introduction is None:
                 introduction = await line.link.until_ready(self._plan.timeout_s)
             call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
+            if hop.method == "subscriptions/listen":
+                return await self._listen(call.any(hop, asker, tell), asker.rpc_id)
             if not self._takes_turns(line, asker, hop.method):
                 return await call.any(hop, asker, tell)
             # A caller that waits for its turn waits for other calls, which may take long.
@@ -237,16 +272,32 @@ class McpUpstream:
             if (met := line.link.introduction) is not None:  # also where it was answered without the server
                 hop.server_version, hop.server_protocol = met.server_version, met.revision
 
+    async def _listen(self, asked: Coroutine[Any, Any, Reply], rpc_id: bytes) -> Reply:
+        """It lasts for ever, unless the server ends it, or we leave: then its client may listen again."""
+        listening, leaving = asyncio.ensure_future(asked), asyncio.ensure_future(self._leaving.wait())
+        try:
+            await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
+            return await listening if listening.done() else Reply(result=with_subscription(b"{}", rpc_id))
+        finally:
+            leaving.cancel()
+            if not listening.done():
+                listening.cancel()
+                await asyncio.wait((listening,))
+
     def _shared(self) -> list[Line]:
         return [line for line in (self._first, self._shared_legacy) if line is not None]
 
     def _lines(self) -> list[Line]:
         return [*self._shared(), *self._own.all()]
 
-    def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
+    def _open(
+        self, era: Era | None, client: Envelope | None, session_id: str | None, folder: str | None = None
+    ) -> Line:
         is_first = era is None
         opener, own_opener = self._plan.opener, self._plan.own_opener
-        if own_opener is not None and not is_first:
+        if own_opener is not None and folder is not None:
+            opener = own_opener.in_folder(Path(folder))
+        elif own_opener is not None and not is_first:
             opener = own_opener.fresh if client is None else own_opener
         plan = LinkPlan(
             self.name,
@@ -254,7 +305,7 @@ class McpUpstream:
             era,
             client,
             self._plan.timeout_s,
-            self._plan.answer_timeout_s,
+            lambda: self._patience.answer_s,
             self._plan.call_limits,
             self._plan.start_timeout_s,
         )
@@ -296,7 +347,8 @@ class McpUpstream:
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
-        return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
+        folder = session.workspace if self._plan.in_workspace else None
+        return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id, folder)
 
     async def _line_for(self, asker: Asker, method: str, listens: bool) -> Line:
         """Raises UpstreamError. `listens`: a listener stays on its line, and what it is to hear of happens
@@ -389,8 +441,8 @@ class McpUpstream:
 
     def _opens_own(self, client: Envelope, method: str) -> bool:
         """Whatever may ask the client something needs a line on which it can be asked."""
-        if method == "tools/call":
-            return True
+        if method == "tools/call" or self._workspaces is not None:
+            return method in ROUND_TRIP_METHODS
         may_be_asked = self._plan.isolation == "session" or answers_questions(client.capabilities)
         return may_be_asked and method in ROUND_TRIP_METHODS
 

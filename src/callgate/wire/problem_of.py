@@ -1,5 +1,6 @@
 """The second of the three mappings: an error of ours as an HTTP problem body (RFC 9457)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,14 +12,16 @@ PROBLEM_TYPE = "application/problem+json"
 
 
 def problem_of(error: CallgateError) -> tuple[int, bytes]:
-    return _problem(error.code, error.message, error.hint)
+    """Of the error's data only what a page can use: all problems of a configuration, and lines to paste."""
+    more = {key: error.data[key] for key in ("problems", "toml") if key in error.data}
+    return _problem(error.code, error.message, error.hint, more)
 
 
 def bug_problem() -> tuple[int, bytes]:
-    return _problem(BUG_INTERNAL, BUG_INTERNAL.summary, "")
+    return _problem(BUG_INTERNAL, BUG_INTERNAL.summary, "", {})
 
 
-def _problem(code: ErrorCode, detail: str, hint: str) -> tuple[int, bytes]:
+def _problem(code: ErrorCode, detail: str, hint: str, more: Mapping[str, Any]) -> tuple[int, bytes]:
     body: dict[str, Any] = {
         "type": f"urn:callgate:error:{code.code}",
         "title": code.summary,
@@ -28,4 +31,5 @@ def _problem(code: ErrorCode, detail: str, hint: str) -> tuple[int, bytes]:
     }
     if hint:
         body["hint"] = hint
+    body |= more
     return code.http_status, msgspec.json.encode(body)

@@ -90,11 +90,6 @@ def test_a_file_needs_no_tunnel(problems_of: ProblemsOf) -> None:
     ("text", "package", "extra"),
     [
         (f'{SOURCE}[sources.ssh]\nhost = "gate"\n', "asyncssh", "callgate[ssh]"),
-        (
-            '[[sources]]\nid = "shop"\ndsn = "mysql://me@db/shop?get_server_public_key=true"\n',
-            "cryptography",
-            "callgate[mysql]",
-        ),
     ],
 )
 def test_an_extra_that_is_missing_is_a_problem_of_the_configuration(

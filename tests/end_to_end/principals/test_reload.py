@@ -1,4 +1,4 @@
-"""A changed file while the gateway serves: who may come is taken over, the rest is named."""
+"""A changed file while the gateway serves: who may come is taken over, and what waits is named."""
 
 import asyncio
 import json
@@ -78,12 +78,14 @@ async def test_what_cannot_be_taken_over_is_named_and_told_on_the_stream(tmp_pat
     async with running_gateway(tmp_path) as gateway:
         file.write_text(
             START
-            + '[record]\nkeep = "5d"\n[principals.ops]\nrole = "operate"\n[mcpServers.x]\nurl = "http://127.0.0.1:9/mcp"\n'
+            + 'audit_stderr = true\n[otel]\nservice_name = "x"\n[record]\nkeep = "5d"\npath = "elsewhere"\n'
+            + '[principals.ops]\nrole = "operate"\n[mcpServers.x]\nurl = "http://127.0.0.1:9/mcp"\n'
         )
         done = await run_callgate(tmp_path, "reload", "--json")
         news = json.loads(done.stdout)
-        assert sorted(news["changed"]) == ["mcpServers.x", "principals.ops", "record.keep"]
-        assert sorted(news["needs_restart"]) == ["mcpServers.x", "record.keep"]
+        waits = ["otel.service_name", "record.path", "server.audit_stderr"]
+        assert sorted(news["changed"]) == sorted(["mcpServers.x", "principals.ops", "record.keep", *waits])
+        assert sorted(news["needs_restart"]) == waits
         assert (news["problem"], news["version"]) == (None, 1)
         again = await run_callgate(tmp_path, "reload")
         assert "These need a new start" in again.stdout

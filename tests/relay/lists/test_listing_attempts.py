@@ -23,7 +23,7 @@ def attempts_of(upstream: StagedUpstream) -> Attempts:
     def take(*_: object) -> None:
         return None
 
-    return Attempts(lambda name: upstream, make, take, lambda name: True)
+    return Attempts(make, take, lambda name: True)
 
 
 async def test_a_server_that_says_it_changed_whenever_it_is_asked_is_asked_ever_later(

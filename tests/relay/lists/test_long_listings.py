@@ -20,11 +20,14 @@ from waiting import until
 
 from callgate.model.reply import Notice
 from callgate.model.upstream_news import ServerMessage
+from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.relay import Relay
 
 
-def relay_of(*upstreams: StagedUpstream, **more: Any) -> Relay:
-    return Relay(upstreams, sink=RememberingSink(), session_gap_s=1800, bridge=BRIDGE, **more)
+def relay_of(*upstreams: StagedUpstream, **rules: Any) -> Relay:
+    return Relay(
+        upstreams, sink=RememberingSink(), session_gap_s=1800, bridge=BRIDGE, rules=OfferRules(**rules)
+    )
 
 
 async def turns_of_others(work: Awaitable[object]) -> int:

@@ -90,7 +90,7 @@ async def test_a_stopped_statement_is_ended_with_a_password_that_is_good_then(
 async def test_a_program_that_fails_is_told_without_what_it_said(
     maria: Opener, program: Path, script: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("callgate.sql.drivers.network.password_command._LIMIT_S", 0.5)
+    monkeypatch.setattr("callgate.program_output._LIMIT_S", 0.5)
     program.write_text(f"#!/bin/sh\necho sesame >&2\n{script}\n")
     address = await address_with(maria, program)
     async with maria(address=address) as source:

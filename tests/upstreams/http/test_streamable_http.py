@@ -135,6 +135,22 @@ async def test_closing_ends_the_session() -> None:
         assert not on.ask(5)
 
 
+async def test_what_was_said_last_reaches_the_server_before_the_session_ends() -> None:
+    async def keeps_calls_open(seen: Seen, wire: Wire) -> None:
+        if seen.method == "POST" and seen.json().get("method") == "tools/call":
+            await wait_for_hang_up(wire)  # the next message needs a connection of its own
+        await answers(seen, wire)
+
+    async with stage(keeps_calls_open) as on:
+        await on.shake_hands()
+        on.ask(1)
+        await on.server.until(lambda: any(b"tools/call" in seen.body for seen in on.server.requests))
+        on.tell()
+        await on.transport.close()
+        said, farewell = on.server.requests[-2:]
+        assert (said.json()["method"], farewell.method) == ("notifications/progress", "DELETE")
+
+
 async def test_closing_waits_only_a_moment_for_a_server_that_does_not_answer() -> None:
     async def sulks(seen: Seen, wire: Wire) -> None:
         if seen.method == "DELETE":

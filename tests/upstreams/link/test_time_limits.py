@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from callgate.app.mcp_servers import Outward, plan_of
-from callgate.config.specs.config import McpServerSpec, ServerSpec
+from callgate.config.specs.config import McpServerSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
@@ -100,7 +100,7 @@ async def test_a_call_has_five_minutes_unless_the_file_says_otherwise(
     spec = McpServerSpec.model_validate({"url": "http://127.0.0.1:9/mcp", **written})
     outward = Outward(Warden(), HttpClient(), str)
     try:
-        plan = plan_of("one", spec, ServerSpec(), outward)
+        plan = plan_of("one", spec, outward)
         assert (plan.call_limits.timeout_s, plan.timeout_s) == (call_s, other_s)
     finally:
         await outward.close()

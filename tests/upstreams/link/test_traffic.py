@@ -11,7 +11,7 @@ from callgate.upstreams.link.traffic import Traffic
 
 async def test_calls_whose_time_is_up_at_once_end_each_with_its_time_out() -> None:
     """uvloop makes no timer of a deadline that is now: nothing may rely on there being one."""
-    traffic = Traffic("one", None, 30.0, 600.0, lambda item: None)
+    traffic = Traffic("one", None, 30.0, lambda: 600.0, lambda item: None)
 
     async def outcome() -> UpstreamError | None:
         try:

@@ -21,7 +21,7 @@ from callgate.upstreams.http.client import HttpClient
 @asynccontextmanager
 async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     """To read: without a gateway the record's own files are opened, and nothing else."""
-    async with _running_api(loaded.config) as running:
+    async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
@@ -33,7 +33,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     nobody = _Nobody()
     parts = ApiParts(nobody, nobody)
     if record is not None:
-        parts = replace(parts, record=record.reader, queries=record.queries)
+        parts = replace(parts, record=record.reader, queries=record.queries, snapshots=record.snapshots)
     try:
         yield ApiClient(InProcessApiTransport(HttpApi(parts).app()))
     finally:
@@ -42,15 +42,16 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 
 
 @asynccontextmanager
-async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
-    """To call: without a gateway one is made for the occasion."""
-    async with _running_api(loaded.config) as running:
+async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator[ApiClient]:
+    """To call: without a gateway one is made for the occasion. `accepts`: False: it accepts nothing of its
+    servers, and leaves the lock as it is."""
+    async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True, accepts=accepts)
     try:
         yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:
@@ -60,7 +61,7 @@ async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 @asynccontextmanager
 async def live_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     """To watch: only a running gateway has news. Raises SetupError."""
-    async with _running_api(loaded.config) as running:
+    async with running_api(loaded.config) as running:
         if running is None:
             raise not_running()
         yield running
@@ -73,7 +74,7 @@ def not_running() -> SetupError:
 
 
 @asynccontextmanager
-async def _running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
+async def running_api(config: Config) -> AsyncGenerator[ApiClient | None]:
     """Its configuration may be another than ours: the record is the same."""
     running = await asyncio.to_thread(find_running, state_folder(config))
     if running is None:

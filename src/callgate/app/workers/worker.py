@@ -12,7 +12,6 @@ import msgspec
 
 from callgate.app.build import Gateway, build_gateway
 from callgate.app.loop import run_loop
-from callgate.app.redactors import redact_all
 from callgate.app.running import Running, announce, describe_self, withdraw
 from callgate.app.serve import (
     ProcessSignals,
@@ -72,7 +71,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
     loop = asyncio.get_running_loop()
     loop.add_reader(place.lifeline, signals.take_end, place.lifeline)
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, place=place)
+    gateway = await build_gateway(loaded, keeps_store=True, place=place)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:
@@ -82,7 +81,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
         await gateway.listener.start_on(place.listening)
         if place.is_lead:
             ours = await _announce(gateway, config, place)
-            telling = tell_states(gateway, config, redact_all(config))
+            telling = tell_states(gateway)
         telling.append(follow_settings(gateway, loaded, place.state, ours, signals.reload_asked))
         gateway.load_parsers()
         calm_collector()
@@ -90,7 +89,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
         on_ready(gateway.relay.health())
         if await signals.first() == signal.SIGTERM:
             gateway.leave()
-            await asyncio.sleep(config.drain_s)
+            await asyncio.sleep(gateway.served.config.drain_s)
     finally:
         for task in telling:
             task.cancel()

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.app.stdio import local_client
 from callgate.cli.log import log_to_stderr
 from callgate.cli.media import Media, media_in, save_media, say_unsaved
 from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, say_error
 from callgate.cli.tool_help import print_tool
 from callgate.client import Server, ServerFault, connect
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.model.clip import clip
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL

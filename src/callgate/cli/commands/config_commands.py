@@ -17,7 +17,7 @@ config_app = typer.Typer(help="Check, show and locate the configuration.", no_ar
 
 
 def _load(config: ConfigOption) -> "Loaded":
-    from callgate.config.load import load_config
+    from callgate.app.setup.loading import load_config
     from callgate.config.sources.flags import Flags
 
     return load_config(Flags(config=config))
@@ -75,7 +75,7 @@ def run_reload(flags: "Flags", as_json: bool) -> None:
     import asyncio
 
     from callgate.app.commands.record_access import live_api
-    from callgate.config.load import load_config
+    from callgate.app.setup.loading import load_config
     from callgate.model.error_codes import SETUP_CONFIG
     from callgate.model.errors import told_by_another
 

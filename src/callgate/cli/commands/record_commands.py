@@ -11,12 +11,12 @@ from typing import Any
 
 from callgate.app.commands.record_access import calling_api, record_api
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.cli.commands.call_command import hint_and_code, read_arguments, show_result
 from callgate.cli.log import log_to_stderr
 from callgate.cli.options import CallFilter
 from callgate.cli.tables import TableColumn, milliseconds, moment, print_table
 from callgate.cli.terminal import Exit, print_json, say_error, stderr
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.quantity import parse_duration_s
 from callgate.model.error_codes import ALL, CALLER_BAD_PARAMS, CALLER_NOT_REPLAYABLE

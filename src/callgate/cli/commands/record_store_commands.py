@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from callgate.app.commands.record_days import archive_of, archive_record, copy_record
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import Exit, ProgressLine, print_json, stderr
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.recorder.days.copy_days import CopiedSection, CopyProgress
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import callgate
 from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
+from callgate.app.setup.loading import load_config
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
 from callgate.cli.open_page import open_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
-from callgate.config.load import Loaded, load_config
+from callgate.config.load import Loaded
 from callgate.config.mcp_clients import Door, claude_code_command
 from callgate.config.paths import record_folder
 from callgate.config.sources.flags import Flags

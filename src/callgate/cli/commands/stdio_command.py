@@ -1,9 +1,9 @@
 """`callgate stdio`: nothing but protocol on stdout, whatever goes wrong."""
 
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.app.stdio import join, pump, serve_alone
 from callgate.cli.log import LogOptions, log_to_stderr
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.edge.stdio import claim_stdout
 

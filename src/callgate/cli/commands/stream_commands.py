@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from callgate.app.commands.record_access import live_api, not_running, record_api
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.cli.commands.record_commands import filter_query
 from callgate.cli.log import log_to_stderr
 from callgate.cli.options import CallFilter
 from callgate.cli.private_file import private_file
 from callgate.cli.tables import milliseconds, moment
 from callgate.cli.terminal import print_json_line, stderr, stdout
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError

@@ -11,7 +11,7 @@ import typer
 
 from callgate.cli.options import ConfigOption, JsonOption
 from callgate.cli.tables import TableColumn, print_table
-from callgate.cli.terminal import print_json, print_line, stderr
+from callgate.cli.terminal import print_json, print_line, say
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_NOT_FOUND
 from callgate.model.errors import CallerError
 from callgate.model.identity import Role, token_hash_of
@@ -24,11 +24,6 @@ token_app = typer.Typer(help="Make, list and revoke tokens of clients.", no_args
 _PREFIX = "cg_"
 _LIVE = "A gateway that runs with this file knows of it in a second."
 _COLUMNS = (TableColumn("name"), TableColumn("role"), TableColumn("expires"), TableColumn("from"))
-
-
-def _say(text: str) -> None:
-    """To the person; stdout is the token's alone."""
-    stderr().print(text, markup=False, highlight=False)
 
 
 def new_token() -> str:
@@ -47,13 +42,14 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Make a token. It is shown once; the file gets its hash only."""
+    from callgate.app.setup.loading import problems_of
     from callgate.config.edit_file import edit_file
 
     if role.upper() not in Role.__members__:
         words = [one.word for one in Role]
         hint = did_you_mean(role, words) or f"There are: {', '.join(words)}"
         raise CallerError(CALLER_BAD_ARGUMENTS, f"There is no role {role!r}", hint=hint)
-    until = _until(expires)
+    until = until_of(expires)
     edit = edit_file(config, os.environ)
     place = ("principals", name)
     if edit.has(place) and not replace:
@@ -64,20 +60,20 @@ def add(
     if until is not None:
         entry["expires"] = until
     edit.set(place, entry)
-    edit.write()
+    edit.write(problems_of)
     if as_json:
         shown = until and until.isoformat()
         print_json({"name": name, "role": role, "expires": shown, "token": token, "file": str(edit.path)})
         return
-    _say(f"{name} ({role}), {f'until {until}' if until else 'without end'}. Its hash is in {edit.path}.")
-    _say(f"This is the token, and it is not shown again. {_LIVE}")
+    say(f"{name} ({role}), {f'until {until}' if until else 'without end'}. Its hash is in {edit.path}.")
+    say(f"This is the token, and it is not shown again. {_LIVE}")
     print_line(token)
 
 
 @token_app.command("list")
 def list_tokens(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show who has a token, with which role and until when."""
-    from callgate.config.load import load_config
+    from callgate.app.setup.loading import load_config
     from callgate.config.sources.flags import Flags
 
     entries = _entries(load_config(Flags(config=config)).config)
@@ -85,7 +81,7 @@ def list_tokens(config: ConfigOption = None, as_json: JsonOption = False) -> Non
         print_json({"tokens": entries})
         return
     if not entries:
-        _say("There are no tokens: whoever reaches this gateway on loopback is local, and may do everything.")
+        say("There are no tokens: whoever reaches this gateway on loopback is local, and may do everything.")
         return
     print_table(
         _COLUMNS, [(one["name"], one["role"], one["expires"] or "never", one["from"]) for one in entries]
@@ -97,8 +93,8 @@ def revoke(
     name: Annotated[str, typer.Argument(help="Whose token it is.")], config: ConfigOption = None
 ) -> None:
     """Take a token away: its entry of [principals] is removed."""
+    from callgate.app.setup.loading import load_config, problems_of
     from callgate.config.edit_file import edit_file
-    from callgate.config.load import load_config
     from callgate.config.sources.flags import Flags
 
     edit = edit_file(config, os.environ)
@@ -107,8 +103,8 @@ def revoke(
         hint = did_you_mean(name, known) or "callgate token list shows who has one"
         raise CallerError(CALLER_NOT_FOUND, f"There is no principal {name!r} in {edit.path}", hint=hint)
     edit.remove(("principals", name))
-    edit.write()
-    _say(f"{name} has no token any more. {_LIVE}")
+    edit.write(problems_of)
+    say(f"{name} has no token any more. {_LIVE}")
 
 
 def _entries(config: "Config") -> list[dict[str, Any]]:
@@ -132,7 +128,7 @@ def _entries(config: "Config") -> list[dict[str, Any]]:
     return entries
 
 
-def _until(text: str) -> date | None:
+def until_of(text: str) -> date | None:
     from callgate.config.specs.quantity import parse_duration_s
 
     if text == "never":

@@ -9,12 +9,12 @@ from typing import Any
 from callgate.app.commands.api_client import ApiClient
 from callgate.app.commands.record_access import calling_api
 from callgate.app.loop import run_loop
+from callgate.app.setup.loading import load_config
 from callgate.app.telling.tool_cost import MANY_TOKENS
 from callgate.cli.log import log_to_stderr
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr
 from callgate.cli.tool_help import print_tool
-from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.model.clip import clip
 from callgate.model.counted import counted

@@ -19,32 +19,33 @@ from callgate.config.sources.adopt_file import AdoptedFile, adopt_file
 
 # JSON as editors write their settings has comments and trailing commas. They are replaced by blanks, so that
 # an error's line and column are those of the file. A string is matched whole: nothing inside it is a comment.
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"{_STRING}|(//[^\n]*|/\*.*?\*/)", re.DOTALL)
+# One that is not closed is matched to the end, and so is a comment: each character is looked at once.
+_STRING = r'"(?:\\.|[^"\\])*"?'
+_COMMENT = re.compile(rf"{_STRING}|(//[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|(,)(?=\s*[}}\]])", re.DOTALL)
 _NOT_LINE_BREAK = re.compile(r"[^\r\n]")
 
 
-class _JsonTextError(Exception):
+class JsonTextError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
 
 
-def _read_json_object(text: str) -> dict[str, Any]:
-    """Raises _JsonTextError, whose message repeats no value."""
+def read_json_object(text: str) -> dict[str, Any]:
+    """Raises JsonTextError, whose message repeats no value."""
     plain = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
     try:
         value = json.loads(plain)
     except json.JSONDecodeError as error:
         what = f"{error.msg[:1].lower()}{error.msg[1:]}"
-        raise _JsonTextError(f"line {error.lineno}, column {error.colno}: {what}") from None
+        raise JsonTextError(f"line {error.lineno}, column {error.colno}: {what}") from None
     except RecursionError:
-        raise _JsonTextError("this is nested too deeply") from None
+        raise JsonTextError("this is nested too deeply") from None
     except ValueError:  # a number with thousands of digits
-        raise _JsonTextError("this holds a number that is too long") from None
+        raise JsonTextError("this holds a number that is too long") from None
     if not isinstance(value, dict):
-        raise _JsonTextError("a JSON object is expected")
+        raise JsonTextError("a JSON object is expected")
     return cast("dict[str, Any]", value)
 
 
@@ -108,24 +109,32 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
 
 
 def _read(path: Path) -> ConfigFile:
-    hint = ""
     try:
         text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        message = "the file is not UTF-8 text"
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
+    else:
+        return read_config_text(path, text)
+    return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
+
+
+def read_config_text(path: Path, text: str) -> ConfigFile:
+    """As if it were the content of that file."""
+    hint = ""
+    try:
         if path.suffix.lower() in _YAML_SUFFIXES:
             message = "this is a YAML file, which is not read"
             hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
         else:
             is_json = path.suffix.lower() in _JSON_SUFFIXES or text.lstrip()[:1] == "{"
-            tables = _read_json_object(text) if is_json else tomllib.loads(text)
+            tables = read_json_object(text) if is_json else tomllib.loads(text)
             return ConfigFile(path, adopt_file(tables, is_json=is_json))
     except tomllib.TOMLDecodeError as error:
         message = _where_and_what(str(error))
-    except _JsonTextError as error:
+    except JsonTextError as error:
         message = error.message
-    except UnicodeDecodeError:
-        message = "the file is not UTF-8 text"
-    except OSError as error:
-        message = f"the file cannot be read: {error.strerror}"
     return ConfigFile(path, problems=(ConfigProblem(path.name, message, hint),))
 
 

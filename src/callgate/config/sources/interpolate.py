@@ -1,6 +1,6 @@
-"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:` in place of a whole secret. In MCP
-servers also what other clients write: `${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `{env:VAR}`,
-`${{ secrets.VAR }}`, and `$VAR` as a whole value or as its last word.
+"""`${VAR}`, `${VAR:-default}`, `$$` in any string; `file:`, `secret:` and `exec:` in place of a whole secret,
+`${secret:name}` as a part of one. In MCP servers also what other clients write: `${env:VAR}`, `${input:id}`,
+`${workspaceFolder}`, `{env:VAR}`, `${{ secrets.VAR }}`, and `$VAR` as a whole value or as its last word.
 
 Owns what such text means. Must not know what a value is for, except which keys bear secrets, and that a
 DSN is an address: a password put into one may hold any character, so it is escaped where it lands.
@@ -8,15 +8,28 @@ DSN is an address: a password put into one may hold any character, so it is esca
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote
 
 from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.secret import MASK
+from callgate.config.secret_source import EXEC, SECRET, SECRET_NAME, SecretSource, StatePlace
 from callgate.config.sources.adopt_file import Input
+from callgate.config.sources.secret_places import (
+    STATE_KEY,
+    Escape,
+    SecretFileError,
+    bears_secret,
+    escape_in_dsn,
+    is_dsn,
+    is_env_or_header,
+    read_secret_file,
+)
+from callgate.model.error_codes import SETUP_CONFIG, SETUP_SECRET, ErrorCode
+from callgate.model.errors import SetupError
 
 # "$$", "${…}", or a "${" that nothing closes. Any other "$" is itself: regular expressions end with one.
 _MARK = re.compile(r"\$\$|\$\{([^}]*)\}|\$\{")
@@ -31,8 +44,6 @@ _MAX_ABOUT_CHARS = 100
 _INPUT_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _DEFAULT = re.compile(r"(\$\{[^}]*?:-)[^}]*\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-# A token, a password, a DSN: 64 KiB is far beyond any, and a log file named by mistake is not read whole.
-_MAX_SECRET_BYTES = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -46,6 +57,8 @@ class Interpolation:
     inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
     reads_files: bool = True  # `file:` is ours: in another client's file it is an address
     own_variables: frozenset[tuple[str, str]] = frozenset()  # server, variable: see `Draft`
+    secrets: SecretSource | None = None  # None: where only other values are wanted
+    state_place: Callable[[], StatePlace] = lambda: StatePlace(Path())  # where `secrets` are kept
     problems: list[ConfigProblem] = field(default_factory=list[ConfigProblem])
     broken: set[Loc] = field(default_factory=set[Loc])
     # Places that were filled in, and what may be shown of them instead: `${TOKEN}`, `file:/run/secrets/x`.
@@ -65,17 +78,20 @@ class Interpolation:
     def _resolve_text(self, text: str, loc: Loc) -> str:
         if not bears_secret(loc) or not self.reads_files:
             return self._fill_in(text, loc)
-        if text.startswith("keyring:"):
-            self._fail(loc, "keyring: is not supported yet", "Use ${VAR} or file:/path.")
-            return text
+        if text.startswith(SECRET):
+            self.substituted[loc] = text
+            return self._stored(text.removeprefix(SECRET), loc)
+        if text.startswith(EXEC):
+            self.substituted[loc] = EXEC + MASK  # its arguments may name more than a stranger should know
+            return self._printed(text.removeprefix(EXEC), loc)
         if not text.startswith("file:"):
-            return self._fill_in(text, loc, escape=_escape_in_dsn if _is_dsn(loc) else None)
+            return self._fill_in(text, loc, escape=escape_in_dsn if is_dsn(loc) else None)
         path = self._fill_in(text.removeprefix("file:"), loc)
         if loc in self.broken:
             return text
         try:
-            content = _read_secret_file(self.folder / path)
-        except _SecretFileError as error:
+            content = read_secret_file(self.folder / path)
+        except SecretFileError as error:
             reason = error.reason
         else:
             self.substituted[loc] = _unfilled(text)
@@ -85,9 +101,9 @@ class Interpolation:
         self._fail(loc, f"the file cannot be used: {reason}", shown_path)
         return text
 
-    def _fill_in(self, text: str, loc: Loc, escape: "Escape | None" = None) -> str:
+    def _fill_in(self, text: str, loc: Loc, escape: Escape | None = None) -> str:
         is_entry = loc[:1] == ("mcpServers",)
-        if is_entry and _is_env_or_header(loc) and (bare := _BARE_MARK.fullmatch(text)) is not None:
+        if is_entry and is_env_or_header(loc) and (bare := _BARE_MARK.fullmatch(text)) is not None:
             text = f"{bare[1]}${{{bare[2]}}}"
         pieces: list[tuple[str, bool]] = []
         end = 0
@@ -115,7 +131,47 @@ class Interpolation:
             case _:
                 return False
 
+    def _stored(self, name: str, loc: Loc) -> str:
+        if loc == STATE_KEY:
+            self._fail(
+                loc, "secrets are sealed with this key, so it cannot be one", "Use ${VAR} or file:/path."
+            )
+            return ""
+        if not bears_secret(loc):
+            hint = "Others can read the arguments of programs. Use it in env, headers, tokens or a dsn."
+            self._fail(loc, "a secret cannot stand here", hint)
+            return ""
+        if not SECRET_NAME.fullmatch(name):
+            hint = "Letters, digits, dots, dashes and underscores, as in secret:shop-password."
+            self._fail(loc, "this is not the name of a secret", hint)
+            return ""
+        return self._from_source(loc, lambda source: source.stored(name, self.state_place()))
+
+    def _printed(self, command: str, loc: Loc) -> str:
+        try:
+            words = [self._fill_in(word, loc) for word in shlex.split(command)]
+        except ValueError:
+            words = []
+        self.substituted[loc] = EXEC + MASK
+        if not words:
+            self._fail(loc, "this is not a command line", 'Write "exec:op read op://vault/item".')
+        return "" if loc in self.broken else self._from_source(loc, lambda source: source.printed(words))
+
+    def _from_source(self, loc: Loc, read: Callable[[SecretSource], str]) -> str:
+        if self.secrets is None:
+            self._fail(loc, "secrets are not read here", "", SETUP_SECRET)
+            return ""
+        try:
+            return read(self.secrets)
+        except SetupError as error:
+            message, hint = error.message, error.hint
+            hint = hint if not hint or hint.endswith(".") else f"{hint}."
+            self._fail(loc, f"{message[:1].lower()}{message[1:]}", hint, error.code)
+            return ""
+
     def _value_of(self, body: str | None, loc: Loc) -> str:
+        if body is not None and body.startswith(SECRET) and self.reads_files:
+            return self._stored(body.removeprefix(SECRET), loc)
         if body is not None and loc[:1] == ("mcpServers",):
             if body.startswith("input:"):
                 return self._input(body.removeprefix("input:"), loc)
@@ -155,8 +211,8 @@ class Interpolation:
         self._fail(loc, "this is an input that VS Code asks a person for", hint)
         return ""
 
-    def _fail(self, loc: Loc, message: str, hint: str) -> None:
-        problem = ConfigProblem(self.path_of(loc), message, hint)
+    def _fail(self, loc: Loc, message: str, hint: str, code: ErrorCode = SETUP_CONFIG) -> None:
+        problem = ConfigProblem(self.path_of(loc), message, hint, code)
         self.broken.add(loc)
         if problem not in self.problems:
             self.problems.append(problem)
@@ -165,25 +221,6 @@ class Interpolation:
 def _unfilled(text: str) -> str:
     """The text as it was written, without its defaults: a default can be a password."""
     return _DEFAULT.sub(rf"\1{MASK}}}", text)
-
-
-def bears_secret(loc: Loc) -> bool:
-    """The keys where a whole value may be `file:…`."""
-    match loc:
-        case ("server", "tokens", int()) | ("server", "tokens", int(), "token"):
-            return True
-        case ("otel", "headers", str()) | ("principals", str(), "token"):
-            return True
-        case _:
-            return _is_env_or_header(loc) or _is_dsn(loc)
-
-
-def _is_env_or_header(loc: Loc) -> bool:
-    match loc:
-        case ("mcpServers", str(), "headers" | "env", str()):
-            return True
-        case _:
-            return False
 
 
 def _predefined(name: str, folder: Path) -> str | None:
@@ -200,60 +237,3 @@ def _predefined(name: str, folder: Path) -> str | None:
             return os.sep
         case _:
             return None
-
-
-def _is_dsn(loc: Loc) -> bool:
-    match loc:
-        case ("sources", int(), "dsn") | ("record", "store") | ("replicas", "database"):
-            return True
-        case _:
-            return False
-
-
-Escape = Callable[[list[tuple[str, bool]]], list[tuple[str, bool]]]
-
-
-def _escape_in_dsn(pieces: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Percent-encode what was filled in as user, password or param; leave a whole DSN or a host alone."""
-    # Each filled-in piece stands as one NUL, so that its own "@" and "?" do not count.
-    skeleton = "".join("\x00" * bool(piece) if filled else piece for piece, filled in pieces)
-    begin = skeleton.find("://")
-    at = skeleton.rfind("@")
-    question = skeleton.find("?", max(at, 0))
-    escaped: list[tuple[str, bool]] = []
-    position = 0
-    for piece, filled in pieces:
-        in_credentials = 0 <= begin < position < at
-        in_params = 0 <= question < position
-        escaped.append(
-            (quote(piece, safe=""), True) if filled and (in_credentials or in_params) else (piece, filled)
-        )
-        position += bool(piece) if filled else len(piece)
-    return escaped
-
-
-class _SecretFileError(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def _read_secret_file(path: Path) -> str:
-    """A secret in a file of its own, as Docker, Kubernetes and systemd hand them over.
-
-    Without its trailing newline. Raises _SecretFileError.
-    """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_SECRET_BYTES + 1)
-        text = raw.decode("utf-8")
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
-    except ValueError:  # not UTF-8, or a NUL in the path
-        reason = "it is not UTF-8 text"
-    else:
-        if len(raw) <= _MAX_SECRET_BYTES:
-            return text.removesuffix("\n").removesuffix("\r")
-        reason = f"it is larger than {_MAX_SECRET_BYTES // 1024} KiB"
-    # Raised outside the handler: an exception's context would carry the bytes that failed to decode.
-    raise _SecretFileError(reason)

@@ -5,12 +5,12 @@ from typing import Protocol
 
 class ByteBudget:
     def __init__(self, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
+        self.limit_bytes = limit_bytes
         self.used_bytes = 0
 
     @property
     def left_bytes(self) -> int:
-        return self._limit_bytes - self.used_bytes
+        return self.limit_bytes - self.used_bytes
 
     def take(self, size_bytes: int) -> bool:
         """False: there is no room, and nothing was taken."""

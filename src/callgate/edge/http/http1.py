@@ -30,6 +30,7 @@ from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
+from callgate.ports.http_app import UNIX_PEER
 
 _log = logging.getLogger(__name__)
 
@@ -42,9 +43,9 @@ _LINGER_S = 2.0
 _Reader = TypeVar("_Reader", bound=RequestReader)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Service:
-    """What all connections of a listener share."""
+    """What all connections of a listener share. Limits may change: connections that come later have them."""
 
     handler: Handler
     refuser: Refuser
@@ -95,7 +96,9 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer: Any = transport.get_extra_info("peername")
-        self._reader.peer = peer[0] if isinstance(peer, tuple) else None
+        # A name, even an empty one, is a Unix socket's. None: who was there is gone already.
+        of_socket = UNIX_PEER if isinstance(peer, str | bytes) else None
+        self._reader.peer = peer[0] if isinstance(peer, tuple) else of_socket
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -186,7 +189,7 @@ class ClientConnection(asyncio.Protocol):
         """An answer under way that has written nothing since `before` is reminded to."""
         responder = self._responder
         if responder is not None and responder.on_silence is not None and self._wrote_at < before:
-            responder.on_silence()
+            responder.on_silence(responder)
 
     async def drained(self) -> None:
         if self._drain is not None:

@@ -20,8 +20,10 @@ class StoredDay(Protocol):
 _Day = TypeVar("_Day", bound=StoredDay)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Retention:
+    """The operator may change the first three while the keeper's thread reads them: one value at a time."""
+
     keep_s: float = 30 * 86400.0
     max_size_bytes: int = 2 * 1024**3
     keep_bodies_s: float | None = None  # of a store that has them apart; None: as long as their rows

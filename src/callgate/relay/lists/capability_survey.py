@@ -49,6 +49,12 @@ class CapabilitySurvey:
         if self._task is None:
             self._task = asyncio.create_task(self._work())
 
+    def forget(self, name: str) -> None:
+        """It is gone, or another one has its place."""
+        self._came_up.discard(name)
+        self._digests.pop(name, None)
+        self._due.pop(name, None)
+
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()

@@ -14,7 +14,7 @@ from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.public_names import public_uri
 from callgate.relay.lists.territory import scheme_of
-from callgate.relay.lists.tool_choice import ToolRule
+from callgate.relay.lists.tool_choice import ToolChoice, ToolRule
 from callgate.wire.params import with_member
 
 # Of addresses that another server had first: each needs a definition of its own, made on the loop.
@@ -37,6 +37,12 @@ class Part:
     not_chosen: list[str] = field(default_factory=list[str])  # those that the operator leaves out
     unused_rules: list[ToolRule] = field(default_factory=list[ToolRule])  # the operator's that fit no entry
     renamed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # native, public name
+    hidden: frozenset[str] = frozenset()  # native names that callers must not know (`ports.Faces`)
+
+    def chosen_by(self, choice: ToolChoice) -> "Part":
+        """The same without the tools that this choice leaves out."""
+        kept = {name: one for name, one in self.offers.items() if choice.takes(one.route.native_name)}
+        return replace(self, offers=kept, by_route={one.route: one for one in kept.values()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from callgate.relay.lists.catalog import Catalog, Part, build_catalog
 from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listing_notes import listing_notes
 from callgate.relay.lists.read_listing import MAX_LISTING_BYTES
+from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.capabilities import questions_declared
 
 # Of one upstream, beside the common one and those of single sessions; the oldest go.
@@ -43,6 +44,9 @@ class SomeClientsOnly:
             offer = part.offers[name]
             for key in ((part.upstream, name), (part.upstream, offer.route.native_name)):
                 self._needed[key] = self._needed.get(key, had) & had
+
+    def forget(self, upstream: str) -> None:
+        self._needed = {key: needed for key, needed in self._needed.items() if key[0] != upstream}
 
     def lacking(self, upstream: str, tool: str, capabilities: bytes) -> list[str]:
         """What a client that declared these would have to declare in addition; nothing: it is not that."""
@@ -86,6 +90,14 @@ class KnownLists:
     def shared_keys(self, name: str) -> list[Key]:
         """The lists of this upstream that more than one session may be shown."""
         return [key for key in self._known if key[0] == name and not key[2].session_id]
+
+    def judged_before(self, version: int) -> list[tuple[Key, Listing]]:
+        """The lists that were judged by what the operator said earlier (`ports.Faces`)."""
+        return [
+            (key, listing)
+            for key, listing in self._known.items()
+            if listing.pages and listing.faces_version != version
+        ]
 
     def is_stale(self, key: Key, now: float) -> bool:
         """For routing."""
@@ -151,6 +163,43 @@ class KnownLists:
             if key[2] == view or (view is None and key[2].declared):
                 self.version += 1
                 del self._known[key]
+
+    def forget_upstream(self, name: str) -> list[Key]:
+        """It is gone. Returns the lists that had offers."""
+        gone = [key for key in self._known if key[0] == name]
+        had_offers = [key for key in gone if self._known[key].part.offers]
+        self._forget_all(name, gone)
+        for kind in OfferKind:
+            self._claims[kind].pop(name, None)
+            self._conflicts.get(kind, {}).pop(name, None)
+            self._catalogs[kind].clear()
+        return had_offers
+
+    def replace_upstream(self, name: str) -> None:
+        """Another one has its place: what it told to all stands until the new one tells."""
+        self._forget_all(name, [key for key in self._known if key[0] == name and key[2] != COMMON])
+        for key in self.shared_keys(name):
+            self.outdate(key)
+
+    def reread(self, name: str, kind: OfferKind, choice: ToolChoice | None) -> list[Key]:
+        """These lists are to be read in another way, and so asked for again; what `choice` leaves out goes at
+        once. Returns them."""
+        keys = [key for key in self._known if key[:2] == (name, kind)]
+        for key in keys:
+            listing = self._known[key]
+            part = listing.part if choice is None else listing.part.chosen_by(choice)
+            self._known[key] = replace(listing, part=part, digest=b"", fresh_until_mono=0.0)
+        self._notes.pop(name, None)
+        self._catalogs[kind].clear()
+        return keys
+
+    def _forget_all(self, name: str, keys: list[Key]) -> None:
+        self.version += 1
+        self._notes.clear()
+        for key in keys:
+            del self._known[key]
+        self._changed_at_own = {entry for entry in self._changed_at_own if entry[0] != name}
+        self.some_clients_only.forget(name)
 
     def _make_room(self, name: str, newest: View) -> None:
         views = dict.fromkeys(key[2] for key in self.shared_keys(name) if key[2] not in (COMMON, newest))

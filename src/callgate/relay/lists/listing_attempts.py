@@ -22,7 +22,7 @@ from callgate.model.errors import CallgateError, UpstreamError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
-from callgate.ports.upstream import Asker, Upstream
+from callgate.ports.upstream import Asker
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
 from callgate.wire.connection.connection import Backoff
 
@@ -39,13 +39,14 @@ _MAX_OF_SOME_CLIENTS = 2
 class Attempt:
     """One question that is under way, or was."""
 
-    __slots__ = ("began_mono", "began_up", "error", "hop", "is_outdated", "listing", "task")
+    __slots__ = ("began_mono", "began_up", "error", "hop", "is_outdated", "is_replaced", "listing", "task")
 
     def __init__(self, hop: Hop, began_up: bool) -> None:
         self.hop = hop
         self.began_mono = hop.started_mono
         self.began_up = began_up
         self.is_outdated = False  # the server said meanwhile that it changed
+        self.is_replaced = False  # another one, or none, has its place: ask again
         self.listing: Listing | None = None
         self.error: CallgateError | None = None
         self.task: asyncio.Task[None] | None = None
@@ -68,14 +69,12 @@ class ListFailure:
 class Attempts:
     def __init__(
         self,
-        upstreams: Callable[[str], Upstream],
         make: Callable[[Key, Asker | None, Hop], ListAsk],
         take: Callable[[Key, Listing], None],
         comes_back: Callable[[str], bool],
     ) -> None:
         """`make`: the question. `take`: who keeps the answer. `comes_back`: whether this upstream is to be
         asked again by the clock; else its coming up is told."""
-        self._upstream = upstreams
         self._make = make
         self._take = take
         self._comes_back = comes_back
@@ -121,9 +120,10 @@ class Attempts:
             now = time.monotonic()
             deadlines = {task: at for task, at in deadlines.items() if at > now and not task.done()}
 
-    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+    def forget(self, is_gone: Callable[[Key], bool], *, is_replaced: bool = False) -> None:
         for key in [key for key in self._running if is_gone(key)]:
             attempt = self._running.pop(key)
+            attempt.is_replaced = is_replaced
             if attempt.task is not None:
                 attempt.task.cancel()
         for key in [key for key in self._troubles if is_gone(key)]:

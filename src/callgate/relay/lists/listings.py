@@ -13,31 +13,29 @@ Rules
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-
-import msgspec
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
-from callgate.model.errors import UpstreamError
+from callgate.model.errors import CallgateError, UpstreamError, unknown_server
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
+from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing
+from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, in_our_name
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
+from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
+from callgate.relay.lists.list_reports import hop_of, judged
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
-from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
+from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
-from callgate.wire.eras.params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 DEFAULT_PATIENCE_S = 0.6
@@ -48,52 +46,39 @@ _VIEW_PATIENCE_S = 3.0
 _MOST_NEW_VIEWS = 4
 # A call of a tool that is not known yet may wait longer: it is meant for that upstream alone.
 _CALL_PATIENCE_S = 5.0
-# An upstream that is up and has not answered for so long is shown with that.
-_SLOW_S = 5.0
-# More than any person's servers have; `[server] max_offers`.
-DEFAULT_MAX_OFFERS = 10_000
+Prepared = dict[Key, Listing]  # what upstreams told before they were served
 
 
 class Listings:
     def __init__(
         self,
         upstreams: Mapping[str, Upstream],
-        is_strict: bool,
-        briefly_named: str | None = None,
-        max_offers: int = DEFAULT_MAX_OFFERS,
-        choices: Mapping[str, ToolChoice] | None = None,
+        rules: OfferRules,
         *,
         patience_s: float = DEFAULT_PATIENCE_S,
         on_change: Callable[[Key], None] = lambda key: None,
+        faces: Faces | None = None,
     ) -> None:
-        """`is_strict`: a policy judges by what is listed, so an outdated list is as good as none.
-
-        `briefly_named`: the upstream, if any, whose names are joined by one underscore (`public_names`).
-        `max_offers`: what is taken of one upstream and kind. `choices`: of upstreams with rules for
-        their tools. `patience_s`: how long a list waits for an upstream that has not told yet. `on_change`: a
-        list is another one than before.
-        """
-        self._briefly_named = briefly_named
-        self._max_offers = max_offers
-        self._read_with = choices or {}
-        self.choices = {name: choice for name, choice in self._read_with.items() if not choice.takes_all}
-        self._short = short_servers(upstreams)
-        self._by_short_name = {short: name for name, short in self._short.items()}
-        self.territory = Territory(
-            list(upstreams), {name: upstream.schemes for name, upstream in upstreams.items()}
-        )
+        """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
+        waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
+        what of the lists may be shown; None: all of it."""
+        self.faces = faces
+        self._rules = rules
+        self._naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
-        self._is_strict = is_strict
         self._patience_s = patience_s
         self._on_change = on_change
         self._known = self.known_lists = KnownLists()
         self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
-        self._attempts = Attempts(upstreams.__getitem__, self._list_ask, self._take, self._comes_back)
+        self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take)
+        self.judge_again = self._judged.judge_again
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
+        await self._judged.close()
         await self._survey.close()
         await self._attempts.close()
 
@@ -120,6 +105,54 @@ class Listings:
         self._known.outdate((name, kind, view))
         self._ask_anew((name, kind, view))
 
+    async def prepare(self, upstream: Upstream, naming: Naming) -> Prepared:
+        """What an upstream offers that is not served yet, as far as anybody was told of such. Waits for it to
+        start. Raises what it raises when it is asked for its tools."""
+        prepared: Prepared = {}
+        for kind in sorted(self._wanted, key=list(OfferKind).index):
+            key = (upstream.name, kind, COMMON)
+            is_known = upstream.name in self._naming.schemes
+            is_alike = is_known and naming.reads_alike(self._naming, upstream.name, kind)
+            known = self._known.all_standing_in(key) if is_alike else ()
+            hop = Hop(upstream.name, kind.method, b"", time.monotonic())
+            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
+            try:
+                prepared[key] = await ask_listing(ask)
+            except CallgateError:
+                if kind is OfferKind.TOOL:
+                    raise
+        return prepared
+
+    def replaced(
+        self, rules: OfferRules, gone: Iterable[str], replaced: Iterable[str], prepared: Prepared
+    ) -> None:
+        """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
+        `prepared`: what new ones told."""
+        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self.faces), rules
+        others = {*gone, *replaced}
+        for name in others:
+            self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
+            self._survey.forget(name)
+        for name in gone:
+            for key in self._known.forget_upstream(name):
+                self._tell_change(key)
+        for name in replaced:
+            self._known.replace_upstream(name)
+        for name in (name for name in self._upstreams if name in before.schemes and name not in others):
+            for kind in (kind for kind in OfferKind if not self._naming.reads_alike(before, name, kind)):
+                choice = self._naming.choices.get(name) if kind is OfferKind.TOOL else None
+                for key in self._known.reread(name, kind, choice):
+                    self._tell_change(key)
+                    self._ask_anew(key)
+        self._known.version += 1  # who remembers routes finds them again
+        for key, listing in prepared.items():
+            self._survey.came_up(key[0])
+            self._take(key, listing)
+
+    def _tell_change(self, key: Key) -> None:
+        self.version += 1
+        self._on_change(key)
+
     def _ask_anew(self, key: Key) -> None:
         attempt = self._attempts.running(key)
         if attempt is None:
@@ -138,29 +171,29 @@ class Listings:
 
     # ---- for routing
 
+    @property
+    def choices(self) -> Mapping[str, ToolChoice]:
+        """Of upstreams of which the operator leaves tools out."""
+        return self._naming.choices
+
+    @property
+    def territory(self) -> Territory:
+        return self._naming.territory
+
     def server_of(self, public_name: str) -> str | None:
-        """Whose a tool or prompt of that name would be."""
-        server = server_of(public_name, self._upstreams, self._by_short_name)
-        if server is not None:
-            return server
-        brief = self._briefly_named
-        return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
+        return self._naming.server_of(public_name)
 
     def check_chosen(self, public_name: str) -> None:
-        """Of a tool that is in no catalog: raises RefusedError if that is the operator's choice."""
-        server = self.server_of(public_name)
-        choice = self.choices.get(server) if server is not None else None
-        if server is not None and choice is not None:
-            choice.check(server, public_name.partition(SEPARATOR)[2])
+        self._naming.check_chosen(public_name)
 
     def listing(self, name: str, kind: OfferKind, asker: Asker) -> Listing | None:
         """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
-        key = (name, kind, self._upstreams[name].view_of(asker))
+        key = (name, kind, self._upstream(name).view_of(asker))
         listing = self._known.get(key) or self._known.standing_in(key)
         if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
             return None
         if is_old(listing):
-            if self._is_strict:
+            if self._rules.deny_destructive:
                 return None
             shared = (name, kind, key[2].shared)
             if self._attempts.trouble(shared) is None:  # else it is asked again by the clock
@@ -169,20 +202,23 @@ class Listings:
 
     def is_settled(self, name: str, kind: OfferKind, asker: Asker) -> bool:
         """Whether asking again would bring nothing new: this client's own view is known, and fresh."""
-        return self._known.is_fresh((name, kind, self._upstreams[name].view_of(asker)), time.monotonic())
+        return self._known.is_fresh((name, kind, self._upstream(name).view_of(asker)), time.monotonic())
 
     async def ask_part(self, name: str, kind: OfferKind, asker: Asker) -> Part:
         """Asks for it, of the connection that serves this very client if there is one.
 
         Raises what the upstream raised, unless what it said before will do.
         """
-        key = (name, kind, self._upstreams[name].view_of(asker))
-        attempt = self._attempts.start(key, asker, is_up=self._is_up(name))
-        await self._attempts.wait([(key, attempt, _CALL_PATIENCE_S)])
+        while True:
+            key = (name, kind, self._upstream(name).view_of(asker))
+            attempt = self._attempts.start(key, asker, is_up=self._is_up(name))
+            await self._attempts.wait([(key, attempt, _CALL_PATIENCE_S)])
+            if not attempt.is_replaced:
+                break
         if attempt.listing is not None:
             return attempt.listing.part
         known = self._known.standing_in(key)
-        if known is not None and not self._is_strict:
+        if known is not None and not self._rules.deny_destructive:
             return known.part
         raise attempt.error or UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
 
@@ -215,7 +251,7 @@ class Listings:
         now = time.monotonic()
         old = [key for key in keys if not self._known.is_fresh(key, now)]
         asked = await self._ask(old, asker, self._patience_s) if old else {}
-        hops += [self._hop_of(key, asked.get(key)) for key in keys]
+        hops += [hop_of(key, asked.get(key)) for key in keys]
         listings = [self._known.standing_in(key) for key in keys]
         told = [listing for listing in listings if listing is not None]
         ttl_ms = min((listing.ttl_ms for listing in told), default=0)
@@ -226,6 +262,8 @@ class Listings:
     def concerns(self, key: Key, asker: Asker) -> bool:
         """Whether this list is what the client is shown."""
         name, kind, _ = key
+        if name not in self._upstreams:
+            return True  # everybody was shown it
         shown = self._known.standing_in((name, kind, self._upstreams[name].view_of(asker)))
         return shown is not None and shown is self._known.get(key)
 
@@ -254,28 +292,25 @@ class Listings:
         view = key[2]
         return bool(view.declared) and not view.session_id and self._known.get(key) is None
 
-    def _hop_of(self, key: Key, attempt: Attempt | None) -> Hop:
-        name, kind, _ = key
-        if attempt is not None and not attempt.is_running:
-            return msgspec.structs.replace(attempt.hop)
-        now = time.monotonic()
-        hop = Hop(name, kind.method, b"", now, ended_mono=now, cached=attempt is None)
-        if attempt is not None:
-            hop.error = f"{name} has not answered {kind.method} yet: what was known of it was used"
-        return hop
-
     def _keys(self, kind: OfferKind, asker: Asker) -> list[Key]:
         return [(name, kind, upstream.view_of(asker)) for name, upstream in self._upstreams.items()]
 
     # ---- asking
 
+    def _upstream(self, name: str) -> Upstream:
+        """Raises CallerError: it may have been removed while somebody waited."""
+        if (upstream := self._upstreams.get(name)) is None:
+            raise unknown_server(name, self._upstreams)
+        return upstream
+
     def _is_up(self, name: str) -> bool:
-        return self._upstreams[name].health().state is State.UP
+        return self._upstream(name).health().state is State.UP
 
     def _comes_back(self, name: str) -> bool:
         """A database does not tell that it came up; a server that is down does."""
-        health = self._upstreams[name].health()
-        return health.kind == "sql" or health.state is State.UP
+        upstream = self._upstreams.get(name)
+        health = upstream.health() if upstream is not None else None
+        return health is not None and (health.kind == "sql" or health.state is State.UP)
 
     async def _ask_for(self, key: Key) -> Listing | None:
         attempt = self._attempts.start(key, None, is_up=True)
@@ -284,69 +319,36 @@ class Listings:
         return attempt.listing
 
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
-        name, kind, view = key
-        separator = SHORT_SEPARATOR if name == self._briefly_named else SEPARATOR
-        reading = ListReading(
-            kind,
-            name,
-            self.territory,
-            self._max_offers,
-            separator,
-            short=self._short[name],
-            choice=self._read_with.get(name) if kind is OfferKind.TOOL else None,
-        )
+        name, _, view = key
         if asker is None or not view.session_id:
-            asker = _in_our_name(view)
-        return ListAsk(self._upstreams[name], asker, hop, reading, self._known.all_standing_in(key))
+            asker = in_our_name(view)
+        known = self._known.all_standing_in(key)
+        return ListAsk(self._upstream(name), asker, hop, self._reading(key), known)
+
+    def _reading(self, key: Key) -> ListReading:
+        name, kind, view = key
+        return self._naming.reading(name, kind, is_common=view == COMMON)
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
         if self._known.take(key, listing):
-            self.version += 1
-            self._on_change(key)
+            self._tell_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
+        self._judged.taken(listing)
+
+    def faces_of(self, name: str) -> Faces | None:
+        return self._naming.faces_of(name)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
-        self._upstreams[name].show_alike(is_alike)
+        if name in self._upstreams:
+            self._upstreams[name].show_alike(is_alike)
         self._known.version += 1
         if is_alike:
             self._known.forget_declared(name)
 
-    # ---- for the operator
-
     def judge(self, health: Health) -> Health:
         """The health of an upstream with what is wrong with its lists, or left out of them."""
-        notes = self._known.notes(health.name, self._max_offers)
-        failing = self._failing(health.name) if health.state is State.UP else {}
-        tools = failing.pop(OfferKind.TOOL, None)
-        if tools is not None and self._known.get((health.name, OfferKind.TOOL, COMMON)) is None:
-            state, code, text = tools
-            health = replace(health, state=state, detail=text, error_code=code)
-        elif tools is not None:  # what it said before is offered, and can be called
-            health = replace(health, error_code=tools[1])
-            notes.append(tools[2])
-        notes += [text for _, _, text in failing.values()]
-        return replace(health, notes=tuple(notes)) if notes else health
-
-    def _failing(self, name: str) -> dict[OfferKind, tuple[State, str | None, str]]:
-        """The lists that a server which is up does not tell, and how that is shown."""
-        found: dict[OfferKind, tuple[State, str | None, str]] = {}
-        for kind in OfferKind:
-            key = (name, kind, COMMON)
-            trouble, attempt = self._attempts.trouble(key), self._attempts.running(key)
-            waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0
-            if trouble is not None:
-                text = f"It runs, but {kind.method} fails and is asked again: {trouble.error.message}"
-                found[kind] = (State.DOWN, trouble.error.code.code, text)
-            elif waited_s > _SLOW_S:
-                text = f"It runs, but did not answer {kind.method} for {waited_s:.0f} s"
-                found[kind] = (State.STARTING, None, text)
-        return found
-
-
-@lru_cache(maxsize=256)
-def _in_our_name(view: View) -> Asker:
-    """Who asks for a list that many are shown: a client that declares what the view stands for."""
-    envelope = our_envelope(view.declared)
-    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")
+        health = judged(health, self._known, self._attempts, self._rules.max_offers)
+        held = self.faces.notes(health.name) if self.faces is not None else []
+        return replace(health, notes=(*health.notes, *held)) if held else health

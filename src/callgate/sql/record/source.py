@@ -59,6 +59,9 @@ class RecordSource(StatelessUpstream):
     def health(self) -> Health:
         return self._server_of(LOCAL).health()
 
+    def is_busy(self) -> bool:
+        return any(server.is_busy() for server in self._servers.values())
+
     async def close(self) -> None:
         for server in self._servers.values():
             await server.close()

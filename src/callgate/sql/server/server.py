@@ -107,6 +107,7 @@ class SqlServer(StatelessUpstream):
         tools: Sequence[PreparedTool] = (),
     ) -> None:
         self._source_id = settings.source_id
+        self._under_way = 0
         self._policy = policy
         self._driver = driver
         self._schema_reader = schema_reader = SchemaReader(driver, policy, schema_queries)
@@ -143,6 +144,13 @@ class SqlServer(StatelessUpstream):
 
     async def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         self._introduce(hop)
+        self._under_way += 1
+        try:
+            return await self._answer(hop)
+        finally:
+            self._under_way -= 1
+
+    async def _answer(self, hop: Hop) -> Reply:
         match hop.method:
             case "tools/list":
                 return Reply(result=self._listed)
@@ -193,13 +201,20 @@ class SqlServer(StatelessUpstream):
         with suppress(CallgateError):
             await self._driver.run([Statement("SELECT 1", "SELECT")])
 
+    def is_busy(self) -> bool:
+        return bool(self._under_way)
+
     async def close(self) -> None:
         await self._driver.close()
         self._runner.close()
 
     async def _begun(self, hop: Hop) -> bytes:
         self._introduce(hop)
-        return await self._call(hop)
+        self._under_way += 1
+        try:
+            return await self._call(hop)
+        finally:
+            self._under_way -= 1
 
     def _introduce(self, hop: Hop) -> None:
         hop.server_version = self._driver.version

@@ -28,3 +28,6 @@ class StatelessUpstream:
 
     def forget(self, session: Session) -> None:
         """Sessions share the pool, so there is nothing to free."""
+
+    def leave(self) -> None:
+        """Nothing lasts longer than a call."""

@@ -71,6 +71,17 @@ class ChildSlots:
         """Holders of slots that may be able to give one up."""
         self._offers.append(offer)
 
+    def ask_no_more(self, offer: Offer) -> None:
+        self._offers.remove(offer)
+
+    def use_limit(self, limit: int) -> None:
+        """Nothing that runs is ended: with fewer slots than processes nobody gets one until some are back."""
+        more, self.limit = limit - self.limit, limit
+        self._free += more
+        while self._free > 0 and self._waiting:
+            self._free -= 1
+            self.give_back()
+
     async def take(self) -> None:
         """Raises UpstreamError when all are in use."""
         if self.take_free():

@@ -46,6 +46,12 @@ class HttpClient:
         self._limits = limits
         self._pools: dict[Origin, HttpPool] = {}
 
+    def use_limits(self, limits: PoolLimits) -> None:
+        """From now on; what is open past them is closed when it was idle for long."""
+        self._limits = limits
+        for pool in self._pools.values():
+            pool.limits = limits
+
     def pool_for(self, origin: Origin) -> HttpPool:
         pool = self._pools.get(origin)
         if pool is None:

@@ -88,6 +88,7 @@ def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide
             UPSTREAM_UNAUTHORIZED,
             f"{shown} answered {phrase}{told}",
             hint="Check the headers of its entry in the configuration",
+            data={"status": status},
         )
     if message and status not in _PASSING:
         return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}{told}", data={"status": status})

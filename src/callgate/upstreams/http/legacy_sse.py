@@ -26,6 +26,7 @@ from callgate.upstreams.http.faults import answer_fault, session_lost_fault, too
 from callgate.upstreams.http.get_stream import StreamGet
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.refusal_text import hider_of
+from callgate.upstreams.http.stream_owner import Unanswered
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Receiver
@@ -55,7 +56,7 @@ class LegacySseTransport(OneStream):
         self._endpoint_found: asyncio.Future[None] | None = None
         self._stream: StreamGet | None = None
         self._decoder = SseDecoder()
-        self._posts: dict[_Post, None] = {}
+        self._loose = Unanswered()
         self._by_rpc_id: dict[int, _Post] = {}
         self._is_over = False
 
@@ -83,8 +84,9 @@ class LegacySseTransport(OneStream):
         head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = _Post(self, payload, rpc_id, method)
-        self._posts[post] = None
-        if rpc_id is not None:
+        if rpc_id is None:
+            self._loose.add(post)
+        else:
             self._by_rpc_id[rpc_id] = post
         self._pool.send(post)
         return True
@@ -93,7 +95,6 @@ class LegacySseTransport(OneStream):
         """Withdraws what has not been accepted yet; what has can only be cancelled by a notification."""
         post = self._by_rpc_id.pop(rpc_id, None)
         if post is not None:
-            self._posts.pop(post, None)
             post.cancel()
 
     def _pause_reading(self) -> None:
@@ -105,6 +106,9 @@ class LegacySseTransport(OneStream):
             self._stream.resume()
 
     async def close(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            await self._loose.taken()
         self._stop()
 
     def negotiated(self, revision: str) -> None:
@@ -160,7 +164,7 @@ class LegacySseTransport(OneStream):
             self._receiver.lost(error)
 
     def post_ended(self, post: "_Post", rpc_id: int | None, error: UpstreamError | None) -> None:
-        self._posts.pop(post, None)
+        self._loose.discard(post)
         if rpc_id is not None and self._by_rpc_id.pop(rpc_id, None) is not None and error is not None:
             self._receiver.stream_failed(rpc_id, error)
 
@@ -169,9 +173,9 @@ class LegacySseTransport(OneStream):
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
-        for post in self._posts:
+        for post in (*self._by_rpc_id.values(), *self._loose):
             post.cancel()
-        self._posts.clear()
+        self._loose.clear()
         self._by_rpc_id.clear()
 
 

@@ -49,7 +49,7 @@ class HttpPool:
     def __init__(self, origin: Origin, ssl_context: ssl.SSLContext | None, limits: PoolLimits) -> None:
         self._origin = origin
         self._ssl_context = ssl_context
-        self._limits = limits
+        self.limits = limits
         self._loop = asyncio.get_running_loop()
         self._idle: list[UpstreamConnection] = []
         self._connections: set[UpstreamConnection] = set()
@@ -69,7 +69,7 @@ class HttpPool:
         return len(self._connections)
 
     def send(self, exchange: HttpExchange) -> None:
-        idle, limits = self._idle, self._limits
+        idle, limits = self._idle, self.limits
         while idle and idle[-1].is_lost:
             idle.pop()
         if idle:
@@ -112,13 +112,13 @@ class HttpPool:
             return False
         if dials < urgent:
             return True
-        limits = self._limits
+        limits = self.limits
         return dials < limits.max_dials and len(self._connections) + dials < limits.max_connections
 
     async def _open_one(self) -> None:
         connection = UpstreamConnection(self)
         try:
-            await dial(self._origin, connection, self._ssl_context, self._limits.connect_timeout_s)
+            await dial(self._origin, connection, self._ssl_context, self.limits.connect_timeout_s)
         except UpstreamError as error:
             exchange = self._next_in_line()
             if exchange is not None:
@@ -159,12 +159,12 @@ class HttpPool:
         elif self._is_closed:
             connection.abort()
         else:
-            if len(self._idle) >= self._limits.max_idle:
+            if len(self._idle) >= self.limits.max_idle:
                 self._idle.pop(0).abort()  # the oldest: a call may need one that was used just now
             connection.idle_since = self._loop.time()
             self._idle.append(connection)
             if self._sweep_timer is None:
-                self._sweep_timer = self._loop.call_later(self._limits.max_idle_s, self._sweep)
+                self._sweep_timer = self._loop.call_later(self.limits.max_idle_s, self._sweep)
 
     def repeat(self, exchange: HttpExchange) -> None:
         # Another idle connection may be as dead as the last one: wait for a new one, or for one in use.
@@ -181,12 +181,12 @@ class HttpPool:
     def _sweep(self) -> None:
         now = self._loop.time()
         self._sweep_timer = None
-        old = [c for c in self._idle if now - c.idle_since >= self._limits.max_idle_s]
+        old = [c for c in self._idle if now - c.idle_since >= self.limits.max_idle_s]
         self._idle = self._idle[len(old) :]  # oldest first
         for connection in old:
             connection.abort()
         if self._idle:
-            due = self._idle[0].idle_since + self._limits.max_idle_s
+            due = self._idle[0].idle_since + self.limits.max_idle_s
             self._sweep_timer = self._loop.call_at(due, self._sweep)
 
     # ---- closing

@@ -22,15 +22,13 @@ from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
 from callgate.upstreams.http.message_post import MessagePost
 from callgate.upstreams.http.refusal_text import hider_of
-from callgate.upstreams.http.stream_owner import EventCursor, UnderWay
+from callgate.upstreams.http.stream_owner import FAREWELL_S, EventCursor, Unanswered, UnderWay
 from callgate.upstreams.transport import ParamHeaders, Receiver
 from callgate.wire.http_rules import encode_header_value
 from callgate.wire.revisions import MODERN_REVISIONS
 
 # Past this, more in line only means later time-outs: the caller is told to come back instead.
 MAX_WAITING = 1_000
-# The session's end is a courtesy: nobody waits longer for it.
-_FAREWELL_S = 1.0
 # Visible ASCII (2025-11-25, basic/transports, "Session Management"); bounded, since it is sent every time.
 _SESSION_ID = re.compile(rb"[!-~]{1,4096}")
 # Names of tools come again with every call; what is longer is an address of a resource.
@@ -55,7 +53,7 @@ class StreamableHttpTransport:
         self.session_id: bytes | None = None
         self._is_over = False
         self._under_way: dict[int, UnderWay] = {}
-        self._loose: set[UnderWay] = set()  # notifications and our responses
+        self._loose = Unanswered()
         self._listen: GetStream | None = None
         self.is_listen_refused = False  # the server offers no listen stream (405): it is not asked again
         self._prepare_heads()
@@ -88,7 +86,10 @@ class StreamableHttpTransport:
             return False
         head, has_session = self._post_head, self.session_id is not None
         if self._is_modern:
-            head += _metadata_lines(method, name, param_headers)
+            if method is None or param_headers or len(name or "") > _MAX_KNOWN_CHARS:
+                head += _metadata_lines(method, name, param_headers)
+            else:
+                head += _known_name_lines(method, name)
         elif method == "initialize":
             head, has_session = self._first_head, False
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
@@ -106,16 +107,18 @@ class StreamableHttpTransport:
             stream.cancel()
 
     async def close(self) -> None:
-        """Ends the session (DELETE, best effort) and all that is under way."""
+        """Ends the session (DELETE, best effort) and all that is under way, once what was said is heard."""
         if self._is_over:
             return
+        self._is_over = True
+        await self._loose.taken()
         self._stop()
         if self.session_id is None:
             return
         payload = request_line("DELETE", self._address) + self._state_lines + b"\r\n"
         self.session_id = None
         try:
-            await self._client.ask(self._address, payload, _FAREWELL_S)
+            await self._client.ask(self._address, payload, FAREWELL_S)
         except UpstreamError:
             return  # gone, or it does not let clients end sessions: both fine
 
@@ -206,8 +209,7 @@ def _metadata_lines(method: str | None, name: str | None, param_headers: ParamHe
     """2026-07-28, "Request Metadata": what intermediaries read instead of the body."""
     if method is None:
         return b""
-    is_short = name is None or len(name) <= _MAX_KNOWN_CHARS
-    lines = (_known_name_lines if is_short else _name_lines)(method, name)
+    lines = _name_lines(method, name)
     if param_headers:
         try:
             lines += header_lines(param_headers)

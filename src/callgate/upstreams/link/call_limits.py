@@ -13,8 +13,10 @@ from callgate.wire.params import peek, text_of
 DEFAULT_CALL_TIMEOUT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallLimits:
+    """Of one server; its tools' own limits change with the operator's file."""
+
     timeout_s: float = DEFAULT_CALL_TIMEOUT_S
     by_tool: Mapping[str, float] = field(default_factory=dict[str, float])  # by the server's own names
 
@@ -29,6 +31,3 @@ class CallLimits:
         if name in self.by_tool:
             return self.by_tool[name], f"tools.timeout_s.{name}"
         return self.timeout_s, "timeout_s"
-
-
-DEFAULT_LIMITS = CallLimits()

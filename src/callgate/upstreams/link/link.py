@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
@@ -17,7 +17,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
 from callgate.model.reply import Answer, Undelivered, Unsolicited
 from callgate.model.stderr_text import quoted, telling_line
-from callgate.upstreams.link.call_limits import DEFAULT_LIMITS, CallLimits
+from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.handshake import Introduction, shake_hands
 from callgate.upstreams.link.traffic import Traffic
 from callgate.upstreams.transport import Opener, Transport
@@ -29,6 +29,8 @@ _log = logging.getLogger(__name__)
 # A server that forgets our session again so soon is not asked again at once.
 _SESSION_PATIENCE_S = 5.0
 _DOUBTFUL_STATUSES = frozenset({400, 404, 405})
+
+DEFAULT_ANSWER_TIMEOUT_S = 600.0
 
 OnUnsolicited = Callable[[Unsolicited | Undelivered], None]
 OnState = Callable[[bool], None]  # whether it is up
@@ -43,8 +45,9 @@ class LinkPlan:
     era: Era | None  # None: whichever the upstream prefers
     client: Envelope | None  # the one client it serves; None when it is shared
     timeout_s: float
-    answer_timeout_s: float = 600.0  # how long a person may think about a question of the server's
-    call_limits: CallLimits = DEFAULT_LIMITS
+    # How long a person may think about a question of the server's.
+    answer_timeout_s: Callable[[], float] = lambda: DEFAULT_ANSWER_TIMEOUT_S
+    call_limits: CallLimits = field(default_factory=CallLimits)
     start_timeout_s: float = START_TIMEOUT_S  # until it has answered `initialize`
 
 

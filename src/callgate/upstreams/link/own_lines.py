@@ -28,6 +28,7 @@ from callgate.model.session import Session
 from callgate.upstreams.child.slots import Expendable, Need
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.line import Line
+from callgate.upstreams.link.link import DEFAULT_ANSWER_TIMEOUT_S
 
 # Each is perhaps a process: past this the machine is at risk, not the client.
 _MAX_LINES = 100
@@ -43,13 +44,16 @@ _MORE_QUESTIONS_S = 0.05
 _MODERN = Era.MODERN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OwnPatience:
+    """With clients. All servers have the same one, and it changes with the operator's file."""
+
     # A stream that broke is opened again within seconds by a client that is still there.
     grace_s: float = 10.0
     # A client that keeps no stream open says nothing while its model, or its user, thinks.
     idle_s: float = 300.0
     sweep_s: float = 1.0
+    answer_s: float = DEFAULT_ANSWER_TIMEOUT_S  # for a person who is asked something by a server
 
 
 class Shares:
@@ -61,6 +65,9 @@ class Shares:
 
     def join(self, server: "OwnLines") -> None:
         self._servers.append(server)
+
+    def leave(self, server: "OwnLines") -> None:
+        self._servers.remove(server)
 
     def make_room(self, principal: str) -> bool:
         """What was idle longest goes. False: all that it may have are in use."""
@@ -76,6 +83,7 @@ class _Key(NamedTuple):
     principal: str
     session_id: str
     declared: bytes  # by a modern request; a legacy client declared it once
+    folder: str | None  # of the client, where that is where its process runs
 
 
 class Turn:
@@ -173,11 +181,12 @@ class OwnLines:
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
-        self._by_parts = cast(Mapping[tuple[str, str, bytes], list[Line]], self._lines)
+        self._by_parts = cast(Mapping[tuple[str, str, bytes, str | None], list[Line]], self._lines)
         self._sessions: dict[_Key, Session] = {}
         self._turns_given = 0
         # Of a legacy server: one handshake declares one thing. Modern requests carry it to any line.
         self.by_declaration = True
+        self.by_folder = False
         self._sweep: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -193,7 +202,8 @@ class OwnLines:
             return None
         # As `_key`, for each call of a client that has its own.
         declared = client.capabilities if self.by_declaration and client.era is _MODERN else b""
-        lines = self._by_parts.get((session.principal.name, session.session_id, declared))
+        folder = session.workspace if self.by_folder else None
+        lines = self._by_parts.get((session.principal.name, session.session_id, declared, folder))
         return lines[0] if lines and lines[0].link.ready is not None else None
 
     def has(self, client: Envelope, session: Session) -> bool:
@@ -277,6 +287,9 @@ class OwnLines:
         await asyncio.gather(*(line.close() for line in self.all()))
         if self._ending:
             await asyncio.wait(list(self._ending))
+        if self._shares is not None:
+            self._shares.leave(self)
+            self._shares = None
 
     def _open(self, client: Envelope, session: Session) -> Line:
         key = self._key(client, session)
@@ -355,4 +368,5 @@ class OwnLines:
 
     def _key(self, client: Envelope, session: Session) -> _Key:
         declared = client.capabilities if self.by_declaration and client.era is Era.MODERN else b""
-        return _Key(session.principal.name, session.session_id, declared)
+        folder = session.workspace if self.by_folder else None
+        return _Key(session.principal.name, session.session_id, declared, folder)

@@ -58,7 +58,7 @@ class ServerQuestions:
         self,
         client: Envelope | None,
         carrier: QuestionCarrier,
-        thinking_s: float,
+        thinking_s: Callable[[], float],
         on_unsolicited: Callable[[Unsolicited | Undelivered], None],
     ) -> None:
         self._client = client
@@ -103,7 +103,7 @@ class ServerQuestions:
 
         question = Asking(asked.method, asked.params, respond)
         loop = asyncio.get_running_loop()
-        clock = loop.call_later(self._thinking_s, self._give_up, asked.rpc_id, question)
+        clock = loop.call_later(self._thinking_s(), self._give_up, asked.rpc_id, question)
         self._pop(asked.rpc_id)  # a server that uses an id twice
         self._open[asked.rpc_id] = _Open(question, call, clock)
         if call is None:

@@ -80,7 +80,7 @@ class Traffic:
         name: str,
         client: Envelope | None,
         timeout_s: float,
-        answer_timeout_s: float,
+        answer_timeout_s: Callable[[], float],
         on_unsolicited: Callable[[Unsolicited | Undelivered], None],
     ) -> None:
         self.name = name
@@ -89,7 +89,9 @@ class Traffic:
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
-        self._questions = ServerQuestions(client, self, answer_timeout_s + _MARGIN_S, on_unsolicited)
+        self._questions = ServerQuestions(
+            client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited
+        )
         self._is_shared = client is None
         self.drops = False
         self._timer: asyncio.Handle | None = None

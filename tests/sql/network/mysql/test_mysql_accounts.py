@@ -143,7 +143,7 @@ async def test_what_is_no_rsa_key_is_told_as_that(key: rsa.RSAPrivateKey, told: 
 
 def test_a_password_beyond_the_key_is_no_crash(key: rsa.RSAPrivateKey) -> None:
     with pytest.raises(login.BadKey):
-        login.with_rsa(login.SHA256, "x" * 300, SEED, pem_of(key))
+        login.with_rsa("x" * 300, SEED, pem_of(key))
 
 
 async def trouble_with(script: Script, **changes: object) -> str:

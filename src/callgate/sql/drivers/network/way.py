@@ -1,16 +1,21 @@
 """Way: how the servers of one source are reached. Owns what all its connections share: a password that a
 program makes, and the SSH tunnel. Knows no engine."""
 
+import asyncio
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from callgate.sql.drivers.network.password_command import Passwords
+from callgate.program_output import ProgramFailedError, printed_line
 from callgate.sql.drivers.network.server import DatabaseFault, OpenFailed, ServerError
 from callgate.sql.drivers.network.stream import ByteStream, open_stream
 from callgate.sql.drivers.network.unreachable import NOT_REACHED, unreachable, unwilling
 from callgate.sql.settings import ServerAddress, Ssh
+
+# A login that begins with a password must end while it is good.
+_USED_SHARE = 0.9
 
 
 class _Tunnel(Protocol):
@@ -33,7 +38,7 @@ class LoginFailures:
 
 class Way:
     def __init__(self, address: ServerAddress) -> None:
-        self._passwords = Passwords(address)
+        self._passwords = _Passwords(address)
         self._tunnel = _tunnel_of(address.ssh) if address.ssh is not None else None
 
     async def prepared(self, address: ServerAddress) -> ServerAddress:
@@ -77,3 +82,45 @@ def _tunnel_of(ssh: Ssh) -> _Tunnel | None:
     except ImportError:
         return None
     return SshTunnel(ssh)
+
+
+class _Passwords:
+    """Those that a program makes (`aws rds generate-db-auth-token`, `vault` and their like), of one source.
+
+    Each is kept in memory until shortly before it ends, and used for new connections. It is in no log and no
+    error. Only one program runs at a time: who comes meanwhile waits for it.
+    """
+
+    def __init__(self, address: ServerAddress) -> None:
+        self._address = address
+        self._lock = asyncio.Lock()
+        self._password: str | None = None
+        self._good_until = 0.0
+
+    async def filled_in(self, address: ServerAddress) -> ServerAddress:
+        """The address with a password that is good now. Raises `OpenFailed`."""
+        if not address.password_command:
+            return address
+        async with self._lock:
+            if self._password is None or time.monotonic() >= self._good_until:
+                asked_mono = time.monotonic()
+                self._password = await self._asked(address.password_command)
+                self._good_until = asked_mono + address.password_ttl_s * _USED_SHARE
+        return replace(address, password=self._password)
+
+    def forget(self) -> None:
+        """The server refused it."""
+        self._password = None
+
+    async def _asked(self, command: tuple[str, ...]) -> str:
+        try:
+            return await asyncio.to_thread(printed_line, command)
+        except ProgramFailedError as error:
+            raise self._failed(error.what) from None
+
+    def _failed(self, what: str) -> OpenFailed:
+        return unwilling(
+            self._address,
+            f"password_command {what}.",
+            "Run it in a terminal, as the user that Callgate runs as, to see what it says.",
+        )

@@ -5,7 +5,8 @@ A password leaves the machine in the clear in one case only: `caching_sha2_passw
 certificate was verified. Encryption alone would give it to any server that answers. On a line without TLS the
 first two take it encrypted with the server's RSA key, which must be known to be the server's.
 
-RSA and the curve are the work of libraries (extra `callgate[mysql]`), imported when needed.
+RSA and the curves are the work of libraries, imported when needed; `client_ed25519` needs the extra
+`callgate[mysql]`.
 """
 
 import hashlib
@@ -66,14 +67,12 @@ def respond(plugin: str, password: str, seed: bytes, *, is_private: bool) -> byt
     raise UnknownPlugin(plugin)
 
 
-def with_rsa(plugin: str, password: str, seed: bytes, pem: bytes) -> bytes:
+def with_rsa(password: str, seed: bytes, pem: bytes) -> bytes:
     """The password for who has the private half of this key. The seed is mixed in, so that what was heard
     once is of no use for another login."""
-    try:
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import padding, rsa
-    except ImportError:
-        raise MissingPackage(plugin) from None
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
     try:
         key = serialization.load_pem_public_key(pem)
     except (ValueError, TypeError):
@@ -95,10 +94,8 @@ def parsec_proof(password: str, seed: bytes, salt: bytes) -> bytes:
 
     Slow on purpose: not for the loop's thread.
     """
-    try:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    except ImportError:
-        raise MissingPackage(PARSEC) from None
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     if len(salt) < 3 or salt[0] != _PBKDF2 or salt[1] > _MOST_DOUBLINGS:
         raise UnknownPlugin(PARSEC)
     rounds = _FIRST_ITERATIONS << salt[1]

@@ -158,7 +158,7 @@ class MySqlWire:
             self._reply(await asyncio.to_thread(login.parsec_proof, password, seed, data))
         elif plugin in login.KEY_WANTED and self._has_asked_for_key:
             self._has_asked_for_key = False
-            self._reply(login.with_rsa(plugin, address.password or "", seed, data))
+            self._reply(login.with_rsa(address.password or "", seed, data))
         elif plugin == login.CACHING_SHA2 and data == bytes([login.FULL_WANTED]):
             await self._tell_password(address, plugin, seed)
         elif plugin != login.CACHING_SHA2 or data != bytes([login.FAST_OK]):
@@ -177,7 +177,7 @@ class MySqlWire:
             self._reply(login.in_clear(password, is_private=is_private))
         elif address.server_key_file is not None:
             pem = await asyncio.to_thread(address.server_key_file.read_bytes)
-            self._reply(login.with_rsa(plugin, password, seed, pem))
+            self._reply(login.with_rsa(password, seed, pem))
         elif trusts_any:
             self._has_asked_for_key = True
             self._reply(login.KEY_WANTED[plugin])

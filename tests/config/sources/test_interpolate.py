@@ -92,14 +92,6 @@ def test_a_file_that_cannot_be_used_is_a_problem(tmp_path: Path, content: bytes 
     assert str(tmp_path / "secret") in walk.problems[0].hint
 
 
-def test_a_keyring_is_not_in_this_version_yet() -> None:
-    walk = Interpolation({}, Path("/nowhere"))
-    walk.resolve({"mcpServers": {"a": {"headers": {"X-Key": "keyring:github"}}}})
-    assert [(p.key_path, p.message) for p in walk.problems] == [
-        ("mcpServers.a.headers.X-Key", "keyring: is not supported yet")
-    ]
-
-
 def test_a_missing_variable_is_reported_once_for_each_place() -> None:
     walk = Interpolation({}, Path("/nowhere"))
     walk.resolve({"server": {"tokens": ["${T}${T}"]}, "tools": [{"sql": "${T}"}]})

@@ -1,0 +1,1 @@
+"""What the API and the commands do with the configuration file: trying what is to be added, and changes."""

@@ -1,0 +1,1 @@
+"""The configuration with its secrets, and what our commands change in it and in clients' files."""

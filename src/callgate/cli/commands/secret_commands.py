@@ -1,0 +1,127 @@
+"""`callgate secret …`: values that the configuration only names. None is ever shown, or an argument."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from callgate.cli.options import ConfigOption, JsonOption, StateOption
+from callgate.cli.tables import TableColumn, moment, print_table
+from callgate.cli.terminal import print_json, say
+from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_NOT_FOUND
+from callgate.model.errors import CallerError
+from callgate.model.near_miss import did_you_mean
+
+if TYPE_CHECKING:
+    from callgate.app.commands.tell_gateway import GatewayHere
+    from callgate.config.sources.flags import Flags
+
+secret_app = typer.Typer(help="Keep passwords and keys outside of the configuration.", no_args_is_help=True)
+_COLUMNS = (TableColumn("name"), TableColumn("set"), TableColumn("state"))
+_Name = Annotated[str, typer.Argument(help="What the configuration calls it: secret:NAME.")]
+
+
+@secret_app.command("set")
+def set_secret(name: _Name, config: ConfigOption = None, state_dir: StateOption = None) -> None:
+    """Keep a value, sealed. It is asked for without echo, or read from stdin."""
+    from callgate.app.commands.tell_gateway import GatewayHere
+    from callgate.config.sources.flags import Flags
+
+    flags = Flags(config=config, state_dir=state_dir)
+    check_name(name)
+    value = read_value(f"Value of {name}: ")
+    gateway = GatewayHere(flags)
+    keep_secret(flags, name, value)
+    say(f"{name} is kept. Write secret:{name} where it belongs, or ${{secret:{name}}} inside of a dsn.")
+    take_over(gateway)
+
+
+@secret_app.command("list")
+def list_secrets(
+    config: ConfigOption = None, state_dir: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """Show which secrets are kept, since when, and whether each can be read. No value is shown."""
+    from callgate.app.setup.loading import secrets_at
+    from callgate.config.sources.flags import Flags
+
+    kept = secrets_at(Flags(config=config, state_dir=state_dir))[0].kept()
+    if as_json:
+        entries = [
+            {"name": one.name, "changed_at": one.changed_at.isoformat(), "is_readable": one.is_readable}
+            for one in kept
+        ]
+        print_json({"secrets": entries})
+    elif not kept:
+        say("There are no secrets. Keep one with: callgate secret set NAME")
+    else:
+        states = {True: "readable", False: "cannot be read: set it again"}
+        rows = [(one.name, moment(one.changed_at.isoformat()), states[one.is_readable]) for one in kept]
+        print_table(_COLUMNS, rows)
+
+
+@secret_app.command("remove")
+def remove_secret(name: _Name, config: ConfigOption = None, state_dir: StateOption = None) -> None:
+    """Forget a value."""
+    from callgate.app.commands.tell_gateway import GatewayHere
+    from callgate.app.setup.loading import secrets_at
+    from callgate.config.sources.flags import Flags
+
+    flags = Flags(config=config, state_dir=state_dir)
+    secrets, gateway = secrets_at(flags)[0], GatewayHere(flags)
+    if not secrets.remove(name):
+        hint = did_you_mean(name, [one.name for one in secrets.kept()]) or "callgate secret list shows them"
+        raise CallerError(CALLER_NOT_FOUND, f"There is no secret {name[:64]!r}", hint=hint)
+    say(f"{name} is forgotten.")
+    take_over(gateway)
+
+
+def check_name(name: str) -> None:
+    from callgate.config.secret_source import SECRET_NAME
+
+    if not SECRET_NAME.fullmatch(name):
+        hint = "Letters, digits, dots, dashes and underscores, at most 64, as in shop-password"
+        raise CallerError(CALLER_BAD_ARGUMENTS, "This is not a name for a secret", hint=hint)
+
+
+def keep_secret(flags: "Flags", name: str, value: str) -> None:
+    from callgate.app.setup.loading import secrets_at
+    from callgate.app.state_folder import make_folder
+    from callgate.vault.keyring_key import has_keyring
+    from callgate.vault.secrets import BY_KEYRING, BY_STATE_KEY
+
+    secrets, folder = secrets_at(flags)
+    make_folder(folder)
+    secrets.set(name, value, BY_KEYRING if has_keyring() else BY_STATE_KEY)
+
+
+def read_value(prompt: str) -> str:
+    """From a person without echo, or from a program. Raises CallerError."""
+    from getpass import getpass
+
+    from callgate.vault.secrets import MAX_SECRET_BYTES
+
+    is_person = sys.stdin.isatty()
+    raw = getpass(prompt).encode() if is_person else sys.stdin.buffer.read(MAX_SECRET_BYTES + 2)
+    try:
+        value = raw.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        value = ""
+    if not value or len(value.encode()) > MAX_SECRET_BYTES or "\0" in value:
+        hint = f"It has at least one character and at most {MAX_SECRET_BYTES // 1024} KiB of UTF-8 text"
+        raise CallerError(CALLER_BAD_ARGUMENTS, "This is not a value for a secret", hint=hint)
+    return value
+
+
+def take_over(gateway: "GatewayHere") -> None:
+    """Tells the running gateway, and the person what came of it."""
+    import asyncio
+
+    news = asyncio.run(gateway.take_over())
+    if news is None:
+        return
+    if news["problem"]:
+        say(f"The running gateway does not take it over: {news['problem']}")
+    elif news["needs_restart"]:
+        say(f"The running gateway needs a new start for: {', '.join(news['needs_restart'])}")
+    else:
+        say("The running gateway has it.")

@@ -1,0 +1,70 @@
+"""What of a configuration starts a program of this machine or reads a file of it. Pure.
+
+Whoever may change the file through the API from elsewhere must not come to run programs here by it. So these
+keys are taken from this machine alone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from callgate.config.problem import Loc
+from callgate.config.raw_values import table_of
+
+# Keys of any table. `env` and `args` decide what a program does as much as its name; `sandbox` what it may.
+_KEYS = frozenset(
+    {"command", "args", "env", "cwd", "sandbox", "password_command", "ssh", "ssl_ca", "ssl_cert", "ssl_key"}
+    | {"tls_cert", "tls_key", "state_dir", "path", "archive"}
+)
+# Below these stand names that people chose.
+_NAMED = ("mcpServers", "principals", "profiles")
+_REFERENCE = re.compile(r"(?:file|exec):")
+_FILE_DSN = re.compile(r"(?:jdbc:)?(?:sqlite3?|duckdb)\b", re.IGNORECASE)
+_FILE_PARAM = re.compile(
+    r"[?&](?:ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile|server[-_]?public[-_]?key\w*)=",
+    re.IGNORECASE,
+)
+_DSN_KEYS = ("dsn", "store", "database")
+
+
+def reaching(tables: Mapping[str, Any]) -> list[Loc]:
+    """The places of these tables that need this machine."""
+    return [loc for loc, value in leaves(tables) if reaches(loc, value)]
+
+
+def newly_reaching(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Loc]:
+    """The places that differ between the two and need this machine. A server that is taken away needs
+    nothing, but a sandbox that is."""
+    old, new = dict(leaves(before)), dict(leaves(after))
+    added = [loc for loc, value in new.items() if old.get(loc, _Nothing) != value and reaches(loc, value)]
+    kept = {loc[:2] for loc in new}
+    taken = [loc for loc, value in old.items() if loc not in new and loc[:2] in kept and reaches(loc, value)]
+    return [*added, *taken]
+
+
+class _Nothing:
+    pass
+
+
+def reaches(loc: Loc, value: Any) -> bool:
+    named = 1 if loc[:1] and loc[0] in _NAMED else None
+    if any(part in _KEYS for at, part in enumerate(loc) if at != named):
+        return True
+    if not isinstance(value, str):
+        return False
+    if _REFERENCE.match(value):
+        return True
+    return loc[-1] in _DSN_KEYS and bool(_FILE_DSN.match(value) or _FILE_PARAM.search(value))
+
+
+def leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    """Single values with their places; entries of a list of tables by their id, as the file names them."""
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            yield from leaves(item, (*loc, key))
+    elif isinstance(value, list):
+        for at, item in enumerate(cast("list[Any]", value)):
+            part = table_of(item).get("id")
+            yield from leaves(item, (*loc, part if isinstance(part, str) else at))
+    else:
+        yield loc, value

@@ -1,0 +1,95 @@
+"""What the operator decides of all that is offered, and how it is named. Asks nobody.
+
+Both are values: when the servers or the operator's words change, they are made anew and replaced whole.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from callgate.model.offers import OfferKind
+from callgate.ports.faces import Faces
+from callgate.ports.upstream import Upstream
+from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
+from callgate.relay.lists.read_listing import ListReading
+from callgate.relay.lists.territory import Territory
+from callgate.relay.lists.tool_choice import ToolChoice
+
+# More than any person's servers have; `[server] max_offers`.
+DEFAULT_MAX_OFFERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRules:
+    deny_destructive: bool = False  # a policy judges by what is listed: an outdated list is as good as none
+    briefly_named: str | None = None  # whose names, if anybody's, have one underscore (`public_names`)
+    tool_search: bool = False  # tools are found, not listed (`find_tools`)
+    max_offers: int = DEFAULT_MAX_OFFERS  # of one server and kind
+    tool_choices: Mapping[str, ToolChoice] = field(default_factory=dict[str, ToolChoice])
+
+
+class Naming:
+    """How the offers of these upstreams are named and chosen."""
+
+    def __init__(
+        self, upstreams: Mapping[str, Upstream], rules: OfferRules, faces: Faces | None = None
+    ) -> None:
+        """`faces`: what of the lists may be shown; None: all of it."""
+        self._faces = faces
+        self._names = dict.fromkeys(upstreams)
+        self._rules = rules
+        self.choices = {name: one for name, one in rules.tool_choices.items() if not one.takes_all}
+        self._short = short_servers(upstreams)
+        self._by_short_name = {short: name for name, short in self._short.items()}
+        self.schemes = {name: upstream.schemes for name, upstream in upstreams.items()}
+        self.territory = Territory(list(upstreams), self.schemes)
+
+    def server_of(self, public_name: str) -> str | None:
+        """Whose a tool or prompt of that name would be."""
+        server = server_of(public_name, self._names, self._by_short_name)
+        if server is not None:
+            return server
+        brief = self._rules.briefly_named
+        return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
+
+    def check_chosen(self, public_name: str) -> None:
+        """Of a tool that is in no catalog: raises RefusedError if that is the operator's choice."""
+        server = self.server_of(public_name)
+        choice = self.choices.get(server) if server is not None else None
+        if server is not None and choice is not None:
+            choice.check(server, public_name.partition(SEPARATOR)[2])
+
+    def faces_of(self, name: str) -> Faces | None:
+        """None: what this server says passes as it comes."""
+        return self._faces if self._faces is not None and self._faces.watches(name) else None
+
+    def reading(self, name: str, kind: OfferKind, *, is_common: bool = True) -> ListReading:
+        """`is_common`: what it lists to everybody."""
+        separator = SHORT_SEPARATOR if name == self._rules.briefly_named else SEPARATOR
+        return ListReading(
+            kind,
+            name,
+            self.territory,
+            self._rules.max_offers,
+            separator,
+            short=self._short[name],
+            choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
+            faces=self.faces_of(name) if kind.key == "name" else None,
+            is_common=is_common,
+        )
+
+    def reads_alike(self, other: "Naming", name: str, kind: OfferKind) -> bool:
+        """Whether this upstream's list of this kind comes out the same by both, which know it."""
+        return self.facts(name, kind) == other.facts(name, kind)
+
+    def facts(self, name: str, kind: OfferKind) -> tuple[object, ...]:
+        """What its names depend on."""
+        if kind.key != "name":  # addresses stay as they are, unless they are another one's
+            return self._rules.max_offers, {one: own for one, own in self.schemes.items() if one != name}
+        choice = self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None
+        return (
+            self._rules.max_offers,
+            name == self._rules.briefly_named,
+            self._short[name],
+            f"{name}_" in self._names,
+            choice.rules if choice is not None else [],
+        )

@@ -1,0 +1,100 @@
+"""Other upstreams, or other rules for what they offer, while requests are under way.
+
+Rules
+1. It happens in one turn of the loop: a request sees all of the old or all of the new. One that waits for
+   something meanwhile (a list, a turn) finds the new one by its name, or that there is none.
+2. An upstream that stays is the same object. Nothing of it is asked again, unless its offers are named in
+   another way.
+3. What new ones offer is asked for before (`prepare`), so that clients hear of all changes at once.
+4. Calls under way go on at the upstream that has them. Whoever made it waits for that, and closes it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from functools import partial
+
+from callgate.model.errors import CallgateError
+from callgate.model.health import State, StateHistory
+from callgate.model.offers import OfferKind
+from callgate.model.upstream_news import News
+from callgate.ports.upstream import Upstream
+from callgate.relay import own_answers
+from callgate.relay.aggregate import AggregatePath
+from callgate.relay.lists.listings import Prepared
+from callgate.relay.lists.offer_rules import Naming, OfferRules
+from callgate.relay.path import Path
+from callgate.relay.subscribers import ListNews
+
+
+class UpstreamReplacing:
+    def __init__(
+        self,
+        upstreams: MutableMapping[str, Upstream],
+        path: Path,
+        aggregate: AggregatePath,
+        news: ListNews,
+        hear: Callable[[Upstream, News], None],
+        histories: MutableMapping[str, StateHistory],
+    ) -> None:
+        """`upstreams`: the one mapping that all parts of the relay look into."""
+        self._upstreams = upstreams
+        self._path = path
+        self._listings = path.listings
+        self._aggregate = aggregate
+        self._news = news
+        self._hear = hear
+        self._histories = histories
+        self.rules = OfferRules()
+
+    def begin(self, rules: OfferRules) -> None:
+        """With the upstreams that are there."""
+        for upstream in self._upstreams.values():
+            upstream.hear(partial(self._hear, upstream))
+        self._use(rules)
+
+    async def prepare(
+        self, new: Sequence[Upstream], among: Sequence[Upstream], rules: OfferRules, patience_s: float
+    ) -> dict[str, Prepared]:
+        """What new upstreams offer, by their names, before they are served among all these. One that does
+        not tell in time, or fails, is not in it."""
+        naming = Naming({upstream.name: upstream for upstream in among}, rules)
+
+        async def ask(upstream: Upstream) -> Prepared | None:
+            try:
+                async with asyncio.timeout(patience_s):
+                    return await self._listings.prepare(upstream, naming)
+            except (CallgateError, TimeoutError):
+                return None
+
+        told = await asyncio.gather(*(ask(upstream) for upstream in new))
+        return {one.name: lists for one, lists in zip(new, told, strict=True) if lists is not None}
+
+    def replace(
+        self, upstreams: Sequence[Upstream], rules: OfferRules, prepared: Mapping[str, Prepared]
+    ) -> None:
+        """Serves these from now on, in this order."""
+        before = dict(self._upstreams)
+        self._upstreams.clear()
+        self._upstreams.update({upstream.name: upstream for upstream in upstreams})
+        gone = [name for name in before if name not in self._upstreams]
+        new = [one for one in upstreams if before.get(one.name) is not one]
+        replaced = [one.name for one in new if one.name in before]
+        for name in (*gone, *replaced):
+            self._histories.pop(name, None)
+        for upstream in new:
+            upstream.hear(partial(self._hear, upstream))
+        lists = {key: listing for one in new for key, listing in prepared.get(one.name, {}).items()}
+        self._listings.replaced(rules, gone, replaced, lists)
+        if self.rules.tool_search is not rules.tool_search:
+            self._news.changed_for_all(OfferKind.TOOL)
+        self._use(rules)
+        for upstream in new:
+            if upstream.name not in prepared and upstream.health().state is State.UP:
+                self._listings.came_up(upstream.name)
+        self._path.subscribe_again(replaced)
+
+    def _use(self, rules: OfferRules) -> None:
+        self.rules = rules
+        self._path.use(rules)
+        only_sql = all(upstream.health().kind == "sql" for upstream in self._upstreams.values())
+        self._aggregate.use(own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING, rules.tool_search)

@@ -1,0 +1,56 @@
+"""The key of the secrets in the system's keyring, with the extra `callgate[keyring]`.
+
+Where there is a keyring, the key is kept there and not in a file beside the secrets. A machine without one (a
+server, a container) may have the package for another program: there it is not used. A keyring that is locked
+or fails is an error, and no other key is taken in its place. Each state folder has a key of its own.
+"""
+
+import base64
+import secrets
+from importlib.util import find_spec
+from pathlib import Path
+
+from callgate.model.error_codes import SETUP_SECRET
+from callgate.model.errors import SetupError
+
+_SERVICE = "callgate"
+_KEY_BYTES = 32
+
+
+def has_keyring() -> bool:
+    if find_spec("keyring") is None:
+        return False
+    import keyring
+    from keyring.backends import fail, null
+
+    return not isinstance(keyring.get_keyring(), fail.Keyring | null.Keyring)
+
+
+def keyring_key(folder: Path) -> bytes:
+    """The key, made when there is none. Raises SetupError."""
+    if find_spec("keyring") is None:
+        raise _unusable("pip install 'callgate[keyring]'")
+    import keyring
+    from keyring.errors import KeyringError
+
+    account = str(folder.resolve())
+    try:
+        kept = keyring.get_password(_SERVICE, account)
+        if kept is None:
+            made = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
+            keyring.set_password(_SERVICE, account, made)
+            kept = keyring.get_password(_SERVICE, account)
+        key = base64.b64decode(kept or "", validate=True)
+    except (KeyringError, ValueError, OSError, RuntimeError) as problem:
+        raise _unusable(type(problem).__name__) from problem
+    if len(key) != _KEY_BYTES:
+        raise _unusable("what it has for Callgate is no key")
+    return key
+
+
+def _unusable(why: str) -> SetupError:
+    return SetupError(
+        SETUP_SECRET,
+        f"The system's keyring cannot be used for the key of the secrets: {why}",
+        hint="Unlock it, and look at: python -m keyring diagnose",
+    )
