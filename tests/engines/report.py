@@ -27,7 +27,7 @@ This page says on which database servers, and through which proxies, Callgate's 
 and how many cases held. `scripts/test-engines` writes it; change `tests/engines/report.py` instead.
 
 The servers come from packages of Debian and Ubuntu, unpacked below `.cache/engines`. All run on loopback.
-MySQL 8.0 and 8.4 are packages of Ubuntu alone: Debian has 9, and PyPI, npm and Maven have no later server than 5.6.
+MySQL 8.0 and 8.4 are packages of Ubuntu alone: Debian has 9; PyPI, npm and Maven have no server after 5.6.
 ProxySQL and MaxScale were not tried: no suite of Debian has them, nor have PyPI and npm. What they share with
 MySQL Router (the greeting's number is not the server's) and with HAProxy (each connection may reach another
 server) is tried with these two.
@@ -49,8 +49,8 @@ server) is tried with these two.
 
 ## What held
 
-*Run* says when (UTC) and on which commit; a `+` behind it: with files that had changed since. A row stays as it is
-until its server is run again, so look there before you take two rows for one run.
+*Run* says when (UTC) and on which commit; a `+` behind it: with files that had changed since. A row stays as
+it is until its server is run again, so look there before you take two rows for one run.
 
 """
 _SERVERS = ("MariaDB ", "MySQL ", "PostgreSQL ", "PgBouncer ", "HAProxy ")
@@ -119,7 +119,7 @@ def _kind(entry: Entry) -> str:
 
 
 def _short(title: str) -> str:
-    """`MySQL 8.4.8` and `MySQL 8.4.` are one kind of server, `MySQL 9.7.4` another; so are `PostgreSQL 15.18`."""
+    """`MySQL 8.4.8` and `MySQL 8.4.` are one kind of server, `MySQL 8.0.36` and `MySQL 9.7.4` others."""
     numbers = {"MySQL 8": r"(\d+\.\d+)[.\d]*"}.get(title[:7], r"(\d+)\.[.\d]*")
     return re.sub(numbers, r"\1", title)
 

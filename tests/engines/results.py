@@ -98,12 +98,17 @@ def from_junit(file: Path, version: str) -> Result:
 
 
 def _now() -> str:
-    """With a + behind the commit when files were changed since."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
-        cwd=_ROOT, capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    return f"{datetime.now(UTC):%Y-%m-%d %H:%M}, {described}"
+    """With a + behind the commit when tested code has changed since."""
+    commit = _git("rev-parse", "--short", "HEAD")
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M}, {commit}{'+' if _git('status', '-s', '--', *_JUDGED) else ''}"
+    )
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=_ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _file(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 from databases.database import Database
@@ -143,3 +144,45 @@ async def test_a_name_that_was_begun_is_completed_from_all(it: Asker) -> None:
     asked = {"ref": reference, "argument": {"name": "table", "value": "INVOICE_499"}}
     raw, _ = await it.send("completion/complete", asked | {"context": {"arguments": {"database": "many"}}})
     assert raw["completion"] == {"values": NAMES[4_990:], "total": 10, "hasMore": False}
+
+
+@pytest.fixture
+async def plain(many: Database) -> AsyncIterator[Asker]:
+    """An account without PROCESS: InnoDB tells it of no key. Who may only SELECT is told of none at all."""
+    if many.flavour != "mariadb":
+        pytest.skip("only MariaDB opens tables to tell of them")
+    many.run("CREATE USER plain@'%' IDENTIFIED BY 'plain'; GRANT SELECT, INSERT ON many.* TO plain@'%'")
+    address = replace(address_of(many), user="plain", password="plain", database="many")
+    server = open_source(SourceSettings("it", "mysql", server=address))
+    try:
+        yield Asker(server)
+    finally:
+        await server.close()
+        many.run("DROP USER plain@'%'")
+
+
+async def test_an_account_without_process_waits_for_the_keys_of_all_tables_once(
+    plain: Asker, many: Database
+) -> None:
+    many.run(
+        "CREATE TABLE many.child (id int PRIMARY KEY, up int, FOREIGN KEY (up) REFERENCES many.child (id))"
+        " ENGINE=InnoDB"
+    )
+    try:
+        shown = await plain.server.schema.table("many", "child")
+        before = _opened(many)
+        again = await plain.server.schema.table("many", "child")
+        await plain.server.schema.table("many", NAMES[7])
+        assert _opened(many) - before < 20
+    finally:
+        many.run("DROP TABLE many.child")
+    assert [key.other_table for key in shown.referenced_by] == ["child"]
+    assert again.referenced_by == shown.referenced_by
+
+
+async def test_a_search_for_tables_opens_those_that_it_shows_alone(plain: Asker, many: Database) -> None:
+    asked = {"pattern": "invoice_12*", "object_type": "table", "detail_level": "summary"}
+    before = _opened(many)
+    found = (await plain.call("search_objects", **asked)).structured
+    assert [one["name"] for one in found["objects"]] == NAMES[1_200:1_300]
+    assert _opened(many) - before < 120

@@ -1,11 +1,11 @@
 """Columns of a recursive query that count its steps, so that `repeat('  ', depth)` can draw a tree. Pure.
 
-    WITH RECURSIVE tree AS (SELECT id, 0 AS depth FROM … UNION ALL SELECT c.id, t.depth + 1 FROM … JOIN tree t …)
+    WITH RECURSIVE tree AS (SELECT id, 0 AS depth FROM c UNION ALL SELECT c.id, depth + 1 FROM c, tree …)
 
 Such a column begins with a written-out number and grows by one in each step, so that it is as large as the
-recursion is deep. How deep that is the engine's limits decide, as for a text that grows in each step. A column
-is one of these only when nothing else can be meant by its name: one WITH in the statement, and each branch and
-each query that names the column takes it from the recursive query itself.
+recursion is deep. How deep that is the engine's limits decide, as for a text that grows in each step. A
+column is one of these only when nothing else can be meant by its name: one WITH in the statement, and each
+branch and each query that names the column takes it from the recursive query itself.
 """
 
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ def _renamed(item: Tokens) -> list[str]:
 
 
 def _alias_of(tokens: Tokens, at: int) -> tuple[str | None, int]:
-    """What a table of one name is called in its query, and where that ends. None: no plain table stands here."""
+    """What a table of one name is called in its query, and where that ends. None: no plain table."""
     if not _is_name(tokens, at) or _is(tokens, at + 1, ".") or _is(tokens, at + 1, "("):
         return None, max(at + 1, skip_group(tokens, at))
     name, behind = tokens[at].name, at + 1

@@ -23,13 +23,19 @@ class SchemaQueries:
     # The same, with the columns of :table first, of keys in other tables that lead to it. Where there is
     # `referencing`: of those in :from_table of :from_database.
     referenced_by: str
-    find_tables: str  # FoundTable's fields; :like, :database, a page
     find_columns: str  # FoundColumn's fields; :like, :database, a page
+    find_tables: str = ""  # FoundTable's fields; :like, :database, a page; none where there is `find_names`
     # Schema, name, whether the name alone will do: of types to which a cast runs nobody's code. None: the
     # guard asks for no such thing.
     own_types: str | None = None
     # For an engine that looks through all tables for keys: database and table of those with a key that leads
-    # to :table. The first that the account may ask is taken, the cheapest stands first.
-    referencing: tuple[str, ...] = ()
+    # to :table, where the account may ask that; and else of all keys database and table, and those of the
+    # table that each leads to, which takes long and is asked once a minute.
+    referencing: str | None = None
+    references: str | None = None
+    # For an engine that opens each table of which it tells more than the name: database and name,
+    # instead of `find_tables`; then FoundTable's fields of so many tables, of :database and :name_0 ….
+    find_names: str | None = None
+    named_tables: Callable[[int], str] = str
     # For an engine that keeps no estimate: a statement that counts the rows of one table, within reason.
     count_rows: Callable[[str, str], str] | None = None

@@ -4,7 +4,6 @@ Names are matched exactly first and then, when that finds nothing, without regar
 URI libraries fold the case of what they take for a host.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -16,13 +15,13 @@ from callgate.sql.drivers.network.nearest import NEAR, pieces_of
 from callgate.sql.guard.judgement import Bound, Statement
 from callgate.sql.guard.policy import Limits, Policy
 from callgate.sql.named_parameters import read_templates
+from callgate.sql.schema.key_reader import KeyReader
 from callgate.sql.schema.like import like_exactly
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.rows import (
     Row,
     column_entry,
     foreign_key_entries,
-    foreign_keys,
     index_column,
     index_entries,
     is_true,
@@ -50,8 +49,6 @@ _MAX_ROWS = 10_000
 _MAX_CHARACTERS = 4_000_000
 _LONGEST_PLAIN_NAME = 64
 _MAX_SORTED = 1_000_000
-# Other letters are in file names, and so in InnoDB's own lists, written in a code.
-_IN_NO_CODE = re.compile(r"[0-9A-Za-z_]+")
 # Tables whose rows are counted one by one, where the engine keeps no estimate.
 _MAX_COUNTED = 100
 
@@ -61,7 +58,7 @@ class SchemaReader:
         self._driver = driver
         self._dialect = policy.dialect
         self._queries = queries
-        self._refused: set[str] = set()
+        self._keys = KeyReader(self._rows, queries)
         self._limits = Limits(policy.limits.timeout_s, _MAX_ROWS, _MAX_CHARACTERS)
 
     async def database_names(self) -> tuple[str, ...]:
@@ -164,42 +161,30 @@ class SchemaReader:
         self, database: str, table: str
     ) -> tuple[tuple[ForeignKey, ...], tuple[ForeignKey, ...]]:
         """Those that lead from a table to others, and from others to it. Names as the schema has them."""
-        here: dict[str, Bound] = {"database": database, "table": table}
-        outward = await self._rows(self._queries.foreign_keys, **here)
-        if not self._queries.referencing:
-            inward = await self._rows(self._queries.referenced_by, **here)
-        else:
-            inward = ()
-            for owner, name in await self._referencing(here):
-                values = here | {"from_database": str(owner), "from_table": str(name)}
-                inward += await self._rows(self._queries.referenced_by, **values)
-        return foreign_keys(outward, database), foreign_keys(inward, database)
-
-    async def _referencing(self, here: Mapping[str, Bound]) -> tuple[Row, ...]:
-        """The tables with a key that leads here."""
-        *cheaper, surest = self._queries.referencing
-        is_coded = any(not _IN_NO_CODE.fullmatch(str(name)) for name in here.values())
-        for sql in () if is_coded else cheaper:
-            if sql in self._refused:
-                continue
-            try:
-                rows = await self._rows(sql, **here)
-            except SourceError:
-                self._refused.add(sql)  # there is no such table in this version, or the account may not
-                continue
-            if all(_IN_NO_CODE.fullmatch(str(name)) for row in rows for name in row):
-                return tuple(sorted(set(rows)))
-        return await self._rows(surest, **here)
+        return await self._keys.of(database, table)
 
     async def find_tables(
         self, like: str, database: str, limit: int, offset: int = 0
     ) -> tuple[FoundTable, ...]:
-        page = {"limit": limit, "offset": offset}
-        rows = await self._rows(self._queries.find_tables, like=like, database=database, **page)
+        wanted = {"like": like, "database": database, "limit": limit, "offset": offset}
+        if (find_names := self._queries.find_names) is not None:
+            rows = await self._named(await self._rows(find_names, **wanted))
+        else:
+            rows = await self._rows(self._queries.find_tables, **wanted)
         return tuple(
             FoundTable(str(schema), str(name), str(kind), number_of(count), text_of(comment) or "")
             for schema, name, kind, count, comment in rows
         )
+
+    async def _named(self, found: tuple[Row, ...]) -> tuple[Row, ...]:
+        """FoundTable's fields of each, in the same order. What is gone by now is left out."""
+        known: dict[tuple[str, str], Row] = {}
+        for database in dict.fromkeys(str(row[0]) for row in found):
+            names = [str(row[1]) for row in found if row[0] == database]
+            values = {f"name_{at}": name for at, name in enumerate(names)}
+            for row in await self._rows(self._queries.named_tables(len(names)), database=database, **values):
+                known[str(row[0]), str(row[1])] = row
+        return tuple(known[key] for row in found if (key := (str(row[0]), str(row[1]))) in known)
 
     async def count_tables(self, like: str, database: str) -> int:
         names = self._queries.table_names

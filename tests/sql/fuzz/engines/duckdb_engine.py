@@ -133,7 +133,10 @@ class DuckdbEngine:
             return self._leak
         row = self.connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()
         assert row is not None
-        tree = json.loads(row[0])
+        try:
+            tree = json.loads(row[0])
+        except RecursionError:
+            return None  # a chain of hundreds of operators: deeper than Python reads
         if tree.get("error"):
             return None  # not a SELECT to DuckDB, or no SQL at all
         for node in _nodes(tree):

@@ -19,6 +19,14 @@ _HERE = "t.TABLE_SCHEMA = :database AND t.TABLE_NAME = :table"
 _PAGE = "LIMIT :limit OFFSET :offset"
 _FOUND = f"t.TABLE_SCHEMA NOT IN {_SYSTEM} AND (:database = '' OR t.TABLE_SCHEMA = :database)"
 
+
+def _named_tables(count: int) -> str:
+    names = ", ".join(f":name_{at}" for at in range(count))
+    return f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {_KIND}, t.TABLE_ROWS, {_COMMENT}
+        FROM INFORMATION_SCHEMA.TABLES AS t WHERE t.TABLE_SCHEMA = :database AND t.TABLE_NAME IN ({names})"""
+
+
 MYSQL_QUERIES = SchemaQueries(
     schemata=f"""
         SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME
@@ -63,15 +71,13 @@ MYSQL_QUERIES = SchemaQueries(
         ORDER BY t.CONSTRAINT_NAME, t.ORDINAL_POSITION""",
     # Where MariaDB is not told in which table a key is, it opens all of them: first the tables are found.
     # InnoDB knows them without a look, but asks for PROCESS, and writes some letters of names in a code.
-    referencing=(
-        """
+    referencing="""
         SELECT SUBSTRING_INDEX(f.FOR_NAME, '/', 1), SUBSTRING_INDEX(f.FOR_NAME, '/', -1)
         FROM INFORMATION_SCHEMA.INNODB_SYS_FOREIGN AS f WHERE f.REF_NAME = CONCAT(:database, '/', :table)""",
-        """
-        SELECT DISTINCT r.CONSTRAINT_SCHEMA, r.TABLE_NAME FROM INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS AS r
-        WHERE r.UNIQUE_CONSTRAINT_SCHEMA = :database AND r.REFERENCED_TABLE_NAME = :table
+    references="""
+        SELECT DISTINCT r.CONSTRAINT_SCHEMA, r.TABLE_NAME, r.UNIQUE_CONSTRAINT_SCHEMA, r.REFERENCED_TABLE_NAME
+        FROM INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS AS r
         ORDER BY r.CONSTRAINT_SCHEMA, r.TABLE_NAME""",
-    ),
     referenced_by="""
         SELECT t.CONSTRAINT_NAME, t.REFERENCED_COLUMN_NAME, t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME,
                r.UPDATE_RULE, r.DELETE_RULE
@@ -81,11 +87,11 @@ MYSQL_QUERIES = SchemaQueries(
           AND r.CONSTRAINT_SCHEMA = :from_database AND r.TABLE_NAME = :from_table
           AND t.REFERENCED_TABLE_SCHEMA = :database AND t.REFERENCED_TABLE_NAME = :table
         ORDER BY t.CONSTRAINT_NAME, t.ORDINAL_POSITION""",
-    find_tables=f"""
-        SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {_KIND}, t.TABLE_ROWS, {_COMMENT}
-        FROM INFORMATION_SCHEMA.TABLES AS t
+    find_names=f"""
+        SELECT t.TABLE_SCHEMA, t.TABLE_NAME FROM INFORMATION_SCHEMA.TABLES AS t
         WHERE {_FOUND} AND LOWER(t.TABLE_NAME) LIKE LOWER(:like) ESCAPE '|'
         ORDER BY t.TABLE_SCHEMA, t.TABLE_NAME {_PAGE}""",
+    named_tables=_named_tables,
     find_columns=f"""
         SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME, t.COLUMN_TYPE, t.IS_NULLABLE, t.COLUMN_COMMENT
         FROM INFORMATION_SCHEMA.COLUMNS AS t

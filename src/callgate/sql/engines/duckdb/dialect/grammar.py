@@ -13,9 +13,8 @@ from callgate.sql.engines.duckdb.dialect.canonical import PIVOTS, TELLING, canon
 from callgate.sql.engines.duckdb.dialect.file_names import check_names
 from callgate.sql.engines.duckdb.dialect.functions import FORBIDDEN
 from callgate.sql.engines.duckdb.dialect.keywords import calls_nothing, ends_distinct_on
-from callgate.sql.guard.definable import Definable
 from callgate.sql.guard.dialect import COMMON_VERBS, Fault, Grammar, Tokens, VerbClass
-from callgate.sql.guard.phrases import TransactionPhrases
+from callgate.sql.guard.phrases import Definable, TransactionPhrases
 from callgate.sql.guard.tokens import TokenKind, word_set
 
 _TRANSACTION = TransactionPhrases(

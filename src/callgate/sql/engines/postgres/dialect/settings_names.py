@@ -1,8 +1,8 @@
 """Which settings may be shown: all but those that hold secrets or say where files and machines are. Pure.
 
-One by one, by `SHOW name`, by `current_setting('name')`, and in pg_settings by a WHERE that names them, and not
-with the column that says in which file a setting stands. What shows all of them at once (SHOW ALL) would show
-these too, and is refused.
+One by one, by `SHOW name`, by `current_setting('name')`, and in pg_settings by a WHERE that names them, and
+not with the column that says in which file a setting stands. What shows all of them at once (SHOW ALL) would
+show these too, and is refused.
 """
 
 import re
@@ -80,7 +80,9 @@ def settings_view_fault(tokens: Tokens, at: int) -> Fault | None:
     if not names or not (is_alone or has_more):
         return _unnamed()
     if any(
-        _shows_source(tokens, place, alias) for place in _query_around(tokens, at) if place not in (at, alias_at)
+        _shows_source(tokens, place, alias)
+        for place in _query_around(tokens, at)
+        if place not in (at, alias_at)
     ):
         return Fault(
             "secret_setting",
@@ -105,7 +107,7 @@ def _query_around(tokens: Tokens, at: int) -> range:
 
 
 def _shows_source(tokens: Tokens, at: int, alias: str) -> bool:
-    """`sourcefile`, `*`, `s.*`, and `s` itself, which is the whole row; not `count(*)`, `a * 2` and `s.name`."""
+    """`sourcefile`, `*`, `s.*`, and `s`, which is the whole row; not `count(*)`, `a * 2` and `s.name`."""
     token = tokens[at]
     before, behind = word_at(tokens, at - 1), word_at(tokens, at + 1)
     if token.is_operator("*"):

@@ -144,12 +144,8 @@ class _Speller:
                 self.pieces.append("SELECT * FROM")
             case "values" if word_at(self.tokens, at - 1) == "(" and self._is_sorted_values(at):
                 self.pieces.append("SELECT * FROM ( VALUES")
-            case "returning" if opener.startswith("json_"):
-                found = read_type(self.tokens, at + 1)
-                return found.end if found else at + 1
-            case "returning" if following == "with":
-                self.pieces.append("RETURNING")  # WITH (OLD AS a, NEW AS b): other names for two rows
-                return skip_group(self.tokens, at + 2)
+            case "returning" if opener.startswith("json_") or following == "with":
+                return self._returning(opener, at)
             case "operator" if following == "(" and operator_behind(self.tokens, at) is not None:
                 behind = at + (6 if word_at(self.tokens, at + 3) == "." else 4)
                 self.pieces.append(self._plain_operator(at, behind))
@@ -171,6 +167,13 @@ class _Speller:
                     return behind
                 self.pieces.append(self.tokens[at].text)
         return at + 1
+
+    def _returning(self, opener: str, at: int) -> int:
+        if opener.startswith("json_"):
+            found = read_type(self.tokens, at + 1)
+            return found.end if found else at + 1
+        self.pieces.append("RETURNING")  # WITH (OLD AS a, NEW AS b): other names for two rows
+        return skip_group(self.tokens, at + 2)
 
     def _phrase(self, word: str, following: str, at: int) -> int | None:
         """Words that belong together and that sqlglot does not know."""

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from callgate.sql.engines.sqlite.dialect import functions, pragmas
-from callgate.sql.guard.definable import Definable
 from callgate.sql.guard.dialect import COMMON_VERBS, Fault, FormMatch, Grammar, Tokens, VerbClass
-from callgate.sql.guard.phrases import TransactionPhrases, match_phrase
+from callgate.sql.guard.phrases import Definable, TransactionPhrases, match_phrase
 from callgate.sql.guard.policy import quote_name
 from callgate.sql.guard.tokens import Token, TokenKind, fold
 
