@@ -75,21 +75,15 @@ _HIDDEN = (
     r"(?s)<!--(.+?)-->",
     r"(?s)(?:\n[ \t\r]*){30,}(\S.*)",
     r"(?s)[ \t]{200,}(\S.*)",
-    (
-        r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|"
-        r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
-    ),
+    (r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|"
+    r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"),
     r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]",
 )
 _WEAK_ORDER = (
-    (
-        r"\b(?:you|assistant|model|llm|agent|ai)\b[^.\n]{0,40}\b(?:must|should|always|never|need to|have to|do not|call|read|send|"
-        r"include|pass|run|execute|are now|will)\b"
-    ),
-    (
-        r"\b(?:always|never|must|do not|first|please|secretly|instead|before|after)\b[^.\n]{0,20}\b(?:call|read|send|include|pass|"
-        r"forward|run|execute|use|tell|reveal|copy|upload|fetch|open|add|append|delete|write)\b"
-    ),
+    (r"\b(?:you|assistant|model|llm|agent|ai)\b[^.\n]{0,40}\b(?:must|should|always|never|need to|have to|do not|call|read|send|"
+    r"include|pass|run|execute|are now|will)\b"),
+    (r"\b(?:always|never|must|do not|first|please|secretly|instead|before|after)\b[^.\n]{0,20}\b(?:call|read|send|include|pass|"
+    r"forward|run|execute|use|tell|reveal|copy|upload|fetch|open|add|append|delete|write)\b"),
     r"(?:必须|不要|总是|请先|调用|読|必ず|しないで|immer|niemals|jamais|toujours|siempre|nunca|sempre|всегда|никогда)",
 )
 _IMPERATIVE = (

@@ -40,16 +40,12 @@ _PASS_ELSEWHERE = (
 SECRET_FILES = (
     rf"\b{_READ} {_GAP}{_FILES}{_REST}\b{_PASS}\b{_REST}\b{_INTO}\b",
     rf"\b{_ORDER}[ ,:]+{_GAP}(?:read|open|cat|fetch|retrieve|extract|copy|dump|grab|collect|print)\b ?{_GAP}{_FILES}",
-    (
-        rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|embed|encode) {_GAP}"
-        rf"(?:contents?|text|value|values|body|copy|data) (?:of|from) {_GAP}{_FILES}"
-    ),
+    (rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|embed|encode) {_GAP}"
+    rf"(?:contents?|text|value|values|body|copy|data) (?:of|from) {_GAP}{_FILES}"),
     rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|put|paste) {_GAP}{_KEY_FILES}{_REST}\b{_INTO}\b",
     rf"^[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
-    (
-        rf"\b(?:pass|include|attach|append|put|paste|send|collect) {_GAP}{_ALL_SECRETS} {_GAP}(?:as|in|into|to) {_GAP}"
-        r"(?:parameter|argument|field|context|note|this tool|tool call|url|sidenote|webhook)"
-    ),
+    (rf"\b(?:pass|include|attach|append|put|paste|send|collect) {_GAP}{_ALL_SECRETS} {_GAP}(?:as|in|into|to) {_GAP}"
+    r"(?:parameter|argument|field|context|note|this tool|tool call|url|sidenote|webhook)"),
     rf"\b{_READ_ELSEWHERE}\b ?{_GAP}{_FILES}{_REST}\b{_PASS_ELSEWHERE}",
 )
 ABOUT_SECRETS = (
