@@ -6,6 +6,7 @@ told without the secrets that servers put into their schemas.
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
+from zlib import crc32
 
 import msgspec
 from msgspec import Meta
@@ -143,8 +144,7 @@ class TrustApi:
 
     def _shape(self, told: ServerTrust, *, in_short: bool = False) -> ServerTrustShape:
         items = [self._item(item, in_short) for item in told.items]
-        changed = sum(item.change in ("new", "changed") and not item.is_held for item in told.items)
-        return ServerTrustShape(told.server, told.mode, told.pinned, changed, told.held, items)
+        return ServerTrustShape(told.server, told.mode, told.pinned, told.changed, told.held, items)
 
     def _item(self, item: TrustItem, in_short: bool) -> TrustItemShape:
         shape = TrustItemShape(
@@ -171,9 +171,10 @@ def trust_in_short(desk: TrustDesk | None) -> Sequence[dict[str, Any]]:
         {
             "server": one.server,
             "held": one.held,
-            "changed": sum(item.change in ("new", "changed") and not item.is_held for item in one.items),
-            "version": hash(tuple((item.kind, item.name, item.digest, item.change) for item in one.items))
-            & 0xFFFFFFFF,
+            "changed": one.changed,
+            "version": crc32(
+                repr([(item.kind, item.name, item.digest, item.change) for item in one.items]).encode()
+            ),
         }
         for one in desk.news
     ]

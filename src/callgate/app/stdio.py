@@ -102,13 +102,7 @@ async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     # Late: a process that joins a gateway needs none of it.
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(
-        loaded.config,
-        keeps_store=False,
-        list_patience_s=_LIST_PATIENCE_S,
-        lock_path=loaded.lock_path,
-        file=loaded.origin,
-    )
+    gateway = await build_gateway(loaded, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     token = own_token()
     telling = asyncio.create_task(log_states(gateway.relay.health, gateway.served.redact))
     try:
@@ -134,9 +128,7 @@ async def local_client(loaded: Loaded) -> "AsyncGenerator[Server]":
     from callgate.app.build import build_gateway
 
     ours, theirs = socket.socketpair()
-    gateway = await build_gateway(
-        loaded.config, keeps_store=False, lock_path=loaded.lock_path, file=loaded.origin
-    )
+    gateway = await build_gateway(loaded, keeps_store=False)
     serving = asyncio.create_task(_serve(gateway.relay, gateway.sink, theirs))
     try:
         async with connect(ours, client_name=CLI_PROGRAM) as server:

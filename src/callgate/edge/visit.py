@@ -15,6 +15,7 @@ from callgate.model.session import Session
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
+WORKSPACE_HEADER = "x-callgate-workspace"
 _NONE: Mapping[str, str] = {}
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
@@ -31,9 +32,7 @@ class Visit(msgspec.Struct, frozen=True):
         message: Request | Notification,
         envelope: Envelope,
         session: Session | None = None,
-        client: str | None = None,
     ) -> Arrival:
-        """`client`: who it is, if that is known already."""
         return Arrival(
             message.method,
             message.rpc_id if isinstance(message, Request) else None,
@@ -41,10 +40,10 @@ class Visit(msgspec.Struct, frozen=True):
             envelope,
             self.principal,
             "http",
-            client or name_client(envelope, self.headers, self.request.peer),
+            name_client(envelope, self.headers, self.request.peer),
             session,
             self.target,
-            self.headers.get("x-callgate-workspace"),
+            self.headers.get(WORKSPACE_HEADER),
             self.headers,
             is_local=self._is_local,
         )

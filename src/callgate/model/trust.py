@@ -44,3 +44,8 @@ class ServerTrust:
     @property
     def held(self) -> int:
         return sum(item.is_held for item in self.items)
+
+    @property
+    def changed(self) -> int:
+        """Beside what is held."""
+        return sum(item.change in ("new", "changed") and not item.is_held for item in self.items)

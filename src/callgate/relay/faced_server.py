@@ -4,10 +4,12 @@ them, and what they may call. Counterpart: `relay.lists`, where the aggregate's 
 
 import asyncio
 import hashlib
+import time
 from contextlib import suppress
 
 import msgspec
 
+from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_UNKNOWN_PROMPT, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Hop
@@ -16,15 +18,20 @@ from callgate.model.reply import tell_nobody
 from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.listings import Listings, in_our_name
+from callgate.relay.lists.ask_listing import in_our_name
+from callgate.relay.lists.listings import Listings
+from callgate.wire.eras.params import OUR_INFO
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.revisions import MODERN_REVISIONS
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _CODES = {OfferKind.TOOL: (CALLER_UNKNOWN_TOOL, "tool"), OfferKind.PROMPT: (CALLER_UNKNOWN_PROMPT, "prompt")}
 # Pages that were judged; each client lists the same few.
 _MAX_PAGES = 64
+# For how a server introduces itself; a person waits.
+_PATIENCE_S = 15.0
 FACED_KINDS = {OfferKind.TOOL.method: OfferKind.TOOL, OfferKind.PROMPT.method: OfferKind.PROMPT}
 
 
@@ -97,9 +104,16 @@ class FacedServers:
         for kind in FACED_KINDS.values():
             with suppress(CallgateError):
                 await self._listings.ask_part(server.name, kind, asker)
-        hop = Hop(server.name, "initialize", b"{}", 0.0)
+        method = "initialize"  # answered from the server's own handshake
+        if server.health().era == Era.MODERN.value:
+            method, envelope = (
+                "server/discover",
+                Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO),
+            )
+            asker = Asker(envelope, asker.session, asker.rpc_id)
+        hop = Hop(server.name, method, b"{}", time.monotonic())
         with suppress(CallgateError, TimeoutError):
-            reply = await asyncio.wait_for(server.ask(hop, asker, tell_nobody), 15.0)
+            reply = await asyncio.wait_for(server.ask(hop, asker, tell_nobody), _PATIENCE_S)
             if reply.result is not None:
                 await self.introduction(faces, server.name, reply.result)
 

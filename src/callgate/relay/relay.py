@@ -273,6 +273,9 @@ class Relay:
         history = self._histories.setdefault(upstream.name, StateHistory())
         return history.look(self._path.listings.judge(upstream.health()), time.time())
 
+    def _list_changed(self, key: Key) -> None:
+        self._news.changed(key)
+
     def _hear(self, upstream: Upstream, news: News) -> None:
         is_leaving = self._upstreams.get(upstream.name) is not upstream
         if is_leaving and (isinstance(news, (StateChanged, ViewChanged)) or _is_of_lists(news)):

@@ -15,13 +15,17 @@ _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
 _ESCAPED = r"(?:(?:\\x|%|\\u00|&#x|0x)[0-9a-fA-F]{2}[;, ]{0,2}){8,}"
 _CODES = r"(?:\b(?:[3-9][0-9]|1[01][0-9]|12[0-6])[ ,;]{1,2}){11,}(?:[3-9][0-9]|1[01][0-9]|12[0-6])\b"
 _RUNS_ENCODED = (
-    r"(?i)base64\s+(?:-d|-di|--decode|-D)\b[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b|eval\s*\(\s*(?:atob|base64|unescape|bytes)"
+    r"(?i)base64\s+(?:-d|-di|--decode|-D)\b[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b|eval\s*\(\s*(?:atob|base64|"
+    r"unescape|bytes)"
     r"|powershell[^\n]{0,40}-e(?:nc|ncodedcommand)?\s+[a-z0-9+/=]{16}|exec\s*\(\s*(?:base64|codecs|bytes)"
-    r"|xxd\s+-r\s+-p[^\n]{0,20}\|\s*(?:ba|z)?sh\b|decode (?:this|the|it|following)[^\n.]{0,60}(?:and|then) (?:run|execute|follow|obey|do)"
+    r"|xxd\s+-r\s+-p[^\n]{0,20}\|\s*(?:ba|z)?sh\b|decode (?:this|the|it|following)[^\n.]{0,60}(?:and|"
+    r"then) (?:run|execute|follow|obey|do)"
 )
 _COMMAND = (
-    r"(?i)\b(?:curl|wget|bash|/bin/sh|sh -c|zsh|powershell|cmd\.exe|nc -|ncat|netcat|rm -rf|chmod|python3? -c|perl -e|node -e|"
-    r"eval\(|exec\(|os\.system|subprocess|scp|ssh |invoke-webrequest|iwr|certutil|cat ~|cat /|base64 -d|sudo|"
+    r"(?i)\b(?:curl|wget|bash|/bin/sh|sh -c|zsh|powershell|cmd\.exe|nc -|ncat|netcat|rm -rf|chmod|"
+    r"python3? -c|perl -e|node -e|"
+    r"eval\(|exec\(|os\.system|subprocess|scp|ssh |invoke-webrequest|iwr|certutil|cat ~|cat /|base64 -d|"
+    r"sudo|"
     r"\.ssh|id_rsa|/etc/passwd|\.env\b|\.aws)"
 )
 _MAX_PIECES = 64

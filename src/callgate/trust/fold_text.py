@@ -11,24 +11,17 @@ Rules
 
 import unicodedata
 
-_LOOKS = dict(
-    zip(
-        "абевгдёжзийклмнопрстуфхцчшщъыьэюяіїєґјѕԁԛԝҽһӏѵ",
-        ["a", "b", "e", "b", "g", "d", "e", "zh", "z", "i", "i", "k", "i", "m", "h", "o", "p", "p", "c", "t", "y", "f", "x", "c", "ch", "sh", "sh", "b", "y", "b", "e", "yu", "ya", "i", "i", "e", "g", "j", "s", "d", "q", "w", "e", "h", "l", "v"],
-        strict=True,
-    )
+_PAIRS = (
+    ("абевгдёзийклмнопрстуфхцъыьэіїєґјѕԁԛԝҽһӏѵ", "abebgdeziikimhoppctyfxcbybeiiegjsdqwehlv"),
+    ("αβγδεζηθικλμνξοπρσςτυφχωɑɡɩıɪʟօսցհոՕℓ∕⁄⧸․‚", "abgdeznoiklmvxoppsstufxwagiiiloughnol///.,"),
+    ("ᴀʙᴄᴅᴇꜰɢʜᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghjkmnoprstuvwyz"),
+    # Sentence ends and signs of other scripts.
+    ("。！？｡؟।", "......"),
+    ("’‘“”«»‐‑–—、，", '\'\'""""----,,'),
 )
-_LOOKS |= dict(
-    zip(
-        "αβγδεζηθικλμνξοπρσςτυφχψωɑɡɩıɪʟοօսցհոՕℓ∕⁄⧸․‚",
-        ["a", "b", "g", "d", "e", "z", "n", "o", "i", "k", "l", "m", "v", "x", "o", "p", "p", "s", "s", "t", "u", "f", "x", "ps", "w", "a", "g", "i", "i", "i", "l", "o", "o", "u", "g", "h", "n", "o", "l", "/", "/", "/", ".", ","],
-        strict=True,
-    )
-)
-_LOOKS |= dict(zip("ᴀʙᴄᴅᴇꜰɢʜᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghjkmnoprstuvwyz", strict=True))
-# Sentence ends of other scripts.
-_LOOKS |= dict.fromkeys("。！？｡؟।", ".") | {"’": "'", "‘": "'", "“": '"', "”": '"', "ß": "ss"}
-_LOOKS |= {"«": '"', "»": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "、": ",", "，": ","}
+_LOOKS = {char: look for chars, looks in _PAIRS for char, look in zip(chars, looks, strict=True)} | {
+    "ж": "zh", "ч": "ch", "ш": "sh", "щ": "sh", "ю": "yu", "я": "ya", "ψ": "ps", "ß": "ss",
+}  # fmt: skip
 _KEPT_CATEGORIES = ("Lo", "Lm")
 _UNSEEN_CATEGORIES = ("Cf", "Mn", "Me", "Cc", "Cs", "Co", "Cn")
 # A server may send every character there is; what is known is forgotten then.

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from callgate.trust import order_words as words
+from callgate.trust import said_words as said
 from callgate.trust import secret_file_words as files
 from callgate.trust.re2_rules import Rule, any_of, phrase
 
 _CITED = (
-    r"(?i)\b(?:such as|e\.g\.?|for example|for instance|phrases?(?: like)?|sentences? like|words? like|detects?|flags?|"
-    r"catches|matches|matching|containing|zum beispiel|z\. ?b\.|wie|comme|par exemple|como|por ejemplo|por exemplo|ad esempio|"
-    r"например|例如|例えば|比如)[\s:,(]*(?:[\"'“‘«„「『`][^\"'”’»」』`\n]{1,80}[\"'”’»“」』`][\s,;)]*(?:or|and|oder|et|y|o|e|и|或|や)?[\s]*)+"
+    r"(?i)\b(?:such as|e\.g\.?|for example|for instance|phrases?(?: like)?|sentences? like|words? like|"
+    r"detects?|flags?|"
+    r"catches|matches|matching|containing|zum beispiel|z\. ?b\.|wie|comme|par exemple|como|por ejemplo|"
+    r"por exemplo|ad esempio|"
+    r"например|例如|例えば|比如)[\s:,(]*(?:[\"'“‘«„「『`][^\"'”’»」』`\n]{1,80}[\"'”’»“」』`][\s,;)]*(?:or|and|oder|"
+    r"et|y|o|e|и|或|や)?[\s]*)+"
 )
 _APART = r"(?:\b[a-z0-9@$|][ .*_-]{1,2}){5,}[a-z0-9@$|]\b"
 # More than any honest text has: what is past it is held instead of being read.
@@ -41,11 +45,11 @@ class _Order:
 def _orders() -> tuple[_Order, ...]:
     """Compiled when the first definition is looked at: it takes some milliseconds."""
     reads_ru = (
-        phrase(files.READ_RU) + files.FILES_AND_REST[0] + phrase(files.PASS_RU) + files.FILES_AND_REST[1]
+        phrase(files.READ_RU) + files.FILES_AND_REST[0] + phrase(files.HANDED_RU) + files.FILES_AND_REST[1]
     )
     return (
         _Order("silence", any_of(*map(phrase, words.SILENCE), *words.SILENCE_CJK)),
-        _Order("override", any_of(*map(phrase, words.OVERRIDE), *words.OVERRIDE_CJK)),
+        _Order("override", any_of(*map(phrase, said.OVERRIDE), *said.OVERRIDE_CJK)),
         _Order(
             "other_tools",
             any_of(*map(phrase, words.OTHER_TOOLS), *words.OTHER_TOOLS_CJK),
@@ -58,8 +62,8 @@ def _orders() -> tuple[_Order, ...]:
         ),
         _Order(
             "exfiltration",
-            any_of(*map(phrase, words.EXFILTRATION), *words.EXFILTRATION_CJK),
-            any_of(*map(phrase, words.ABOUT_WHAT_WAS_SAID)),
+            any_of(*map(phrase, said.EXFILTRATION), *said.EXFILTRATION_CJK),
+            any_of(*map(phrase, said.ABOUT_WHAT_WAS_SAID)),
         ),
     )
 
@@ -96,8 +100,8 @@ def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, 
     for public in _PUBLIC_KEYS:
         folded = folded.replace(public, b"public key")
     yield from _of_rules(folded)
-    for number, (name, said) in enumerate(_named().groups(folded)):
-        is_name = bool(said) or "_" in name or "-" in name or "." in name
+    for number, (name, called) in enumerate(_named().groups(folded)):
+        is_name = bool(called) or "_" in name or "-" in name or "." in name
         if is_name and name not in own_names:
             yield "other_tools", name
             break

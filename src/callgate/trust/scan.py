@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from callgate.model.clip import clip
 from callgate.trust.canonical import UnreadableError, read_definition
@@ -31,6 +31,8 @@ MAX_TEXT_CHARS = 64 * 1024
 _LONG_CHARS = 8_000
 _MAX_SHOWN_CHARS = 120
 _MAX_DECODED = 16
+# Alphabets with letters that look like Latin ones.
+_ALIKE = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 
 WORDS: dict[str, str] = {
     "invisible": "invisible characters",
@@ -75,25 +77,43 @@ _HIDDEN = (
     r"(?s)<!--(.+?)-->",
     r"(?s)(?:\n[ \t\r]*){30,}(\S.*)",
     r"(?s)[ \t]{200,}(\S.*)",
-    (r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|"
-    r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"),
+    (
+        r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
+        r"opacity:\s*0|"
+        r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
+    ),
     r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]",
 )
 _WEAK_ORDER = (
-    (r"\b(?:you|assistant|model|llm|agent|ai)\b[^.\n]{0,40}\b(?:must|should|always|never|need to|have to|do not|call|read|send|"
-    r"include|pass|run|execute|are now|will)\b"),
-    (r"\b(?:always|never|must|do not|first|please|secretly|instead|before|after)\b[^.\n]{0,20}\b(?:call|read|send|include|pass|"
-    r"forward|run|execute|use|tell|reveal|copy|upload|fetch|open|add|append|delete|write)\b"),
+    (
+        r"\b(?:you|assistant|model|llm|agent|ai)\b[^.\n]{0,40}\b(?:must|should|always|never|need to|have "
+        r"to|do not|call|read|send|"
+        r"include|pass|run|execute|are now|will)\b"
+    ),
+    (
+        r"\b(?:always|never|must|do not|first|please|secretly|instead|before|"
+        r"after)\b[^.\n]{0,20}\b(?:call|read|send|include|pass|"
+        r"forward|run|execute|use|tell|reveal|copy|upload|fetch|open|add|append|delete|write)\b"
+    ),
     r"(?:必须|不要|总是|请先|调用|読|必ず|しないで|immer|niemals|jamais|toujours|siempre|nunca|sempre|всегда|никогда)",
 )
 _IMPERATIVE = (
-    r"\b(?:you|assistant|the model|llm|the agent|ai) (?:must|should|have to|need to|are required to|will always)\b",
+    (
+        r"\b(?:you|assistant|the model|llm|the agent|ai) (?:must|should|have to|need to|are required to|will "
+        r"always)\b"
+    ),
     r"\b(?:always|never) (?:call|use|invoke|run|pass|include|send|read)\b",
     r"\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before|after|whenever|every)\b",
     r"\bbefore (?:using|calling|any|all) (?:any |all )?other tools?\b",
-    r"\bwithout (?:notifying|informing|asking|alerting) the user\b|\bdo not (?:notify|ask|inform) the user\b",
+    (
+        r"\bwithout (?:notifying|informing|asking|alerting) the user\b|\bdo not (?:notify|ask|inform) the "
+        r"user\b"
+    ),
 )
-_LOUD = r"\b(?:IMPORTANT|CRITICAL|MANDATORY|WARNING|ATTENTION|MUST|NEVER|ALWAYS)\b|<(?i:important|system|instructions?|critical)>|<\|im_start\|>|\[/?INST\]"
+_LOUD = (
+    r"\b(?:IMPORTANT|CRITICAL|MANDATORY|WARNING|ATTENTION|MUST|NEVER|ALWAYS)\b|<(?i:important|system|"
+    r"instructions?|critical)>|<\|im_start\|>|\[/?INST\]"
+)
 
 
 @cache
@@ -144,7 +164,7 @@ def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
         if isinstance(one, str):
             yield place, one
         elif isinstance(one, dict):
-            for name, member in one.items():
+            for name, member in cast("dict[str, Any]", one).items():
                 inner = f"{place}.{name}" if place else name
                 if not (
                     name.isascii() and name.replace("_", "").replace("-", "").isalnum() and len(name) < 40
@@ -152,7 +172,8 @@ def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
                     yield inner, name
                 rest.append((inner, member))
         elif isinstance(one, list):
-            rest.extend((f"{place}[{at}]", member) for at, member in enumerate(one))
+            members = cast("list[Any]", one)
+            rest.extend((f"{place}[{at}]", member) for at, member in enumerate(members))
 
 
 def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -221,7 +242,7 @@ def _mixed_word(text: str) -> str | None:
         if word.isascii() or len(word) < 3:
             continue
         scripts = {_script(char) for char in word if char.isalpha()}
-        if "LATIN" in scripts and len(scripts & {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}) > 1:
+        if "LATIN" in scripts and scripts & _ALIKE:
             parts = word.replace("-", " ").replace("/", " ").replace("_", " _ ").split()
             if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
                 return word
@@ -231,7 +252,7 @@ def _mixed_word(text: str) -> str | None:
 def _is_mixed(word: str) -> bool:
     scripts = {_script(char) for char in word if char.isalpha()}
     latin = sum(_script(char) == "LATIN" for char in word if char.isalpha())
-    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}) and latin > 1
+    return "LATIN" in scripts and bool(scripts & _ALIKE) and latin > 1
 
 
 @cache

@@ -4,43 +4,28 @@ Used by the loop and by threads: everything that looks at the lock does so alone
 is asked.
 """
 
-import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from callgate.model.counted import counted
-from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK
+from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.offers import OfferKind
-from callgate.model.trust import Flaw, PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.model.trust import PinnedKind, ServerTrust, TrustItem, TrustMode
 from callgate.ports.faces import DefinitionStore, ShownEntries
-from callgate.trust.canonical import UnreadableError, digest_of, read_definition
 from callgate.trust.judge import Face, judge
-from callgate.trust.lock_file import Lock, LockFile, LockProblemError, Pin, Section, ServerPins
-from callgate.trust.scan import scan
+from callgate.trust.known_lock import SECTION_OF, KnownLock, pin_of
+from callgate.trust.lock_file import LockFile, LockProblemError, Pin, Section, ServerPins
+from callgate.trust.looked_at import LookedAt, name_of
 
 _log = logging.getLogger(__name__)
 
 _KINDS: dict[OfferKind, PinnedKind] = {OfferKind.TOOL: "tool", OfferKind.PROMPT: "prompt"}
-_SECTIONS: dict[PinnedKind, Section] = {"tool": "tools", "prompt": "prompts", "instructions": "instructions"}
-# Definitions that were looked at; those of more servers than anybody has.
-_MAX_LOOKED_AT = 50_000
 # Of one server and kind: it may make up new names all day.
 _MAX_ITEMS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Looked:
-    digest: str
-    flaws: tuple[Flaw, ...]
-
-    @property
-    def holds(self) -> bool:
-        return any(flaw.holds for flaw in self.flaws)
 
 
 @dataclass(slots=True)
@@ -62,22 +47,24 @@ class Trust:
     ) -> None:
         """`writes`: False to compare only, and to leave the lock as it is."""
         self._modes = dict(modes)
-        self._file = lock_file
+        self._lock = KnownLock(lock_file)
         self._store = store
         self._writes = writes
         self._alone = threading.RLock()
-        self._lock: Lock = {}
-        self._read_state: object = ()  # of the file when it was read; none yet
         self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
-        self._looked: dict[bytes, _Looked] = {}
+        self._looked = LookedAt()
         self._stored: set[tuple[str, str]] = set()
         self._early: set[tuple[str, Section]] = set()  # parts of lists that came before the whole one
-        self._has_lock = True
-        self.problem: str | None = None
-        self.version = 0
-        self._refresh()
 
     # ---- ports.Faces
+
+    @property
+    def version(self) -> int:
+        return self._lock.version
+
+    @property
+    def problem(self) -> str | None:
+        return self._lock.problem
 
     def watches(self, server: str) -> bool:
         return self._modes.get(server, "free") != "free"
@@ -90,21 +77,21 @@ class Trust:
         with self._alone:
             if modes != self._modes:
                 self._modes = dict(modes)
-                self.version += 1
+                self._lock.version += 1
 
     def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
         pinned = _KINDS.get(kind)
         if pinned is None or not self.watches(server):
             return ShownEntries(entries)
-        named = {entry: name for entry in entries if (name := _name_of(entry)) is not None}
+        named = {entry: name for entry in entries if (name := name_of(entry)) is not None}
         with self._alone:
-            self._refresh()
+            self._lock.refresh()
             shown = self._judge(server, pinned, named, is_whole)
             for entry in entries:
                 if (
                     entry not in named
                 ):  # nobody can say whose it is: it passes only if nothing is wrong with it
-                    is_odd = self.holds(server) or self._look_at(server, entry, frozenset()).holds
+                    is_odd = self.holds(server) or self._looked.look(entry, frozenset()).holds
                     shown[entry] = None if is_odd else entry
         kept = [face for entry in entries if (face := shown[entry]) is not None]
         hidden = {name for entry, name in named.items() if shown[entry] is None}
@@ -116,7 +103,7 @@ class Trust:
             return told
         entry = json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass")
         with self._alone:
-            self._refresh()
+            self._lock.refresh()
             face = self._judge(server, "instructions", {entry: ""}, is_whole=True)[entry]
         if face is entry:
             return told
@@ -126,7 +113,7 @@ class Trust:
         pinned = _KINDS.get(kind)
         if pinned is None or not self.watches(server):
             return False
-        pin = self._pins(server).get(_SECTIONS[pinned], native_name)
+        pin = self._lock.pins(server).get(SECTION_OF[pinned], native_name)
         if pin is not None and pin.is_blocked:
             return True
         return self.holds(server) and (pin is None or not pin.digest)
@@ -134,7 +121,7 @@ class Trust:
     def guards(self, server: str) -> bool:
         if self.holds(server):
             return True
-        pins = self._pins(server).pins
+        pins = self._lock.pins(server).pins
         if any(pin.is_blocked for section in pins.values() for pin in section.values()):
             return True
         seen = [found for (name, _), found in self._seen.items() if name == server]
@@ -153,7 +140,7 @@ class Trust:
 
     def of(self, server: str) -> ServerTrust:
         with self._alone:
-            pins = self._pins(server)
+            pins = self._lock.pins(server)
             items: list[TrustItem] = []
             for kind in ("instructions", "tool", "prompt"):
                 seen = self._seen.get((server, kind)) or _Seen()
@@ -170,20 +157,20 @@ class Trust:
         with self._alone:
             items = [self._current(server, one) for one in asked]
             self._store.put(server, [item for item in items if item.now is not None])
-            pins = self._pins(server)
-            taken = [(item, _pin_of(item, pins.get(_SECTIONS[item.kind], item.name))) for item in items]
-            self._change(partial(_having, server, taken))
+            pins = self._lock.pins(server)
+            taken = [(item, pin_of(item, pins.get(SECTION_OF[item.kind], item.name))) for item in items]
+            self._lock.set(server, taken)
             self._settle(server, items)
 
     def block(self, server: str, asked: Sequence[TrustItem]) -> None:
         with self._alone:
-            pins = self._pins(server)
+            pins = self._lock.pins(server)
             items = [self._current(server, one, may_be_as_accepted=True) for one in asked]
             blocked = [
-                (item, replace(pins.get(_SECTIONS[item.kind], item.name) or Pin(), is_blocked=True))
+                (item, replace(pins.get(SECTION_OF[item.kind], item.name) or Pin(), is_blocked=True))
                 for item in items
             ]
-            self._change(partial(_having, server, blocked))
+            self._lock.set(server, blocked)
             self._settle(server, items)
 
     def _settle(self, server: str, items: Sequence[TrustItem]) -> None:
@@ -196,53 +183,8 @@ class Trust:
         """Whether the lock is another one than before: somebody else wrote it."""
         with self._alone:
             before = self.version
-            self._refresh()
+            self._lock.refresh()
             return self.version != before
-
-    # ---- the lock
-
-    def _refresh(self) -> None:
-        state = self._file.state()
-        if state == self._read_state:
-            return
-        is_first = self._read_state == ()
-        self._read_state = state
-        try:
-            lock = self._file.read()
-        except LockProblemError as problem:
-            # What was read before stays: a file that is being merged holds nobody up.
-            self._has_lock = not is_first
-            self._say(f"{problem}: nothing new of its servers is accepted until it is repaired")
-            return
-        is_other = lock != self._lock or not self._has_lock
-        self._lock, self._has_lock = lock, True
-        self._say(None)
-        if is_other and not is_first:
-            self.version += 1
-
-    def _say(self, problem: str | None) -> None:
-        if problem is not None and problem != self.problem:
-            _log.error("%s", problem)
-        self.problem = problem
-
-    def _pins(self, server: str) -> ServerPins:
-        return self._lock.get(server) or ServerPins()
-
-    def _write(self, change: Callable[[Lock], Lock]) -> None:
-        """Raises LockProblemError."""
-        self._lock = self._file.change(change)
-        self._read_state = self._file.state()
-
-    def _change(self, change: Callable[[Lock], Lock]) -> None:
-        """Raises SetupError."""
-        try:
-            self._write(change)
-        except LockProblemError as problem:
-            raise SetupError(
-                SETUP_LOCK, f"{problem}", hint="Repair it or make its folder writable, then try again"
-            ) from None
-        self._say(None)
-        self.version += 1
 
     # ---- judging
 
@@ -250,12 +192,12 @@ class Trust:
         self, server: str, kind: PinnedKind, named: Mapping[bytes, str], is_whole: bool
     ) -> dict[bytes, bytes | None]:
         """By entry what is shown of it; None: nothing."""
-        section, pins = _SECTIONS[kind], self._pins(server)
+        section, pins = SECTION_OF[kind], self._lock.pins(server)
         is_first = section not in pins.seen
         if is_first and not is_whole:
             self._early.add((server, section))
         own_names = frozenset(named.values())
-        looked = {entry: self._look_at(server, entry, own_names) for entry in named}
+        looked = {entry: self._looked.look(entry, own_names) for entry in named}
         judged = {
             entry: judge(
                 self._modes[server],
@@ -263,7 +205,7 @@ class Trust:
                 looked[entry].digest,
                 holds=looked[entry].holds,
                 is_first=is_first and is_whole,
-                has_lock=self._has_lock,
+                has_lock=self._lock.is_usable,
             )
             for entry, name in named.items()
         }
@@ -272,7 +214,7 @@ class Trust:
             for entry, name in named.items()
             if judged[entry].accepts
         ]
-        accepts = is_first and is_whole and self._has_lock
+        accepts = is_first and is_whole and self._lock.is_usable
         if accepts and not self._accept_first(server, section, new):
             face = Face.NONE if self.holds(server) else Face.AS_IT_IS
             judged |= {
@@ -297,39 +239,26 @@ class Trust:
         self._note(server, kind, items, frozenset(named.values()), is_whole)
         return shown
 
-    def _look_at(self, server: str, entry: bytes, own_names: frozenset[str]) -> _Looked:
-        names = hash(own_names).to_bytes(8, "big", signed=True)
-        key = hashlib.blake2b(entry, digest_size=16, key=names).digest()
-        if (known := self._looked.get(key)) is None:
-            if len(self._looked) >= _MAX_LOOKED_AT:
-                self._looked.clear()
-            flaws = tuple(
-                Flaw(one.kind, one.words, one.tier == "holds", one.where, one.excerpt)
-                for one in scan(entry, own_names)
-            )
-            known = self._looked[key] = _Looked(digest_of(entry), flaws)
-        return known
-
     def _accept_first(self, server: str, section: Section, new: list[TrustItem]) -> bool:
         if not self._writes:
             return False
         try:
             self._store.put(server, new)
-            self._write(partial(_first, server, section, new))
+            self._lock.set_first(server, section, new)
         except (LockProblemError, SetupError) as problem:
-            self._say(f"{problem}: what {server} lists is not accepted")
+            self._lock.say(f"{problem}: what {server} lists is not accepted")
             return False
         self._stored |= {(server, item.digest) for item in new}
         if (server, section) in self._early:
             self._early.discard((server, section))
-            self.version += 1
+            self._lock.version += 1
         return True
 
     def _accepted(self, server: str, kind: PinnedKind, name: str, digest: str) -> bytes | None:
         try:
             return self._store.get(server, kind, name, digest)
         except SetupError as problem:
-            self._say(f"{problem.message}: what was accepted of {server} cannot be shown")
+            self._lock.say(f"{problem.message}: what was accepted of {server} cannot be shown")
             return None
 
     def _keep(self, server: str, kind: PinnedKind, name: str, digest: str, entry: bytes) -> None:
@@ -341,7 +270,7 @@ class Trust:
             if self._store.get(server, kind, name, digest) is None:
                 self._store.put(server, [TrustItem(kind, name, "new", False, digest, None, entry)])
         except SetupError as problem:
-            self._say(f"{problem.message}: definitions of {server} are not kept")
+            self._lock.say(f"{problem.message}: definitions of {server} are not kept")
 
     def _note(
         self,
@@ -381,7 +310,7 @@ class Trust:
         """What it is now, if that is what was shown."""
         seen = self._seen.get((server, asked.kind)) or _Seen()
         found = seen.items.get(asked.name)
-        pin = self._pins(server).get(_SECTIONS[asked.kind], asked.name)
+        pin = self._lock.pins(server).get(SECTION_OF[asked.kind], asked.name)
         if found is None and pin is not None and (may_be_as_accepted or pin.is_blocked):
             found = TrustItem(asked.kind, asked.name, "gone", False, pin.digest)
         if found is None:
@@ -403,44 +332,7 @@ class Trust:
             return []
         return [
             TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
-            for name, pin in sorted(pins.pins.get(_SECTIONS[kind], {}).items())
+            for name, pin in sorted(pins.pins.get(SECTION_OF[kind], {}).items())
             if name not in seen.items
             and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
         ]
-
-
-def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: Lock) -> Lock:
-    pins = lock.get(server) or ServerPins()
-    for item, pin in changed:
-        pins = pins.having(_SECTIONS[item.kind], {item.name: pin})
-    return {**lock, server: pins}
-
-
-def _first(server: str, section: Section, new: Sequence[TrustItem], lock: Lock) -> Lock:
-    """Another process may have been first: what it accepted stays."""
-    pins = lock.get(server) or ServerPins()
-    if section in pins.seen:
-        return lock
-    return {**lock, server: pins.having(section, {item.name: _pin_of(item, None) for item in new})}
-
-
-def _pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
-    """None: it is gone, and so is its entry."""
-    if item.now is None:
-        is_blocked = before is not None and before.is_blocked and before.digest
-        return replace(before, is_blocked=False) if is_blocked and before is not None else None
-    try:
-        read = read_definition(item.now)
-    except UnreadableError:
-        read = None
-    told = read.get("description") if isinstance(read, dict) else read
-    return Pin(item.digest, told if isinstance(told, str) else "")
-
-
-def _name_of(entry: bytes) -> str | None:
-    """As the relay reads it: of a member that is given twice the last one counts."""
-    try:
-        name = json.loads(entry).get("name")
-    except (ValueError, RecursionError, AttributeError):
-        return None
-    return name if isinstance(name, str) else None

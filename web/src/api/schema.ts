@@ -514,6 +514,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/servers/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try a source or MCP server that is not in the configuration, for at most 15 s, and close it */
+        post: operations["probeServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The effective configuration, each value with its origin, secrets masked */
+        get: operations["getConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change the file: check it whole, write it at once, keep a backup, and take it over */
+        patch: operations["changeConfig"];
+        trace?: never;
+    };
     "/api/v1/settings": {
         parameters: {
             query?: never;
@@ -580,6 +615,14 @@ export interface components {
             detail: string;
             code: string;
             hint?: string;
+            problems?: components["schemas"]["ConfigProblemShape"][];
+            toml?: string[];
+        };
+        /** ConfigProblemShape */
+        ConfigProblemShape: {
+            key_path: string;
+            message: string;
+            hint: string;
         };
         /** RequestList */
         RequestList: {
@@ -1334,6 +1377,99 @@ export interface components {
             arguments?: Record<string, unknown>;
         };
         /**
+         * ProbedServer
+         * @description What it says of itself. It is not added, and everything of it is closed again.
+         */
+        ProbedServer: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "mcp" | "sql";
+            address: string;
+            place: string;
+            reachable: boolean;
+            needs_login: boolean;
+            era: ("legacy" | "modern") | null;
+            protocol: string | null;
+            version: string | null;
+            account: string | null;
+            role: string | null;
+            mode: ("read_only" | "write") | null;
+            settings: {
+                [key: string]: string;
+            };
+            tools: components["schemas"]["ToolShape"][];
+            tokens: number;
+            findings: components["schemas"]["FindingShape"][];
+            secrets: string[];
+            is_local: boolean;
+        };
+        /** ProbeBody */
+        ProbeBody: {
+            /** @description A database's or a server's address, a command line, or a client's entry. */
+            text: string;
+            /** @default null */
+            name?: string | null;
+        };
+        /** ConfigShape */
+        ConfigShape: {
+            file: string | null;
+            digest: string;
+            is_writable: boolean;
+            problem: string | null;
+            needs_restart: string[];
+            values: components["schemas"]["ConfigValueShape"][];
+            entries: components["schemas"]["ConfigEntryShape"][];
+        };
+        /** ConfigValueShape */
+        ConfigValueShape: {
+            key_path: string;
+            value: unknown;
+            /** @enum {unknown} */
+            origin: "default" | "environment" | "file" | "flag";
+            where: string;
+            description: string;
+            kind: string;
+            choices: string[];
+            is_secret: boolean;
+        };
+        /** ConfigEntryShape */
+        ConfigEntryShape: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "mcp" | "sql";
+            key_path: string;
+            is_disabled: boolean;
+            is_in_file: boolean;
+        };
+        /** ChangedShape */
+        ChangedShape: {
+            file: string;
+            digest: string;
+            diff: string[];
+            changed: string[];
+            name: string | null;
+            needs_restart: string[];
+            problem: string | null;
+        };
+        /** ConfigBody */
+        ConfigBody: {
+            /** @default {} */
+            set?: Record<string, unknown>;
+            /** @default [] */
+            unset?: string[];
+            /** @default null */
+            add?: components["schemas"]["AddedEntry"] | null;
+        };
+        /**
+         * AddedEntry
+         * @description A source or server, as `probeServer` takes it.
+         */
+        AddedEntry: {
+            text: string;
+            /** @default null */
+            name?: string | null;
+        };
+        /**
          * SettingsNews
          * @description What is known of the configuration that is served. Names of keys, never values.
          */
@@ -1347,8 +1483,6 @@ export interface components {
             /** @default null */
             problem?: string | null;
         };
-        /** ReloadBody */
-        ReloadBody: Record<string, unknown>;
         /**
          * EventShape
          * @description `data` of one event.
@@ -4283,6 +4417,332 @@ export interface operations {
             };
         };
     };
+    probeServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeBody"];
+            };
+        };
+        responses: {
+            /** @description Try a source or MCP server that is not in the configuration, for at most 15 s, and close it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProbedServer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this; `refused.not_local`: What starts programs or reads files is taken from the gateway's own machine only */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.bad_config`: The configuration would have problems */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The effective configuration, each value with its origin, secrets masked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeConfig: {
+        parameters: {
+            query?: {
+                /** @description Check it and tell the difference, but write nothing. */
+                dry_run?: boolean;
+            };
+            header: {
+                /** @description The ETag of the answer before. */
+                "If-Match": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfigBody"];
+            };
+        };
+        responses: {
+            /** @description Change the file: check it whole, write it at once, keep a backup, and take it over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this; `refused.not_local`: What starts programs or reads files is taken from the gateway's own machine only */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.config_locked`: The configuration file cannot be written */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.stale`: What was to be changed is not what it was any more */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.bad_config`: The configuration would have problems */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.no_precondition`: The request must say which state of the file it is meant for */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getSettings: {
         parameters: {
             query?: never;
@@ -4366,7 +4826,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReloadBody"];
+                "application/json": components["schemas"]["NoBody"];
             };
         };
         responses: {

@@ -98,6 +98,10 @@ async def _examine_replicas(config: Config) -> Diagnosis:
     return replace(blank, reachable=True, findings=tuple(findings))
 
 
+_NO_READER = "SQL over the record runs as the record's own user, held back by our judgement and readonly = 1."
+_NO_READER_HINT = "Name a second user with ?reader=…&reader_password=… in [record] store (docs/replicas.md)."
+
+
 async def _examine_store(config: Config) -> Diagnosis:
     blank = Diagnosis("store", "record", str(config.store), reachable=False)
     try:
@@ -114,10 +118,12 @@ async def _look_at_store(config: Config) -> tuple[str, tuple[DoctorFinding, ...]
     if not config.store.is_postgres:
         from callgate.recorder.stores.clickhouse.record_store import server_version
 
-        return f"ClickHouse {await asyncio.to_thread(server_version, clickhouse_address(config))}", ()
-    from callgate.recorder.stores.postgres.queries import NO_READER, NO_READER_HINT
+        address = clickhouse_address(config)
+        found = () if address.reader is not None else (DoctorFinding("warning", _NO_READER, _NO_READER_HINT),)
+        return f"ClickHouse {await asyncio.to_thread(server_version, address)}", found
     from callgate.recorder.stores.postgres.upkeep import look
 
     seen = await look(store_address(config), config.record.migrate)
-    missing = () if seen.has_reader else (DoctorFinding("warning", f"{NO_READER}.", NO_READER_HINT),)
-    return f"PostgreSQL {seen.version}", missing
+    trouble = seen.reader_trouble
+    findings = () if trouble is None else (DoctorFinding("warning", f"{trouble.message}.", trouble.hint),)
+    return f"PostgreSQL {seen.version}", findings

@@ -75,7 +75,9 @@ def diff(
 @trust_app.command()
 def accept(
     server: ServerArgument,
-    names: Annotated[list[str] | None, typer.Argument(help="Tools and prompts; all that wait if none.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Tools and prompts; all that wait if none.")
+    ] = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
 ) -> None:
@@ -106,7 +108,9 @@ def _ask_all(config: Any, state_dir: Any, *, accepts: bool) -> _Json:
 
 def _ask_whole(config: Any, state_dir: Any, server: str | None) -> list[_Json]:
     async def ask(api: Any) -> list[_Json]:
-        names = [server] if server is not None else [one["server"] for one in (await api.get("trust"))["servers"]]
+        names = (
+            [server] if server is not None else [one["server"] for one in (await api.get("trust"))["servers"]]
+        )
         return list(await asyncio.gather(*(api.get("trust", name) for name in names)))
 
     return _with_api(config, state_dir, ask, accepts=True)
@@ -117,7 +121,11 @@ def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any
         told = await api.get("trust", server)
         items = _named(told, names, is_block=act == "block")
         if items:
-            body = {"items": [{"kind": one["kind"], "name": one["name"], "digest": one["digest"]} for one in items]}
+            body = {
+                "items": [
+                    {"kind": one["kind"], "name": one["name"], "digest": one["digest"]} for one in items
+                ]
+            }
             await api.post("trust", server, act, body=body)
         return items
 
@@ -132,9 +140,9 @@ def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any
 def _with_api(config: Any, state_dir: Any, ask: Any, *, accepts: bool) -> Any:
     from callgate.app.commands.record_access import calling_api
     from callgate.app.loop import run_loop
+    from callgate.app.setup.loading import load_config
     from callgate.cli.commands.tools_command import started_servers
     from callgate.cli.log import log_to_stderr
-    from callgate.app.setup.loading import load_config
     from callgate.config.sources.flags import Flags
 
     async def run() -> Any:
@@ -160,7 +168,7 @@ def _named(told: _Json, names: Sequence[str], *, is_block: bool = False) -> list
             server = told["server"]
             hint = did_you_mean(name, known) or f"See what does: callgate trust diff {server}"
             if is_block:
-                hint = f"A tool that is as it was accepted is left out by tools.leave_out in the entry of {server}"
+                hint = f"Leave such a tool out with tools.leave_out in the entry of {server}"
             text = f"{name[:100]} of {server} is as it was accepted, or there is no such tool"
             raise CallerError(CALLER_NOT_FOUND, text, hint=hint)
         found += fitting
@@ -178,7 +186,9 @@ def _print_all(told: _Json) -> None:
     if told["problem"]:
         stderr().print(told["problem"], markup=False)
     if not told["servers"]:
-        stderr().print("No server's tools are pinned: there is none, or each has trust = \"free\".", markup=False)
+        stderr().print(
+            'No server\'s tools are pinned: there is none, or each has trust = "free".', markup=False
+        )
     for one in told["servers"]:
         print_line(f"{one['server']}   {counted(one['pinned'], 'definition')} accepted   {_sums(one)}")
         for item in one["items"]:
@@ -199,7 +209,13 @@ def _held(item: _Json) -> str:
 
 def _called(item: _Json) -> str:
     name = one_safe_line(item["name"])
-    return "instructions" if item["kind"] == "instructions" else name if item["kind"] == "tool" else f"prompt {name}"
+    return (
+        "instructions"
+        if item["kind"] == "instructions"
+        else name
+        if item["kind"] == "tool"
+        else f"prompt {name}"
+    )
 
 
 def _diff_lines(server: str, item: _Json) -> Iterator[str]:
@@ -222,7 +238,11 @@ def _as_lines(definition: Any, place: str = "") -> list[str]:
         return []
     if isinstance(definition, dict):
         members: _Json = definition
-        return [line for name in sorted(members) for line in _as_lines(members[name], f"{place}.{name}".strip("."))]
+        return [
+            line
+            for name in sorted(members)
+            for line in _as_lines(members[name], f"{place}.{name}".strip("."))
+        ]
     if isinstance(definition, list):
         entries: list[Any] = definition
         return [line for at, one in enumerate(entries) for line in _as_lines(one, f"{place}[{at}]")]

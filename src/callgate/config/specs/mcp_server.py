@@ -124,7 +124,7 @@ class McpServerSpec(Spec):
     )
     trust: TrustMode = Field(
         default="watch",
-        description="What becomes of changed tools: told, held until accepted (hold), or not looked at (free).",
+        description="Changed tools: told and scanned (watch), held until accepted, or not looked at (free).",
     )
     redact_keys: tuple[str, ...] = Field(
         default=(), description="Keys whose values are not recorded of this server, beside [record]'s."

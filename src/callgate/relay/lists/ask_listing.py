@@ -4,18 +4,22 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from callgate.model.envelope import Era
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Hop
+from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.reply import tell_nobody
+from callgate.model.session import Session
+from callgate.model.view import View
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.read_listing import MAX_LISTING_BYTES, ListPage, ListReading, read_page, read_part
+from callgate.wire.eras.params import our_envelope
 from callgate.wire.revisions import era_of
 
 # How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
@@ -128,3 +132,10 @@ async def _digest(pages: list[ListPage]) -> bytes:
 
 def words_for(kind: OfferKind) -> str:
     return "resource templates" if kind is OfferKind.TEMPLATE else kind.member
+
+
+@lru_cache(maxsize=256)
+def in_our_name(view: View) -> Asker:
+    """Who asks for a list that many are shown: a client that declares what the view stands for."""
+    envelope = our_envelope(view.declared)
+    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")

@@ -15,28 +15,27 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError, unknown_server
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, judged_again
+from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, in_our_name
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
+from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.list_reports import hop_of, judged
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.lists.offer_rules import Naming, OfferRules
+from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
-from callgate.wire.eras.params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 DEFAULT_PATIENCE_S = 0.6
@@ -64,7 +63,6 @@ class Listings:
         waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
         what of the lists may be shown; None: all of it."""
         self.faces = faces
-        self._judging: asyncio.Task[None] | None = None
         self._rules = rules
         self._naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
@@ -74,13 +72,13 @@ class Listings:
         self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take)
+        self.judge_again = self._judged.judge_again
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
-        if self._judging is not None:
-            self._judging.cancel()
-            await asyncio.gather(self._judging, return_exceptions=True)
+        await self._judged.close()
         await self._survey.close()
         await self._attempts.close()
 
@@ -321,11 +319,15 @@ class Listings:
         return attempt.listing
 
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
-        name, kind, view = key
+        name, _, view = key
         if asker is None or not view.session_id:
             asker = in_our_name(view)
-        reading = self._naming.reading(name, kind, is_common=view == COMMON)
-        return ListAsk(self._upstream(name), asker, hop, reading, self._known.all_standing_in(key))
+        known = self._known.all_standing_in(key)
+        return ListAsk(self._upstream(name), asker, hop, self._reading(key), known)
+
+    def _reading(self, key: Key) -> ListReading:
+        name, kind, view = key
+        return self._naming.reading(name, kind, is_common=view == COMMON)
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
@@ -333,23 +335,10 @@ class Listings:
             self._tell_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
-        if listing.pages and self.faces is not None and listing.faces_version != self.faces.version:
-            self._judging = asyncio.create_task(self.judge_again())
+        self._judged.taken(listing)
 
     def faces_of(self, name: str) -> Faces | None:
         return self._naming.faces_of(name)
-
-    async def judge_again(self) -> None:
-        """The operator's word changed: what is known is shown by it. Nobody is asked."""
-        if self.faces is None:
-            return
-        for key, listing in self._known.judged_before(self.faces.version):
-            ask = self._list_ask(key, None, Hop(key[0], key[1].method, b"", time.monotonic()))
-            if ask.reading.faces is None:
-                continue
-            judged = await judged_again(listing, ask.reading)
-            if self._known.get(key) is listing:
-                self._take(key, judged)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         if name in self._upstreams:
@@ -363,10 +352,3 @@ class Listings:
         health = judged(health, self._known, self._attempts, self._rules.max_offers)
         held = self.faces.notes(health.name) if self.faces is not None else []
         return replace(health, notes=(*health.notes, *held)) if held else health
-
-
-@lru_cache(maxsize=256)
-def in_our_name(view: View) -> Asker:
-    """Who asks for a list that many are shown: a client that declares what the view stands for."""
-    envelope = our_envelope(view.declared)
-    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")
