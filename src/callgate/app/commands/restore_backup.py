@@ -28,7 +28,7 @@ from callgate.model.errors import CallerError, SetupError
 
 _NAMES = re.compile(
     r"config/callgate\.(?:toml|json|lock)|state/state\.(?:db|key)"
-    r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb"
+    r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb(?:\.wal)?"
 )
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024  # a line for each day, for more years than anybody keeps
 
