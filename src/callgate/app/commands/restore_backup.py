@@ -81,12 +81,17 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
 
 def _target(made: Path, name: str) -> Path:
     room, _, file = name.partition("/")
-    folders = {"state": made / "state", "record": made / "state" / "record", "config": made / "config"}
+    folders = {
+        "state": made / "state",
+        "record": made / "state" / "record" / "days",
+        "config": made / "config",
+    }
     return folders[room] / file
 
 
 def _write(path: Path, data: IO[bytes]) -> None:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         shutil.copyfileobj(data, file, CHUNK_BYTES)
