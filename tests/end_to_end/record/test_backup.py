@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import io
 import json
+import secrets
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import Finished, run_callgate, running_gateway
 from mcp import Client
+from waiting import until
 
 from callgate.vault.state_db import StateDb
 
+OPERATOR, WATCHER = (secrets.token_hex(16) for _ in range(2))
 COUNT = "SELECT count(*) AS n FROM rpc_events WHERE method = 'tools/call' AND outcome = 'answered'"
 
 
@@ -44,13 +47,12 @@ async def test_a_backup_under_load_has_every_call_up_to_its_moment(tmp_path: Pat
         async def load() -> None:
             while not is_over.is_set():
                 number = len(answered)
-                told = await client.call_tool(tool, {"sql": f"SELECT {number} AS load"})
+                told = await client.call_tool(tool, {"query": f"SELECT {number} AS load"})
                 assert not told.is_error, told
                 answered.append(number)
 
         loading = asyncio.create_task(load())
-        while len(answered) < 100:
-            await asyncio.sleep(0)
+        await until(lambda: len(answered) >= 100 or loading.done())
         before = len(answered)
         done = await run_callgate(state, "backup", str(archive))
         assert done.exit_code == 0, done.stderr
@@ -154,8 +156,8 @@ async def test_a_folder_that_a_gateway_runs_on_is_not_replaced(tmp_path: Path) -
 
 async def test_only_an_operator_gets_the_files(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(
-        f'version = 1\n[server]\ntokens = ["{"o" * 32}"]\n'
-        f'[principals.eve]\ntoken = "{"w" * 32}"\nrole = "watch"\n'
+        f'version = 1\n[server]\ntokens = ["{OPERATOR}"]\n'
+        f'[principals.eve]\ntoken = "{WATCHER}"\nrole = "watch"\n'
     )
     async with running_gateway(tmp_path) as gateway:
         url = f"{gateway.announced['url']}/api/v1/record/files"
@@ -169,7 +171,7 @@ async def test_only_an_operator_gets_the_files(tmp_path: Path) -> None:
             url,
         )
         codes: list[str] = []
-        for token in ("w" * 32, "o" * 32):
+        for token in (WATCHER, OPERATOR):
             process = await asyncio.create_subprocess_exec(
                 *command, "-H", f"Authorization: Bearer {token}", stdout=asyncio.subprocess.PIPE
             )

@@ -70,4 +70,6 @@ async def _archive(snapshots: RecordSnapshots) -> AsyncGenerator[bytes]:
 
 def _named(files: RecordFiles) -> dict[str, Path]:
     """By the names that the files have in the record's folder: one of them may be a copy."""
-    return {f"{name.strip(chr(34))}.duckdb": path for name, path in files.paths.items()}
+    named = {f"{name.strip(chr(34))}.duckdb": path for name, path in files.paths.items()}
+    logs = {f"{name}.wal": path.with_name(f"{path.name}.wal") for name, path in named.items()}
+    return named | {name: path for name, path in logs.items() if path.exists()}

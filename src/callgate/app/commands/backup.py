@@ -36,20 +36,20 @@ _GZIP_LEVEL = 1  # the record is compressed already
 Tell = Callable[[str], None]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BackupEntry(msgspec.Struct, frozen=True):
     size_bytes: int
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class BackupManifest(msgspec.Struct, frozen=True):
     format: int
     callgate: str  # the version that wrote it
     made_at: str
-    entries: dict[str, Entry]
+    entries: dict[str, BackupEntry]
     left_out: tuple[str, ...] = ()  # in sentences
 
 
-async def back_up(loaded: Loaded, out: IO[bytes], tell: Tell) -> Manifest:
+async def back_up(loaded: Loaded, out: IO[bytes], tell: Tell) -> BackupManifest:
     """Writes the archive. `tell`: what is being done. Raises SetupError and OSError."""
     state = state_folder(loaded.config)
     left_out: list[str] = []
@@ -99,7 +99,7 @@ class _Writer:
     def __init__(self, out: IO[bytes]) -> None:
         self._gzip = gzip.GzipFile(fileobj=out, mode="wb", compresslevel=_GZIP_LEVEL)
         self._tar = tarfile.open(fileobj=self._gzip, mode="w|")  # noqa: SIM115 - closed by __exit__
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, BackupEntry] = {}
 
     def __enter__(self) -> "_Writer":
         return self
@@ -118,11 +118,11 @@ class _Writer:
         head.size, head.mode = size_bytes, 0o600
         digested = Digested(data)
         self._tar.addfile(head, digested)
-        self._entries[name] = Entry(size_bytes, digested.sha256)
+        self._entries[name] = BackupEntry(size_bytes, digested.sha256)
 
-    def finish(self, left_out: tuple[str, ...]) -> Manifest:
+    def finish(self, left_out: tuple[str, ...]) -> BackupManifest:
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(FORMAT, callgate.__version__, made_at, self._entries, left_out)
+        manifest = BackupManifest(FORMAT, callgate.__version__, made_at, self._entries, left_out)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         head = tarfile.TarInfo(MANIFEST)
         head.size, head.mode = len(text), 0o600

@@ -20,7 +20,16 @@ from typing import IO
 
 import msgspec
 
-from callgate.app.commands.backup import CHUNK_BYTES, FORMAT, LOCK, MANIFEST, Digested, Entry, Manifest, Tell
+from callgate.app.commands.backup import (
+    CHUNK_BYTES,
+    FORMAT,
+    LOCK,
+    MANIFEST,
+    BackupEntry,
+    BackupManifest,
+    Digested,
+    Tell,
+)
 from callgate.app.running import find_running
 from callgate.config.whole_file import whole_file
 from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_STATE_FOLDER, SETUP_STATE_NEWER
@@ -28,15 +37,15 @@ from callgate.model.errors import CallerError, SetupError
 
 _NAMES = re.compile(
     r"config/callgate\.(?:toml|json|lock)|state/state\.(?:db|key)"
-    r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb"
+    r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb(?:\.wal)?"
 )
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024  # a line for each day, for more years than anybody keeps
 
 
-def check_backup(archive: Path, tell: Tell) -> Manifest:
+def check_backup(archive: Path, tell: Tell) -> BackupManifest:
     """Reads all of it. Raises CallerError for no whole backup, SetupError for one of a newer Callgate."""
-    found: dict[str, Entry] = {}
-    manifest: Manifest | None = None
+    found: dict[str, BackupEntry] = {}
+    manifest: BackupManifest | None = None
     with _members(archive) as members:
         for member, data in members:
             if manifest is not None:
@@ -50,7 +59,7 @@ def check_backup(archive: Path, tell: Tell) -> Manifest:
             digested = Digested(data)
             while digested.read(CHUNK_BYTES):
                 pass
-            found[member.name] = Entry(member.size, digested.sha256)
+            found[member.name] = BackupEntry(member.size, digested.sha256)
     if manifest is None:
         raise _unfit(archive, "it is cut: its manifest is missing")
     if manifest.entries != found:
@@ -81,12 +90,17 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
 
 def _target(made: Path, name: str) -> Path:
     room, _, file = name.partition("/")
-    folders = {"state": made / "state", "record": made / "state" / "record", "config": made / "config"}
+    folders = {
+        "state": made / "state",
+        "record": made / "state" / "record" / "days",
+        "config": made / "config",
+    }
     return folders[room] / file
 
 
 def _write(path: Path, data: IO[bytes]) -> None:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         shutil.copyfileobj(data, file, CHUNK_BYTES)
@@ -158,11 +172,11 @@ def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[byt
         raise _unfit(archive, f"it cannot be read ({problem.strerror or 'damaged'})") from problem
 
 
-def _read_manifest(archive: Path, data: IO[bytes], size_bytes: int) -> Manifest:
+def _read_manifest(archive: Path, data: IO[bytes], size_bytes: int) -> BackupManifest:
     if size_bytes > _MAX_MANIFEST_BYTES:
         raise _unfit(archive, "its manifest is too large")
     try:
-        manifest = msgspec.json.decode(data.read(), type=Manifest)
+        manifest = msgspec.json.decode(data.read(), type=BackupManifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise _unfit(archive, "its manifest cannot be read") from problem
     if manifest.format > FORMAT:

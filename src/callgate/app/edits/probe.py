@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import callgate
-from callgate.app.mcp_servers import Outward, open_mcp_server
+from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import PATIENCE_S, Diagnosis, examine_source, readings_of, too_slow
 from callgate.app.setup_problems import load_and_check
@@ -99,7 +99,7 @@ async def probe(pasted: Pasted, folder: Path, *, is_local: bool) -> Probed:
         is_local=bool(places),
     )
     notes = [DoctorFinding("note", f"{note[:1].upper()}{note[1:]}.") for note in pasted.notes]
-    async with _opened(config, pasted) as upstream:
+    async with _opened(config, pasted, folder / FILE_NAME) as upstream:
         try:
             probed = await asyncio.wait_for(_ask(upstream, config, pasted, blank), PATIENCE_S)
         except TimeoutError:
@@ -144,7 +144,7 @@ def _address(pasted: Pasted, config: Config) -> str:
 
 
 @asynccontextmanager
-async def _opened(config: Config, pasted: Pasted) -> AsyncGenerator[Upstream]:
+async def _opened(config: Config, pasted: Pasted, file: Path) -> AsyncGenerator[Upstream]:
     if pasted.kind == "source":
         spec = next(one for one in config.sources if one.id == pasted.name)
         upstream = open_one_source(source_plan(spec, config.model_copy(update={"tools": ()})))
@@ -153,7 +153,8 @@ async def _opened(config: Config, pasted: Pasted) -> AsyncGenerator[Upstream]:
         finally:
             await upstream.close()
         return
-    outward = Outward(Warden(), HttpClient(), redact_all(config))
+    # A confined program is kept from the file that the entry would be added to.
+    outward = Outward(Warden(), HttpClient(), redact_all(config), guarded=guarded_of(config, file))
     try:
         # It is tried even if the entry says that it is left out.
         upstream = open_mcp_server(pasted.name, config.mcp_servers[pasted.name], outward)

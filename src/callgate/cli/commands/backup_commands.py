@@ -47,7 +47,7 @@ def restore(
     """Restore a backup: the state folder, and the configuration as ./callgate.toml or --config FILE."""
     from platformdirs import user_state_path
 
-    from callgate.app.commands.backup import restore as restore_backup
+    from callgate.app.commands.restore_backup import restore as restore_backup
 
     log_to_stderr()
     named = os.environ.get("CALLGATE_STATE_DIR")
