@@ -16,6 +16,7 @@ export const router = createRouter({
     { path: '/servers/:name', component: () => import('@/pages/ServerPage.vue'), props: true, meta: { title: 'Server' } },
     { path: '/analytics', component: () => import('@/pages/AnalyticsPage.vue'), meta: { title: 'Analytics' } },
     { path: '/query', component: () => import('@/pages/QueryPage.vue'), meta: { title: 'Query' } },
+    { path: '/settings', component: () => import('@/pages/SettingsPage.vue'), meta: { title: 'Settings' } },
     { path: '/connect', component: () => import('@/pages/ConnectPage.vue'), meta: { title: 'Connect' } },
     { path: '/:rest(.*)*', component: () => import('@/pages/NotFoundPage.vue'), meta: { title: 'Not found' } },
   ],

@@ -19,12 +19,13 @@ import callgate
 from callgate.api.about_api import AboutApi, ShownSettings
 from callgate.api.calling_api import CallingApi
 from callgate.api.clients_api import ClientsApi
+from callgate.api.config_api import ConfigApi
 from callgate.api.dbhub import DbhubApi
 from callgate.api.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document
-from callgate.api.operation import Operation, admitted, json_response
+from callgate.api.operation import Operation, admitted, json_response, routes_of
 from callgate.api.page_files import PageFiles
 from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
@@ -103,6 +104,7 @@ class HttpApi:
         self._others = parts.others
         self._page = parts.page or PageFiles({})
         self.settings_api = SettingsApi()
+        self.config_api = ConfigApi()
         self._events = EventsApi(
             parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
@@ -136,11 +138,12 @@ class HttpApi:
             CallingApi(parts.record, parts.status, parts.caller),
             self.probe_api,
             TrustApi(parts.trust, parts.redact_document),
+            self.config_api,
             self.settings_api,
             self._events,
         )
         self.operations: list[Operation] = [
-            one if one.role < Role.OPERATE else told_to_record(one, parts.tell)
+            told_to_record(one, parts.tell) if one.role >= Role.OPERATE and one.takes is not None else one
             for room in rooms
             for one in room.operations()
         ]
@@ -161,7 +164,7 @@ class HttpApi:
                 Route(_READINESS, self.readyz),
                 Route("/metrics", self.metrics),
                 Route("/api/v1/openapi.json", self.openapi),
-                *(operation.route() for operation in self.operations),
+                *routes_of(self.operations),
                 *self._page.routes(),
             ],
             exception_handlers={

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, made of the operations themselves. Pure; `docs/openapi.json` is a copy of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -75,7 +75,9 @@ class _Told:
             "x-callgate-role": operation.role.word,
             "responses": self._responses(),
         }
-        if parameters := [*_path_parameters(operation.path), *_query_parameters(operation.query)]:
+        parameters = [*_path_parameters(operation.path), *_query_parameters(operation.query)]
+        parameters += _header_parameters(operation.headers)
+        if parameters:
             told["parameters"] = parameters
         if operation.takes is not None:
             told["requestBody"] = {
@@ -111,6 +113,13 @@ def _path_parameters(path: str) -> list[_Json]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in names
+    ]
+
+
+def _header_parameters(headers: Mapping[str, str]) -> list[_Json]:
+    return [
+        {"name": name, "in": "header", "required": True, "description": about, "schema": {"type": "string"}}
+        for name, about in headers.items()
     ]
 
 

@@ -4,7 +4,7 @@ The same declaration reads a request, checks it, and describes itself in the Ope
 cannot disagree. Counterpart: `openapi`. Must not know what any operation is about.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -65,18 +65,18 @@ class Operation:
     media: tuple[str, ...] = (JSON_TYPE,)
     errors: tuple[ErrorCode, ...] = ()  # beside those that any operation may have
     not_found: type[msgspec.Struct] | None = None  # a 404 that is no problem body of ours
+    headers: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # those that it needs, and what they say
+    verb: str | None = None  # None: GET, or POST for what takes a body
+    # What the record keeps of one that needs an operator, beside the names in its path. No value.
+    tells: Callable[[Asked[Any, Any]], Mapping[str, Any]] | None = None
 
     @property
     def method(self) -> str:
-        return "GET" if self.takes is None else "POST"
+        return self.verb or ("GET" if self.takes is None else "POST")
 
-    def route(self) -> Route:
-        route = Route(self.path, self._answer, methods=[self.method])
-        if self.media != (JSON_TYPE,) and route.methods is not None:
-            route.methods.discard("HEAD")  # all the work, or an endless stream, for an answer without a body
-        return route
-
-    async def _answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         principal = admitted(request, self.role)
         asked = Asked(
             query=_read_query(request, self.query),
@@ -88,6 +88,26 @@ class Operation:
         )
         answer = await self.handler(asked)
         return answer if isinstance(answer, Response) else json_response(answer)
+
+
+def routes_of(operations: Sequence[Operation]) -> list[Route]:
+    """One for each path: whoever comes with another method is told all that there are."""
+    by_path: dict[str, list[Operation]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, []).append(operation)
+    return [_route(path, offered) for path, offered in by_path.items()]
+
+
+def _route(path: str, offered: Sequence[Operation]) -> Route:
+    by_method = {operation.method: operation for operation in offered}
+
+    async def answer(request: Request) -> Response:
+        return await by_method["GET" if request.method == "HEAD" else request.method].answer(request)
+
+    route = Route(path, answer, methods=list(by_method))
+    if any(operation.media != (JSON_TYPE,) for operation in offered) and route.methods is not None:
+        route.methods.discard("HEAD")  # all the work, or an endless stream, for an answer without a body
+    return route
 
 
 def admitted(request: Request, role: Role) -> Principal:

@@ -81,7 +81,9 @@ def _row(operation: Operation, asked: Asked[object, object], settlement: Settlem
         at_s=now_s,
         method=f"operator/{operation.name}",
         settlement=settlement,
-        params=msgspec.json.encode(dict(asked.path)),
+        params=msgspec.json.encode(
+            {**asked.path, **(operation.tells(asked) if operation.tells is not None else {})}
+        ),
         sender="operator",
         client=asked.headers.get("x-callgate-client-id", "")[:100],
         principal=asked.principal.name,

@@ -3,28 +3,27 @@
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.mcp_servers import Outward, offer_rules, share_of_one
+from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_one
 from callgate.app.principals import gate_rules
 from callgate.app.process import Descriptors, keep_memory_private, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
-from callgate.app.served import Served
-from callgate.app.served_upstreams import ServedUpstreams
 from callgate.app.server_care import UpstreamCare
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.app.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting
 from callgate.app.trust import OperatorsDesk, open_trust
 from callgate.background import Background
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs.config import Config
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.errors import SetupError
@@ -105,20 +104,19 @@ class Gateway:
 
 
 async def build_gateway(
-    config: Config,
+    loaded: Loaded,
     keeps_store: bool,
     list_patience_s: float = DEFAULT_PATIENCE_S,
     *,
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
-    lock_path: Path | None = None,
     accepts: bool = True,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers. `lock_path`: None: in the state folder. `accepts`: False to compare servers with the lock
-    and to write nothing."""
+    several workers. `accepts`: False to compare servers with the lock and to write nothing."""
+    config = loaded.config
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -148,6 +146,7 @@ async def build_gateway(
         served.redact,
         ChildSlots(config.server.max_children),
         Shares(share_of_one(config)),
+        guarded_of(config, loaded.origin),
     )
     outward.use(config, pool_limits(config, descriptors))
     excerpts = record.excerpts if record is not None else None
@@ -156,7 +155,7 @@ async def build_gateway(
     audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, served.redact, background)
     sink = exporter or audit or meter
-    trust = open_trust(config, state, lock_path, writes=accepts)
+    trust = open_trust(config, state, loaded.lock_path, writes=accepts)
     relay = Relay(
         await upstreams.open(config),
         sink=sink,
@@ -253,7 +252,7 @@ def _open_workers(served: Served, key: bytes, place: "WorkerPlace") -> "Workers"
 
 
 def _archive_problems(record: Record | None) -> list[str]:
-    archive = record.archive if record is not None else None
+    archive = record.upkeep.archive if record is not None else None
     problem = archive.problem() if archive is not None else None
     return [] if problem is None else [problem]
 

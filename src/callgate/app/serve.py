@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from callgate.app.build import Gateway, build_gateway
 from callgate.app.commands.api_client import ApiClient, HttpApiTransport
+from callgate.app.edits.config_edits import FileEdits
 from callgate.app.edits.probe import UpstreamProber
 from callgate.app.reload import Reloader, reload_signals
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
@@ -91,7 +92,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     config = loaded.config
     signals = ProcessSignals()
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, is_replica=True, lock_path=loaded.lock_path)
+    gateway = await build_gateway(loaded, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:
@@ -141,9 +142,9 @@ def follow_settings(
     reloader = Reloader(loaded, take)
     gateway.api.settings_api.settings = reloader
     place = loaded.origin.parent if loaded.origin is not None else Path.cwd()
-    gateway.api.probe_api.prober = UpstreamProber(
-        place, lambda: [health.name for health in gateway.relay.health()]
-    )
+    edits = FileEdits(loaded, reloader)
+    gateway.api.config_api.edits = edits
+    gateway.api.probe_api.prober = UpstreamProber(place, edits.names)
     return asyncio.create_task(_watch(reloader, asked))
 
 

@@ -46,9 +46,8 @@ def trust_modes(config: Config) -> dict[str, TrustMode]:
     return {name: spec.trust for name, spec in config.mcp_servers.items() if not spec.disabled}
 
 
-def open_trust(config: Config, state: Path, lock_path: Path | None, *, writes: bool) -> Trust:
-    path = lock_path or state / "callgate.lock"
-    return Trust(trust_modes(config), LockFile(path), KeptDefinitions(state), writes=writes)
+def open_trust(config: Config, state: Path, lock_path: Path, *, writes: bool) -> Trust:
+    return Trust(trust_modes(config), LockFile(lock_path), KeptDefinitions(state), writes=writes)
 
 
 class OperatorsDesk:

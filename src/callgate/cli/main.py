@@ -245,6 +245,25 @@ def init() -> None:
 
 
 @app.command()
+def connect(
+    client: Annotated[str, typer.Argument(help="The client: cursor, claude-code, claude-desktop, vscode, …")],
+    undo: Annotated[bool, typer.Option("--undo", help="Give back the file as it was, and revoke.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="The client's file of this folder.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Connect an MCP client to this gateway, with a token of its own."""
+    from callgate.cli.commands.connect_command import ConnectOptions, run_connect, run_undo
+    from callgate.config.sources.flags import Flags
+
+    options = ConnectOptions(project, dry_run, yes, as_json)
+    (run_undo if undo else run_connect)(Flags(config=config, state_dir=state_dir), client, options)
+
+
+@app.command()
 def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the configuration, every source and every server, and say what to do."""
     from callgate.cli.commands.doctor_command import run_doctor

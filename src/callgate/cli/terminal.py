@@ -124,6 +124,20 @@ def say(text: str) -> None:
     stderr().print(one_safe_line(text), markup=False, highlight=False)
 
 
+def confirmed(question: str, *, is_sure: bool) -> bool:
+    """`is_sure`: said on the command line. A program is not asked: it says so there. Raises CallerError."""
+    if is_sure:
+        return True
+    if sys.stdin is None or not sys.stdin.isatty():
+        from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
+        from callgate.model.errors import CallerError
+
+        hint = "Add --yes to do it, or --dry-run to look only"
+        raise CallerError(CALLER_BAD_ARGUMENTS, "There is nobody to ask whether to write it", hint=hint)
+    stderr().print(f"{question} [y/N] ", end="", markup=False, highlight=False)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 

@@ -16,10 +16,10 @@ import stat
 import tomllib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
+from callgate.config.editing.masked_lines import changed_lines
 from callgate.config.editing.toml_text import TomlEditError, TomlText
 from callgate.config.load import load_config  # noqa: TID251 - who edits may ask with secrets (`Check`)
 from callgate.config.problem import ConfigProblem, ConfigProblems
@@ -54,6 +54,18 @@ class FileEdit:
         return self._toml.tree
 
     @property
+    def is_there(self) -> bool:
+        return self._before is not None
+
+    @property
+    def is_writable(self) -> bool:
+        """As far as one can tell without trying."""
+        if self._before is None:
+            return os.access(self.path.parent, os.W_OK)
+        is_meant = bool(stat.S_IMODE(self.path.stat().st_mode) & _ANY_WRITE) and os.access(self.path, os.W_OK)
+        return is_meant and os.access(self.path.parent, os.W_OK)
+
+    @property
     def digest(self) -> str:
         """Of what was read."""
         return digest_of(self._before)
@@ -64,6 +76,10 @@ class FileEdit:
 
     def has(self, loc: Sequence[str | int]) -> bool:
         return self._toml.has(loc)
+
+    def place_of(self, loc: Sequence[str | int]) -> tuple[str | int, ...]:
+        """With positions instead of the names of sources."""
+        return self._toml.placed(loc)
 
     def line_of(self, loc: Sequence[str | int]) -> int | None:
         return self._toml.line_of(tuple(loc))
@@ -82,15 +98,6 @@ class FileEdit:
             self._toml.remove(loc)
         except TomlEditError:
             raise self._unfit() from None
-
-    def diff(self) -> list[str]:
-        """Of the lines: what goes and what comes, with three lines around."""
-        before = (self._before or b"").decode().splitlines()
-        return list(unified_diff(before, self.text.splitlines(), "before", "after", lineterm=""))[2:]
-
-    def new_lines(self) -> list[str]:
-        """What comes, to be pasted by somebody who may write the file."""
-        return [line[1:] for line in self.diff() if line.startswith("+")]
 
     def check(self, problems_of: Check | None = None) -> None:
         """Raises ConfigProblems for those that were not there before."""
@@ -124,7 +131,7 @@ class FileEdit:
             )
         if found is not None:
             # A file that nobody may write is not meant to change, even if its folder can be written.
-            if not mode & _ANY_WRITE or not os.access(self.path, os.W_OK):
+            if not self.is_writable:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             with whole_file(self.path.with_name(f"{self.path.name}.bak"), mode) as file:
                 file.write(found)
@@ -136,8 +143,13 @@ class FileEdit:
             SETUP_CONFIG_LOCKED,
             f"{self.path} cannot be written ({problem.strerror})",
             hint="Make the change where the file comes from",
-            data={"toml": self.new_lines()},
+            data={"toml": self._new_lines()},
         )
+
+    def _new_lines(self) -> list[str]:
+        """What would have come, to be pasted by somebody who may write the file. Secrets are masked."""
+        before = "" if self._before is None else self._before.decode()
+        return [line[1:] for line in changed_lines(before, self.text) if line.startswith("+")]
 
     def _unfit(self) -> SetupError:
         return SetupError(

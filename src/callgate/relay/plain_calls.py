@@ -144,7 +144,7 @@ class PlainCalls:
             if self._tracer is not None:
                 exchange.trace = self._tracer.begin(arrival)
                 self._path.write_trace(hop, exchange.trace)
-            call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
+            call = BegunToolCall(exchange, session, hop, receiver, self, route.is_bridged)
             begun = caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
@@ -251,6 +251,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
     """Implements `ports.answerer.PlainCall`."""
 
     exchange: Exchange
+    session: Session
     hop: Hop
     receiver: PlainReceiver
     calls: PlainCalls
@@ -258,10 +259,6 @@ class BegunToolCall(msgspec.Struct, eq=False):
     begun: BegunCall | None = None
     reply: Reply | None = None  # the server's, where it is not the end of the call
     early: Reply | Said | CallgateError | None = None  # what was received before it was begun
-
-    @property
-    def session(self) -> Session:
-        return self.exchange.session
 
     async def go_on(self, tell: Tell) -> Reply:
         assert self.begun is not None

@@ -31,6 +31,7 @@ from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
+from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import tools_across
@@ -271,6 +272,9 @@ class Relay:
     def _look(self, upstream: Upstream) -> Health:
         history = self._histories.setdefault(upstream.name, StateHistory())
         return history.look(self._path.listings.judge(upstream.health()), time.time())
+
+    def _list_changed(self, key: Key) -> None:
+        self._news.changed(key)
 
     def _hear(self, upstream: Upstream, news: News) -> None:
         is_leaving = self._upstreams.get(upstream.name) is not upstream

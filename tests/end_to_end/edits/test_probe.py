@@ -23,7 +23,7 @@ HOSTILE = Path(__file__).parent / "hostile_server.py"
 
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
-    (tmp_path / "callgate.toml").write_text("version = 1\n")
+    (tmp_path / "callgate.toml").write_text("version = 1\n[record]\nenabled = false\n")
     async with running_gateway(tmp_path) as running:
         yield running
 
@@ -54,6 +54,16 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
+def left(pid: int) -> tuple[set[int], int]:
+    return children(pid), descriptors(pid)
+
+
+def is_as_before(pid: int, before: tuple[set[int], int]) -> bool:
+    """Not more: the connection of the request before may still have counted."""
+    now = left(pid)
+    return now[0] <= before[0] and now[1] <= before[1]
+
+
 @contextmanager
 def http_server(kind: str) -> Iterator[str]:
     handler = type("Handler", (OverHttp,), {"kind": kind})
@@ -67,15 +77,16 @@ def http_server(kind: str) -> Iterator[str]:
 async def test_a_program_tells_its_tools_and_is_gone_afterwards(gateway: GatewayProcess) -> None:
     pid = gateway.process.pid
     await probe(gateway, command("honest"))
-    before = children(pid), descriptors(pid)
-    status, told = await probe(gateway, command("honest", "--api-key=hunter2"))
+    before = left(pid)
+    for _ in range(3):
+        status, told = await probe(gateway, command("honest", "--api-key=hunter2"))
     assert status == 200
     assert (told["name"], told["kind"], told["era"], told["reachable"]) == ("tried", "mcp", "legacy", True)
     assert [tool["native_name"] for tool in told["tools"]] == ["t0", "t1"]
     assert told["tokens"] > 0
     assert told["secrets"] == ["args[2]"]
     assert "hunter2" not in json.dumps(told)
-    await until(lambda: (children(pid), descriptors(pid)) == before)
+    await until(lambda: is_as_before(pid, before))
     listed = await gateway.get("/api/v1/servers")
     assert [one["name"] for one in listed["servers"]] == ["demo"], "it is not added"
 
@@ -100,30 +111,30 @@ async def test_a_database_tells_what_its_account_may(gateway: GatewayProcess, tm
 async def test_a_hostile_program_is_bounded(gateway: GatewayProcess, kind: str) -> None:
     pid = gateway.process.pid
     await probe(gateway, command("honest"))
-    before = children(pid), descriptors(pid)
-    status, told = await probe(gateway, command(kind))
+    before = left(pid)
+    status, told = await probe(gateway, command(kind, "--api-key=hunter2"))
     assert status == 200
     assert len(told["tools"]) <= 10_000
     assert told["findings"]
     assert "hunter2" not in json.dumps(told)
-    await until(lambda: (children(pid), descriptors(pid)) == before)
+    await until(lambda: is_as_before(pid, before))
     assert (await probe(gateway, command("honest")))[1]["reachable"]
 
 
 async def test_a_program_that_never_answers_is_given_up(gateway: GatewayProcess) -> None:
     pid = gateway.process.pid
     await probe(gateway, command("honest"))
-    before = children(pid), descriptors(pid)
+    before = left(pid)
     _, told = await probe(gateway, command("silent"))
     assert not told["reachable"]
     assert "15 s" in told["findings"][0]["text"]
-    await until(lambda: (children(pid), descriptors(pid)) == before)
+    await until(lambda: is_as_before(pid, before))
 
 
 async def test_who_hangs_up_ends_the_probe(gateway: GatewayProcess) -> None:
     pid = gateway.process.pid
     await probe(gateway, command("honest"))
-    before = children(pid), descriptors(pid)
+    before = left(pid)
     host, port = gateway.announced["url"].removeprefix("http://").split(":")
     _, writer = await asyncio.open_connection(host, int(port))
     body = json.dumps({"text": command("silent")}).encode()
@@ -134,7 +145,7 @@ async def test_who_hangs_up_ends_the_probe(gateway: GatewayProcess) -> None:
     await until(lambda: len(children(pid)) > len(before[0]))
     writer.close()
     await writer.wait_closed()
-    await until(lambda: (children(pid), descriptors(pid)) == before)
+    await until(lambda: is_as_before(pid, before))
 
 
 @pytest.mark.parametrize("kind", ["redirect", "headers", "silent", "login"])
@@ -142,14 +153,15 @@ async def test_a_hostile_address_is_bounded(gateway: GatewayProcess, kind: str) 
     pid = gateway.process.pid
     with http_server("redirect") as url:
         await probe(gateway, url)
-    before = children(pid), descriptors(pid)
+    before = left(pid)
     with http_server(kind) as url:
-        status, told = await probe(gateway, url)
+        for _ in range(1 if kind == "silent" else 3):
+            status, told = await probe(gateway, url)
     assert status == 200
     assert not told["reachable"]
     assert told["findings"]
     assert told["needs_login"] is (kind == "login")
-    await until(lambda: (children(pid), descriptors(pid)) == before)
+    await until(lambda: is_as_before(pid, before))
 
 
 async def test_from_elsewhere_nothing_is_started_and_no_file_is_read(gateway: GatewayProcess) -> None:

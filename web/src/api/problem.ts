@@ -1,6 +1,12 @@
 // What went wrong, in the words of the gateway (application/problem+json) or, when it gave none, in ours.
 // Every error a page shows is one of these.
 
+export interface ConfigProblem {
+  key_path: string
+  message: string
+  hint: string
+}
+
 export class ApiProblem extends Error {
   constructor(
     readonly status: number, // 0: no answer at all
@@ -8,6 +14,8 @@ export class ApiProblem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly hint: string,
+    readonly problems: ConfigProblem[] = [], // of a configuration
+    readonly toml: string[] = [], // lines to paste where the file comes from
   ) {
     super(detail || title)
     this.name = 'ApiProblem'
@@ -19,6 +27,8 @@ interface ProblemBody {
   detail?: unknown
   code?: unknown
   hint?: unknown
+  problems?: ConfigProblem[]
+  toml?: string[]
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -31,6 +41,8 @@ export function problemOf(status: number, body: unknown): ApiProblem {
     text(told.title) || `The gateway answered ${status}`,
     text(told.detail),
     text(told.hint),
+    told.problems ?? [],
+    told.toml ?? [],
   )
 }
 

@@ -514,41 +514,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/trust": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What servers changed of what was accepted, in short; asks them again */
-        get: operations["listTrust"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/trust/{server}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The same of one server, with both definitions of each change */
-        get: operations["getTrust"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/trust/{server}/accept": {
+    "/api/v1/servers/probe": {
         parameters: {
             query?: never;
             header?: never;
@@ -557,29 +523,30 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept what was shown: callers get it from now on */
-        post: operations["acceptTrust"];
+        /** Try a source or MCP server that is not in the configuration, for at most 15 s, and close it */
+        post: operations["probeServer"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/trust/{server}/block": {
+    "/api/v1/config": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** The effective configuration, each value with its origin, secrets masked */
+        get: operations["getConfig"];
         put?: never;
-        /** Block tools or prompts: callers do not know of them from now on */
-        post: operations["blockTrust"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** Change the file: check it whole, write it at once, keep a backup, and take it over */
+        patch: operations["changeConfig"];
         trace?: never;
     };
     "/api/v1/settings": {
@@ -648,6 +615,14 @@ export interface components {
             detail: string;
             code: string;
             hint?: string;
+            problems?: components["schemas"]["ConfigProblemShape"][];
+            toml?: string[];
+        };
+        /** ConfigProblemShape */
+        ConfigProblemShape: {
+            key_path: string;
+            message: string;
+            hint: string;
         };
         /** RequestList */
         RequestList: {
@@ -1136,12 +1111,6 @@ export interface components {
             tokens: number;
             seen_to_write: string[];
             replicas: components["schemas"]["ServerReplicas"] | null;
-            /** @default null */
-            trust?: ("free" | "hold" | "watch") | null;
-            /** @default 0 */
-            changed?: number;
-            /** @default 0 */
-            held?: number;
         };
         /** FailureShape */
         FailureShape: {
@@ -1407,62 +1376,98 @@ export interface components {
             /** @description Instead of those of the recorded call. */
             arguments?: Record<string, unknown>;
         };
-        /** TrustList */
-        TrustList: {
-            servers: components["schemas"]["ServerTrustShape"][];
-            held: number;
-            changed: number;
-            /** @default null */
-            problem?: string | null;
-        };
-        /** ServerTrustShape */
-        ServerTrustShape: {
-            server: string;
-            /** @enum {unknown} */
-            trust: "free" | "hold" | "watch";
-            pinned: number;
-            changed: number;
-            held: number;
-            items: components["schemas"]["TrustItemShape"][];
-        };
-        /** TrustItemShape */
-        TrustItemShape: {
-            /** @enum {unknown} */
-            kind: "instructions" | "prompt" | "tool";
+        /**
+         * ProbedServer
+         * @description What it says of itself. It is not added, and everything of it is closed again.
+         */
+        ProbedServer: {
             name: string;
             /** @enum {unknown} */
-            change: "blocked" | "changed" | "gone" | "new";
-            held: boolean;
-            digest: string;
-            findings: components["schemas"]["FlawShape"][];
-            /** @default null */
-            accepted?: unknown;
-            /** @default null */
-            now?: unknown;
+            kind: "mcp" | "sql";
+            address: string;
+            place: string;
+            reachable: boolean;
+            needs_login: boolean;
+            era: ("legacy" | "modern") | null;
+            protocol: string | null;
+            version: string | null;
+            account: string | null;
+            role: string | null;
+            mode: ("read_only" | "write") | null;
+            settings: {
+                [key: string]: string;
+            };
+            tools: components["schemas"]["ToolShape"][];
+            tokens: number;
+            findings: components["schemas"]["FindingShape"][];
+            secrets: string[];
+            is_local: boolean;
         };
-        /** FlawShape */
-        FlawShape: {
-            kind: string;
-            words: string;
-            holds: boolean;
+        /** ProbeBody */
+        ProbeBody: {
+            /** @description A database's or a server's address, a command line, or a client's entry. */
+            text: string;
+            /** @default null */
+            name?: string | null;
+        };
+        /** ConfigShape */
+        ConfigShape: {
+            file: string | null;
+            digest: string;
+            is_writable: boolean;
+            problem: string | null;
+            needs_restart: string[];
+            values: components["schemas"]["ConfigValueShape"][];
+            entries: components["schemas"]["ConfigEntryShape"][];
+        };
+        /** ConfigValueShape */
+        ConfigValueShape: {
+            key_path: string;
+            value: unknown;
+            /** @enum {unknown} */
+            origin: "default" | "environment" | "file" | "flag";
             where: string;
-            excerpt: string;
+            description: string;
+            kind: string;
+            choices: string[];
+            is_secret: boolean;
         };
-        /** TrustBody */
-        TrustBody: {
-            items: components["schemas"]["NamedItem"][];
+        /** ConfigEntryShape */
+        ConfigEntryShape: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "mcp" | "sql";
+            key_path: string;
+            is_disabled: boolean;
+            is_in_file: boolean;
         };
-        /** NamedItem */
-        NamedItem: {
-            /** @description As it was shown. */
+        /** ChangedShape */
+        ChangedShape: {
+            file: string;
             digest: string;
-            /** @default  */
-            name?: string;
-            /**
-             * @default tool
-             * @enum {unknown}
-             */
-            kind?: "instructions" | "prompt" | "tool";
+            diff: string[];
+            changed: string[];
+            name: string | null;
+            needs_restart: string[];
+            problem: string | null;
+        };
+        /** ConfigBody */
+        ConfigBody: {
+            /** @default {} */
+            set?: Record<string, unknown>;
+            /** @default [] */
+            unset?: string[];
+            /** @default null */
+            add?: components["schemas"]["AddedEntry"] | null;
+        };
+        /**
+         * AddedEntry
+         * @description A source or server, as `probeServer` takes it.
+         */
+        AddedEntry: {
+            text: string;
+            /** @default null */
+            name?: string | null;
         };
         /**
          * SettingsNews
@@ -1478,8 +1483,6 @@ export interface components {
             /** @default null */
             problem?: string | null;
         };
-        /** ReloadBody */
-        ReloadBody: Record<string, unknown>;
         /**
          * EventShape
          * @description `data` of one event.
@@ -4414,7 +4417,112 @@ export interface operations {
             };
         };
     };
-    listTrust: {
+    probeServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeBody"];
+            };
+        };
+        responses: {
+            /** @description Try a source or MCP server that is not in the configuration, for at most 15 s, and close it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProbedServer"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this; `refused.not_local`: What starts programs or reads files is taken from the gateway's own machine only */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.bad_config`: The configuration would have problems */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConfig: {
         parameters: {
             query?: never;
             header?: never;
@@ -4423,13 +4531,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What servers changed of what was accepted, in short; asks them again */
+            /** @description The effective configuration, each value with its origin, secrets masked */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TrustList"];
+                    "application/json": components["schemas"]["ConfigShape"];
                 };
             };
             /** @description `caller.bad_params`: The params do not fit the method */
@@ -4477,84 +4585,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `setup.record_off`: Calls are not recorded here */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getTrust: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                server: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The same of one server, with both definitions of each change */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServerTrustShape"];
-                };
-            };
-            /** @description `caller.bad_params`: The params do not fit the method */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `refused.role`: The caller's role may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.unknown_server`: No server of that name is configured */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.too_large`: The message is larger than the limit */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `bug.internal`: Callgate itself failed: please report it */
-            500: {
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4573,28 +4605,32 @@ export interface operations {
             };
         };
     };
-    acceptTrust: {
+    changeConfig: {
         parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                server: string;
+            query?: {
+                /** @description Check it and tell the difference, but write nothing. */
+                dry_run?: boolean;
             };
+            header: {
+                /** @description The ETag of the answer before. */
+                "If-Match": string;
+            };
+            path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TrustBody"];
+                "application/json": components["schemas"]["ConfigBody"];
             };
         };
         responses: {
-            /** @description Accept what was shown: callers get it from now on */
+            /** @description Change the file: check it whole, write it at once, keep a backup, and take it over */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServerTrustShape"];
+                    "application/json": components["schemas"]["ChangedShape"];
                 };
             };
             /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
@@ -4615,7 +4651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `refused.role`: The caller's role may not do this */
+            /** @description `refused.role`: The caller's role may not do this; `refused.not_local`: What starts programs or reads files is taken from the gateway's own machine only */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4624,16 +4660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.unknown_server`: No server of that name is configured; `caller.not_found`: There is nothing at this address */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `setup.lock`: callgate.lock cannot be read or written */
+            /** @description `setup.config_locked`: The configuration file cannot be written */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4669,8 +4696,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `bug.internal`: Callgate itself failed: please report it */
-            500: {
+            /** @description `caller.bad_config`: The configuration would have problems */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4678,106 +4705,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `setup.record_off`: Calls are not recorded here */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    blockTrust: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                server: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TrustBody"];
-            };
-        };
-        responses: {
-            /** @description Block tools or prompts: callers do not know of them from now on */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServerTrustShape"];
-                };
-            };
-            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `refused.role`: The caller's role may not do this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.unknown_server`: No server of that name is configured; `caller.not_found`: There is nothing at this address */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `setup.lock`: callgate.lock cannot be read or written */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.stale`: What was to be changed is not what it was any more */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.too_large`: The message is larger than the limit */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `caller.wrong_content_type`: The body must be application/json */
-            415: {
+            /** @description `caller.no_precondition`: The request must say which state of the file it is meant for */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4787,6 +4716,15 @@ export interface operations {
             };
             /** @description `bug.internal`: Callgate itself failed: please report it */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.not_running`: No gateway is running for this state folder */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4888,7 +4826,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReloadBody"];
+                "application/json": components["schemas"]["NoBody"];
             };
         };
         responses: {

@@ -1,6 +1,6 @@
 // The places of the page, in the order of the navigation, with the letter that goes there after "g".
 
-import { Activity, ChartNoAxesCombined, DatabaseZap, ListTree, PlugZap, Server, SquareTerminal } from '@lucide/vue'
+import { Activity, ChartNoAxesCombined, DatabaseZap, ListTree, PlugZap, Server, Settings2, SquareTerminal } from '@lucide/vue'
 import type { Component } from 'vue'
 
 export interface Place {
@@ -8,6 +8,7 @@ export interface Place {
   label: string
   letter: string
   icon: Component
+  isForOperators?: boolean
 }
 
 export const PLACES: Place[] = [
@@ -18,6 +19,7 @@ export const PLACES: Place[] = [
   { to: '/analytics', label: 'Analytics', letter: 'a', icon: ChartNoAxesCombined },
   { to: '/query', label: 'Query', letter: 'q', icon: DatabaseZap },
   { to: '/connect', label: 'Connect', letter: 'c', icon: PlugZap },
+  { to: '/settings', label: 'Settings', letter: 'e', icon: Settings2, isForOperators: true },
 ]
 
 // A page below a place: /calls/… belongs to Tool calls.

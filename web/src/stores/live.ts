@@ -15,6 +15,7 @@ export interface LiveEvents {
   'sessions.closed': Session
   'tool_calls.started': Call
   'tool_calls.settled': Call
+  'settings.updated': { version: number; changed: string[]; needs_restart: string[] }
   'servers.changed': { servers: Pick<Server, 'name' | 'kind' | 'state' | 'detail'>[] }
   'catalog.changed': { version: number }
   'trust.changed': { servers: { server: string; held: number; changed: number }[] }

@@ -51,9 +51,7 @@ async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator
             return
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(
-        loaded.config, keeps_store=True, lock_path=loaded.lock_path, accepts=accepts
-    )
+    gateway = await build_gateway(loaded, keeps_store=True, accepts=accepts)
     try:
         yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:

@@ -219,8 +219,9 @@ def _failed(seen: Probed, error: CallgateError) -> Probed:
 
 def _notes(listing: Listing) -> list[DoctorFinding]:
     notes = [DoctorFinding("note", note) for note in listing_notes([listing.part], "tools")]
-    if listing.has_more:
-        notes.append(DoctorFinding("warning", "It lists more tools than are read.", "Leave some out."))
+    if listing.has_more or listing.part.left_out:
+        told = f"It lists more tools than are taken: {len(listing.part.offers):,} are offered."
+        notes.append(DoctorFinding("warning", told, "No model can choose among so many."))
     return notes
 
 

@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from callgate.app.state_folder import state_key
 from callgate.config import load
 from callgate.config.draft import state_place
+from callgate.config.edit_file import FileEdit, edit_of
 from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.secret_source import StatePlace
-from callgate.config.sources.file import ConfigFile, find_config_file
+from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
 from callgate.model.error_codes import SETUP_SECRET
 from callgate.model.errors import SetupError
@@ -41,6 +42,12 @@ def problems_of(file: ConfigFile) -> Sequence[ConfigProblem]:
     except ConfigProblems as found:
         return found.problems
     return ()
+
+
+def own_file(flag: Path | None) -> FileEdit:
+    """The file that a gateway would read, to change it; where there is none, one is made in this folder."""
+    found = find_config_file(flag, os.environ)
+    return FileEdit(Path.cwd() / FILE_NAME, None) if found.origin is None else edit_of(found)
 
 
 def secrets_at(flags: Flags) -> tuple[Secrets, Path]:

@@ -49,7 +49,7 @@ def add(
         words = [one.word for one in Role]
         hint = did_you_mean(role, words) or f"There are: {', '.join(words)}"
         raise CallerError(CALLER_BAD_ARGUMENTS, f"There is no role {role!r}", hint=hint)
-    until = _until(expires)
+    until = until_of(expires)
     edit = edit_file(config, os.environ)
     place = ("principals", name)
     if edit.has(place) and not replace:
@@ -128,7 +128,7 @@ def _entries(config: "Config") -> list[dict[str, Any]]:
     return entries
 
 
-def _until(text: str) -> date | None:
+def until_of(text: str) -> date | None:
     from callgate.config.specs.quantity import parse_duration_s
 
     if text == "never":

@@ -41,7 +41,7 @@ class TomlText:
         return self._tree
 
     def has(self, loc: Sequence[str | int]) -> bool:
-        found, _ = self._find(self._placed(loc))
+        found, _ = self._find(self.placed(loc))
         return found
 
     def line_of(self, loc: Loc) -> int | None:
@@ -58,7 +58,7 @@ class TomlText:
         """Tables on the way are made; an entry of a list of tables is named by its id. Raises TomlEditError,
         and CallerError for a value that TOML does not have."""
         written(value)
-        place = self._placed(loc)
+        place = self.placed(loc)
         if isinstance(place[-1], int) and isinstance(loc[-1], str) and isinstance(value, Mapping):
             table = cast("Mapping[str, Any]", value)
             value = {NAMED_BY.get(str(place[0]), "name"): loc[-1], **table}
@@ -68,7 +68,7 @@ class TomlText:
 
     def remove(self, loc: Sequence[str | int]) -> None:
         """What is not there is gone already. Raises TomlEditError."""
-        place = self._placed(loc)
+        place = self.placed(loc)
         if not self.has(place):
             return
         expected = deepcopy(self._tree)
@@ -95,7 +95,7 @@ class TomlText:
         self._tree = tomllib.loads(text)
         self._scan = Scan.of(text)
 
-    def _placed(self, loc: Sequence[str | int]) -> Loc:
+    def placed(self, loc: Sequence[str | int]) -> Loc:
         """Names in lists of tables as positions; one behind the last for a new one."""
         place: list[str | int] = []
         node: Any = self._tree
