@@ -1,4 +1,4 @@
-"""A lock that cannot be trusted is never written over; the API answers to what was shown, and tells the stream."""
+"""A lock that cannot be trusted is never written over; the API answers to what was shown."""
 
 import asyncio
 import json
@@ -70,15 +70,12 @@ async def test_tools_of_a_held_server_are_held_and_not_accepted_again_with_a_bro
     assert (await run_callgate(tmp_path, "trust", "--check")).exit_code == 0
 
 
-async def test_an_answer_is_bound_to_what_was_shown_and_recorded_and_told(tmp_path: Path) -> None:
+async def test_an_answer_is_bound_to_what_was_shown(tmp_path: Path) -> None:
     actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
     actor.offer(tools=[ADD, PLAY])
     async with staged(actor) as stage:
         base = f"http://127.0.0.1:{stage.port}"
         await stage.until_state("one", "up")
-        reader, writer = await asyncio.open_connection("127.0.0.1", stage.port)
-        writer.write(b"GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        assert await reader.readuntil(b"retry: 2000\n\n")
 
         async def shown(description: str) -> str:
             actor.offer(tools=[{**ADD, "description": description}, PLAY])
@@ -106,16 +103,6 @@ async def test_an_answer_is_bound_to_what_was_shown_and_recorded_and_told(tmp_pa
         assert (status, problem["code"]) == (412, "caller.stale")
         status, told = await asyncio.to_thread(_post, url, {"items": [{**named, "digest": second}]})
         assert (status, told["held"]) == (200, 0)
-        frame = await asyncio.wait_for(reader.readuntil(b"event: trust.changed"), 60)
-        assert frame
-        writer.close()
-        sql = "SELECT sender, outcome FROM rpc_events WHERE method = 'operator/acceptTrust' ORDER BY started_at"
-
-        async def is_recorded() -> bool:
-            _, answer = await asyncio.to_thread(_post, f"{base}/api/v1/query", {"sql": sql})
-            return answer.get("rows") == [["operator", "refused"], ["operator", "answered"]]
-
-        await until(is_recorded)
 
 
 def _get(url: str) -> Any:
@@ -131,7 +118,9 @@ async def test_a_lock_that_somebody_else_wrote_is_taken_over_while_the_gateway_r
         lock = tmp_path / "callgate.lock"
         await until(lambda: asyncio.to_thread(lambda: lock.exists() and "tools.add" in lock.read_text()))
         text = lock.read_text()
-        lock.write_text(text.replace("[servers.one.tools.add]\n", "[servers.one.tools.add]\nblocked = true\n"))
+        lock.write_text(
+            text.replace("[servers.one.tools.add]\n", "[servers.one.tools.add]\nblocked = true\n")
+        )
 
         async def is_gone() -> bool:
             return (await gateway.get("/api/v1/tools"))["tools"] == []
