@@ -24,6 +24,7 @@ from callgate.trust.looked_at import LookedAt, name_of
 _log = logging.getLogger(__name__)
 
 _KINDS: dict[OfferKind, PinnedKind] = {OfferKind.TOOL: "tool", OfferKind.PROMPT: "prompt"}
+_NOTHING = b"null"  # of a server without instructions: there is nothing to hold
 # Of one server and kind: it may make up new names all day.
 _MAX_ITEMS = 20_000
 
@@ -231,7 +232,8 @@ class Trust:
             if face is Face.AS_IT_IS and judged[entry].change is None and pin is not None:
                 self._keep(server, kind, name, pin.digest, entry)
             change = judged[entry].change
-            if change is not None and not (is_first and not is_whole and face is Face.AS_IT_IS):
+            is_silent = entry == _NOTHING or (is_first and not is_whole and face is Face.AS_IT_IS)
+            if change is not None and not is_silent:
                 held = face is not Face.AS_IT_IS and change != "blocked"
                 items[name] = TrustItem(
                     kind, name, change, held, looked[entry].digest, accepted, entry, looked[entry].flaws
@@ -298,7 +300,7 @@ class Trust:
                     "%s: the %s %s is %s%s%s",
                     server,
                     kind,
-                    name,
+                    name or "(whole)",
                     item.change,
                     " and held" if item.is_held else "",
                     f" ({flaws})" if flaws else "",

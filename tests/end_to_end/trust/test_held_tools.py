@@ -89,16 +89,19 @@ async def until_told(stage: Stage, *words: str) -> str:
 async def test_a_held_tool_keeps_the_bytes_that_were_accepted_and_can_be_called(
     tmp_path: Path, era: str, transport: str, what: str
 ) -> None:
-    async with server(tmp_path, era, transport, "hold") as (actor, stage):
-        async with client_of(stage, era) as client, client_of(stage, era, "/servers/one/mcp") as own:
-            before, own_before = await client.frames("tools/list"), await own.frames("tools/list")
-            await change(actor, stage, era, tools=[CHANGES[what], PLAY])
-            await until_told(stage, "~ add   changed, held")
-            after, own_after = await client.frames("tools/list"), await own.frames("tools/list")
-            assert result_of(before)["tools"] == result_of(after)["tools"]
-            assert result_of(own_before)["tools"] == result_of(own_after)["tools"] == [ADD, PLAY]
-            assert "result" in await client.call("one__add")
-            assert "result" in await own.call("add")
+    async with (
+        server(tmp_path, era, transport, "hold") as (actor, stage),
+        client_of(stage, era) as client,
+        client_of(stage, era, "/servers/one/mcp") as own,
+    ):
+        before, own_before = await client.frames("tools/list"), await own.frames("tools/list")
+        await change(actor, stage, era, tools=[CHANGES[what], PLAY])
+        await until_told(stage, "~ add   changed, held")
+        after, own_after = await client.frames("tools/list"), await own.frames("tools/list")
+        assert result_of(before)["tools"] == result_of(after)["tools"]
+        assert result_of(own_before)["tools"] == result_of(own_after)["tools"] == [ADD, PLAY]
+        assert "result" in await client.call("one__add")
+        assert "result" in await own.call("add")
 
 
 def result_of(frames: list[bytes]) -> dict[str, Any]:
@@ -216,23 +219,25 @@ async def test_prompts_and_instructions_are_held_too(tmp_path: Path, transport: 
 
 @pytest.mark.parametrize("trust_mode", ["hold", "watch"])
 async def test_the_sdk_client_calls_while_the_server_changes_itself(tmp_path: Path, trust_mode: str) -> None:
-    async with server(tmp_path, "legacy", "http", trust_mode) as (actor, stage):
-        async with Client(f"http://127.0.0.1:{stage.port}/mcp") as client:
-            before = next(tool for tool in (await client.list_tools()).tools if tool.name == "one__add")
-            descriptions = {before.description}
-            for number in range(20):
-                poisoned = {**ADD, "description": f"{POISON} {number}"}
-                actor.offer(**(BEFORE | {"tools": [poisoned, PLAY]}))
-                steps = {"steps": [CHANGED, FINE]}
-                said, answer, tools = await asyncio.gather(
-                    client.call_tool("one__play", steps),
-                    client.call_tool("one__add", {"a": number}),
-                    client.list_tools(),
-                )
-                assert text_in(said.content[0]) == "fine"
-                assert not answer.is_error
-                descriptions |= {tool.description for tool in tools.tools if tool.name == "one__add"}
-            assert descriptions == {"Adds two numbers."}
+    async with (
+        server(tmp_path, "legacy", "http", trust_mode) as (actor, stage),
+        Client(f"http://127.0.0.1:{stage.port}/mcp") as client,
+    ):
+        before = next(tool for tool in (await client.list_tools()).tools if tool.name == "one__add")
+        descriptions = {before.description}
+        for number in range(20):
+            poisoned = {**ADD, "description": f"{POISON} {number}"}
+            actor.offer(**(BEFORE | {"tools": [poisoned, PLAY]}))
+            steps = {"steps": [CHANGED, FINE]}
+            said, answer, tools = await asyncio.gather(
+                client.call_tool("one__play", steps),
+                client.call_tool("one__add", {"a": number}),
+                client.list_tools(),
+            )
+            assert text_in(said.content[0]) == "fine"
+            assert not answer.is_error
+            descriptions |= {tool.description for tool in tools.tools if tool.name == "one__add"}
+        assert descriptions == {"Adds two numbers."}
 
 
 async def test_a_restart_between_a_change_and_its_acceptance_changes_nothing(tmp_path: Path) -> None:

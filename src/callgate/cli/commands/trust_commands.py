@@ -5,7 +5,7 @@ Through the gateway that runs, else through one that is made for the occasion.
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -237,14 +237,14 @@ def _as_lines(definition: Any, place: str = "") -> list[str]:
     if definition is None:
         return []
     if isinstance(definition, dict):
-        members: _Json = definition
+        members = cast("_Json", definition)
         return [
             line
             for name in sorted(members)
             for line in _as_lines(members[name], f"{place}.{name}".strip("."))
         ]
     if isinstance(definition, list):
-        entries: list[Any] = definition
+        entries = cast("list[Any]", definition)
         return [line for at, one in enumerate(entries) for line in _as_lines(one, f"{place}[{at}]")]
     told = definition if isinstance(definition, str) else str(definition).lower()
     return [f"{place}: {line}" if place else line for line in told.splitlines() or [""]]

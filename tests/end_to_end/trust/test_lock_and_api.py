@@ -1,0 +1,128 @@
+"""A lock that cannot be trusted is never written over; the API answers to what was shown."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from end_to_end.gateway_process import run_callgate, running_gateway
+from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of
+from waiting import until
+
+ADD = {"name": "add", "description": "Adds two numbers.", "inputSchema": {"type": "object"}}
+PLAY = {"name": "play", "inputSchema": {"type": "object"}}
+
+
+def write_config(folder: Path, actor: Actor) -> None:
+    (folder / "callgate.toml").write_text(f'version = 1\n[server]\nlisten = "127.0.0.1:0"\n{actor.toml()}')
+
+
+def _post(url: str, body: Any) -> tuple[int, Any]:
+    request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+    try:
+        with urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as problem:
+        with problem:
+            return problem.code, json.load(problem)
+
+
+@pytest.mark.parametrize("how", ["cut", "newer", "merge", "unreadable"])
+async def test_tools_of_a_held_server_are_held_and_not_accepted_again_with_a_broken_lock(
+    tmp_path: Path, how: str
+) -> None:
+    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
+    actor.offer(tools=[ADD])
+    write_config(tmp_path, actor)
+    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
+    lock = tmp_path / "callgate.lock"
+    whole = lock.read_text()
+    broken = {
+        "cut": whole[: len(whole) // 2],
+        "newer": whole.replace("version = 1", "version = 99"),
+        "merge": "<<<<<<< HEAD\n" + whole,
+        "unreadable": "\0\0\0",
+    }[how]
+    lock.write_text(broken)
+    async with running_gateway(tmp_path) as gateway:
+        health = await gateway.get("/healthz")
+        assert any("callgate.lock" in problem for problem in health["problems"])
+        told = await gateway.get("/api/v1/trust")
+        assert (told["held"], "callgate.lock" in told["problem"]) == (1, True)
+        assert (await gateway.get("/api/v1/tools"))["tools"] == []
+        item = told["servers"][0]["items"][0]
+        named = {"items": [{"kind": "tool", "name": "add", "digest": item["digest"]}]}
+        url = f"{gateway.announced['url']}/api/v1/trust/one/accept"
+        status, problem = await asyncio.to_thread(_post, url, named)
+        assert (status, problem["code"]) == (409, "setup.lock")
+        assert lock.read_text() == broken
+
+        lock.write_text(whole)  # repaired while we run
+
+        async def is_offered() -> bool:
+            return len((await gateway.get("/api/v1/tools"))["tools"]) == 1
+
+        await until(is_offered)
+        assert (await gateway.get("/api/v1/trust"))["problem"] is None
+    assert (await run_callgate(tmp_path, "trust", "--check")).exit_code == 0
+
+
+async def test_an_answer_is_bound_to_what_was_shown(tmp_path: Path) -> None:
+    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
+    actor.offer(tools=[ADD, PLAY])
+    async with staged(actor) as stage:
+        base = f"http://127.0.0.1:{stage.port}"
+        await stage.until_state("one", "up")
+
+        async def shown(description: str) -> str:
+            actor.offer(tools=[{**ADD, "description": description}, PLAY])
+            async with client_of(stage, "legacy") as client:
+                said = await client.play(
+                    "one__play", announce("notifications/tools/list_changed"), {"answer": "fine"}
+                )
+                assert text_of(said) == "fine"
+            url = f"{base}/api/v1/trust/one"
+
+            async def digest() -> str | None:
+                told = await asyncio.to_thread(_get, url)
+                found = [one for one in told["items"] if (one["now"] or {}).get("description") == description]
+                return found[0]["digest"] if found else None
+
+            found = await until(digest)
+            assert found is not None
+            return found
+
+        first = await shown("Adds them.")
+        second = await shown("Adds them all.")
+        named = {"kind": "tool", "name": "add"}
+        url = f"{base}/api/v1/trust/one/accept"
+        status, problem = await asyncio.to_thread(_post, url, {"items": [{**named, "digest": first}]})
+        assert (status, problem["code"]) == (412, "caller.stale")
+        status, told = await asyncio.to_thread(_post, url, {"items": [{**named, "digest": second}]})
+        assert (status, told["held"]) == (200, 0)
+
+
+def _get(url: str) -> Any:
+    with urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+async def test_a_lock_that_somebody_else_wrote_is_taken_over_while_the_gateway_runs(tmp_path: Path) -> None:
+    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="watch")
+    actor.offer(tools=[ADD])
+    write_config(tmp_path, actor)
+    async with running_gateway(tmp_path) as gateway:
+        lock = tmp_path / "callgate.lock"
+        await until(lambda: asyncio.to_thread(lambda: lock.exists() and "tools.add" in lock.read_text()))
+        text = lock.read_text()
+        lock.write_text(
+            text.replace("[servers.one.tools.add]\n", "[servers.one.tools.add]\nblocked = true\n")
+        )
+
+        async def is_gone() -> bool:
+            return (await gateway.get("/api/v1/tools"))["tools"] == []
+
+        await until(is_gone)
