@@ -26,7 +26,7 @@ from callgate.recorder.stores.duckdb.schema import bring_up_to_date
 GOAL_MS = 300
 _DAYS = 10
 _FLUSH_ROWS = 8192
-_PAGE = 200  # what the page asks for first
+_PAGE = 100  # what the page asks for first
 _TOOL_CALLS = EventFilter(only={"method": (TOOL_CALL,)})
 _NARROWED = EventFilter(
     only={"method": (TOOL_CALL,), "server": ("server3",)},

@@ -23,9 +23,13 @@ class Sample:
     p99_ms: float
 
 
-def measure(target: Target, connections: int, seconds: float, cores: Cores) -> Sample:
-    """Raises RuntimeError when a single reply was missing or wrong."""
-    load = cores.on_load(_mcpload(target, connections, seconds, "-w", str(_WARM_UP_S)))
+def measure(
+    target: Target, connections: int, seconds: float, cores: Cores, rate: float | None = None
+) -> Sample:
+    """`rate`: calls a second; None: as many as it answers. Raises RuntimeError when a single reply was
+    missing or wrong."""
+    options = ["-w", str(_WARM_UP_S), *(["-r", f"{rate:.0f}"] if rate is not None else [])]
+    load = cores.on_load(_mcpload(target, connections, seconds, *options))
     with subprocess.Popen(load, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

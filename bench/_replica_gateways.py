@@ -17,6 +17,7 @@ from _targets import Target, http_server, serving
 from databases.database import Database
 
 STATE_KEY = "5b0d9c1e7f2a48637a1c0e9d5b3f8246"
+_RELAY_S = 12.0
 _HEAD = (
     "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     "accept: application/json, text/event-stream\r\n{more}content-length: {size}\r\n\r\n"
@@ -50,31 +51,45 @@ def gateway(
 def relay(
     cores: Cores, upstream: Target, folder: Path, database: Database, rounds: int, seconds: float
 ) -> list[Figure]:
-    """64 connections, in turns; what is stored later runs into the next turn of both."""
+    """64 connections, in turns: as fast as they can, then at half of that. Each turn is longer than DuckDB
+    puts its storing off; else it would be measured without."""
     with ExitStack() as stack:
         files = stack.enter_context(gateway(cores, upstream, folder / "duckdb", None))
         rows = stack.enter_context(gateway(cores, upstream, folder / "postgres", database))
-        samples: dict[str, list[Sample]] = {"duckdb": [], "postgres": []}
-        for _ in range(rounds):
-            for target in (files, rows):
-                samples[target.name].append(measure(target, 64, seconds, cores))
+        targets = rows, files
 
-    def part(of: Callable[[Sample], float]) -> float:
-        pairs = zip(samples["postgres"], samples["duckdb"], strict=True)
-        return statistics.median(of(one) / of(other) for one, other in pairs)
+        def turns(rate: float | None) -> list[tuple[Sample, Sample]]:
+            found = [
+                [measure(target, 64, max(seconds, _RELAY_S), cores, rate) for target in targets]
+                for _ in range(rounds)
+            ]
+            return [(ours, theirs) for ours, theirs in found]
 
-    speed, late = part(lambda one: one.rps), part(lambda one: one.p99_ms)
-    told = " against ".join(
-        f"{statistics.median(s.rps for s in samples[name]):,.0f}" for name in ("postgres", "duckdb")
-    )
+        fast = turns(None)
+        rate = min(sample.rps for pair in fast for sample in pair) / 2
+        half = turns(rate)
+
+    def part(
+        pairs: list[tuple[Sample, Sample]], of: Callable[[Sample], float], unit: str
+    ) -> tuple[float, str]:
+        found = statistics.median(of(ours) / of(theirs) for ours, theirs in pairs)
+        ours, theirs = (statistics.median(of(pair[at]) for pair in pairs) for at in (0, 1))
+        return found, f"{found:.2f} ({ours:,.4g} against {theirs:,.4g} {unit})"
+
+    speed, told = part(fast, lambda one: one.rps, "req/s")
+    late, told_late = part(fast, lambda one: one.p99_ms, "ms")
+    of_half = [part(half, lambda one: one.p99_ms, "ms")[1], part(half, lambda one: one.cpu_us, "µs")[1]]
     return [
+        Figure("relay throughput, store PostgreSQL : DuckDB", "≥ 0.95", told, speed >= 0.95),
+        Figure("the same for p99", "≤ 1.2", told_late, late <= 1.2),
         Figure(
-            "relay throughput, store PostgreSQL : DuckDB",
-            "≥ 0.95",
-            f"{speed:.2f} ({told} req/s)",
-            speed >= 0.95,
+            "the same for the gateway's own CPU a call",
+            "reported",
+            part(fast, lambda one: one.cpu_us, "µs")[1],
         ),
-        Figure("the same for p99", "≤ 1.2", f"{late:.2f}", late <= 1.2),
+        Figure(
+            f"at half of that rate ({rate:,.0f} req/s)", "reported", f"p99 {of_half[0]}; CPU {of_half[1]}"
+        ),
     ]
 
 

@@ -36,7 +36,7 @@ static const char *expect[MAXE]; static int nexpect, nargs;
 static char extra[4096]; static char host[128]; static int port; static char path[1024];
 #define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"mcpload\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{}},"
 static const char *rawbody = NULL, *meta = ""; static int conns = 1, shared = 0, noinit = 0, noverify = 0, listtools = 0, paced = 0, modern = 0; static long modulo = 0;
-static double secs = 5, warm = 1; static uint64_t maxreq = 0;
+static double secs = 5, warm = 1, rate = 0; static uint64_t maxreq = 0;
 static uint64_t next_n = 0;
 
 typedef struct { int fd; char *rb; size_t rlen, rcap, hdr_end, cpos; long clen; int chunked, closeafter, status, hdrdone;
@@ -117,11 +117,11 @@ static int verify(conn_t*c){ if(c->status!=200) return 0; if(noverify) return 1;
 static int cmp(const void*a,const void*b){ uint64_t x=*(uint64_t*)a,y=*(uint64_t*)b; return x<y?-1:x>y; }
 
 int main(int ac,char**av){ int o; 
-  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:sixlpMh"))!=-1) switch(o){
+  while((o=getopt(ac,av,"c:d:w:t:a:e:H:P:m:n:B:r:sixlpMh"))!=-1) switch(o){
     case 'c':conns=atoi(optarg);break; case 'd':secs=atof(optarg);break; case 'w':warm=atof(optarg);break; case 't':tool=optarg;break; case 'a':args_t=optarg;if(nargs<64)args_l[nargs++]=optarg;break;
     case 'e':if(nexpect<MAXE)expect[nexpect++]=optarg;break; case 'H':strcat(extra,optarg);strcat(extra,"\r\n");break; case 'P':proto=optarg;break; case 'm':modulo=atol(optarg);break;
-    case 'n':maxreq=strtoull(optarg,0,10);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'p':paced=1;break; case 'M':modern=1;break; case 'B':rawbody=optarg;noinit=1;break;
-    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-s one shared session] [-i no initialize] [-M modern client] [-x no verification] [-l print tools/list] [-p measure for each line on stdin] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
+    case 'n':maxreq=strtoull(optarg,0,10);break; case 'r':rate=atof(optarg);break; case 's':shared=1;break; case 'i':noinit=1;break; case 'x':noverify=1;break; case 'l':listtools=1;break; case 'p':paced=1;break; case 'M':modern=1;break; case 'B':rawbody=optarg;noinit=1;break;
+    default: fprintf(stderr,"usage: mcpload [-c conns] [-d secs] [-w warmup] [-t tool] [-a args-json with %%n, one of several at random]... [-e expect]... [-H header]... [-P proto] [-m modulo of n] [-n max requests] [-r requests a second, latency from when each was due] [-s one shared session] [-i no initialize] [-M modern client] [-x no verification] [-l print tools/list] [-p measure for each line on stdin] [-B raw body with %%n, no MCP framing (REST peers)] http://127.0.0.1:PORT/path\n"); return 2; }
   if(modern){ char h[600]; noinit=1; proto="2026-07-28"; meta=META; snprintf(h,sizeof h,"Mcp-Method: tools/call\r\nMcp-Name: %s\r\n",tool); strcat(extra,h); }
   if(optind>=ac) die("url missing"); const char*u=av[optind]; if(sscanf(u,"http://%127[^:/]:%d%1023s",host,&port,path)<2) die("bad url, want http://IP:PORT/path"); if(!path[0]) strcpy(path,"/"); if(!strcmp(host,"localhost")) strcpy(host,"127.0.0.1");
   if(!nexpect&&!strcmp(args_t,"{\"text\":\"hello-%n\"}")) expect[nexpect++]="hello-%n";
@@ -134,10 +134,12 @@ int main(int ac,char**av){ int o;
   size_t cap=1<<20,cnt=0; uint64_t*lat=malloc(cap*8),err=0,ok_all=0,ok_before=0,bytes=0,reconn=0; char sample[600]="";
   uint64_t start=now_ns(),rec=start+(uint64_t)(warm*1e9),end=rec+(uint64_t)(secs*1e9); struct rusage r0,r1; int recording=0; getrusage(RUSAGE_SELF,&r0);
   if(maxreq) end=start+600ull*1000000000ull, rec=start;
-  for(int i=0;i<conns;i++) if(fire(&cs[i])) die("send");
+  int*idle=malloc(conns*sizeof *idle),nidle=0; uint64_t fired=0;
+  for(int i=0;i<conns;i++){ if(rate>0) idle[nidle++]=i; else if(fire(&cs[i])) die("send"); }
   uint64_t t=start,lastprog=start; int done=0;
   for(;;){
-  while(!done){ int k=epoll_wait(ep,evs,256,1000); t=now_ns();
+  while(!done){ int k=epoll_wait(ep,evs,256,nidle?1:1000); t=now_ns();
+    while(nidle){ uint64_t due=start+(uint64_t)(fired*1e9/rate); if(due>t) break; conn_t*c=&cs[idle[--nidle]]; fired++; if(fire(c)) err++; c->t0=due; }
     if(!recording&&t>=rec&&(!paced||ok_all-ok_before>=RESUMED)){ recording=1; rec=t; end=maxreq?end:rec+(uint64_t)(secs*1e9); getrusage(RUSAGE_SELF,&r0); fputs("measuring\n",stderr); }
     if(t>=end&&(!paced||(recording&&cnt>=ENOUGH))) break;
     if(t-lastprog>30000000000ull){ snprintf(sample,sizeof sample,"stalled 30s without any reply"); err++; break; }
@@ -147,7 +149,7 @@ int main(int ac,char**av){ int o;
       else { err++; if(!sample[0]) snprintf(sample,sizeof sample,"id=%llu status=%d parse=%d eof=%d body=%.400s",(unsigned long long)c->id,c->status,r,eof,c->blen?c->body:""); if(err>200) done=1; }
       if(maxreq&&ok_all+err>=maxreq){ done=1; }
       if(eof||c->closeafter||r<0){ epoll_ctl(ep,EPOLL_CTL_DEL,c->fd,NULL); close(c->fd); reconn++; c->fd=dial(); if(c->fd<0){ err++; snprintf(sample,sizeof sample,"reconnect refused"); done=1; break; } fcntl(c->fd,F_SETFL,O_NONBLOCK); ev.events=EPOLLIN; ev.data.u32=evs[j].data.u32; epoll_ctl(ep,EPOLL_CTL_ADD,c->fd,&ev); }
-      if(!done&&fire(c)) { err++; } } }
+      if(rate>0) idle[nidle++]=(int)(c-cs); else if(!done&&fire(c)) { err++; } } }
   getrusage(RUSAGE_SELF,&r1); double el=(now_ns()-rec)/1e9; if(!recording) el=(now_ns()-start)/1e9;
   qsort(lat,cnt,8,cmp); double cpu=(r1.ru_utime.tv_sec-r0.ru_utime.tv_sec)+(r1.ru_stime.tv_sec-r0.ru_stime.tv_sec)+((r1.ru_utime.tv_usec-r0.ru_utime.tv_usec)+(r1.ru_stime.tv_usec-r0.ru_stime.tv_usec))/1e6;
   #define Q(q) (cnt?lat[(size_t)((cnt-1)*q)]/1e3:0)

@@ -24,14 +24,13 @@ from callgate.model.exchange import Arrival, EndedBy, Exchange, Hop, Outcome, Se
 from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.recorder.frame_rows import Framer
-from callgate.recorder.group_rows import Grouper
+from callgate.recorder.group_rows import Group, Grouper
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalWriter
 from callgate.recorder.losses import Losses
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact_rows import RowRedactor
-from callgate.recorder.rows import Group
 from callgate.recorder.sequence import Sequence
 from callgate.recorder.stores.duckdb.reader import Reader
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import _replicas_model
 from _processes import Cores, end_on_sigterm, tree
 from _replica_gateways import Figure, hop, memory, relay, staleness, with_database
+from _replica_retention import retention
 from _replica_stores import flush, postmaster, processes, reads, writers
 from _targets import build_tools, echo
 from databases.database import Database
@@ -23,7 +24,7 @@ from databases.postgres import postgres_server
 from gateway import RESULTS, machine
 
 BEGIN, END = "<!-- replicas: begin -->", "<!-- replicas: end -->"
-PARTS = ("processes", "flush", "relay", "hop", "staleness", "writers", "memory", "reads")
+PARTS = ("processes", "flush", "relay", "hop", "staleness", "writers", "retention", "memory", "reads")
 
 
 def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, float]]:
@@ -65,6 +66,8 @@ def _figures(
             return asyncio.run(reads(folder, server, options.events))
         case "writers":
             return writers(folder, server, 64, options.seconds)
+        case "retention":
+            return retention(folder, server, 100_000, options.seconds)
         case "processes":
             with pooler_of(server) as pooler:
                 return processes(folder, server, pooler, 200, 5)

@@ -164,7 +164,7 @@ async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -
         file = Path(name) / "callgate.toml"
         file.write_text(config_of(options, upstream, cores))
         loaded = load_config(Flags(config=file), {"CALLGATE_STATE_DIR": f"{name}/state"})
-        gateway = await build_gateway(loaded.config, keeps_store=True)
+        gateway = await build_gateway(loaded, keeps_store=True)
         port = await gateway.listener.start("127.0.0.1", 0)
         url = f"http://127.0.0.1:{port}/servers/echo/mcp"
         await load(cores, options, url)  # warm

@@ -1,9 +1,10 @@
-"""A stdio MCP server that remembers: its tool `count` says how often it was called in this process."""
+"""A stdio MCP server that remembers: its tool says how often it was called in this process. The tool's
+name is `count`, or the argument."""
 
 import json
 import sys
 
-_TOOLS = [{"name": "count", "inputSchema": {"type": "object"}}]
+_TOOLS = [{"name": sys.argv[1] if len(sys.argv) > 1 else "count", "inputSchema": {"type": "object"}}]
 _CAPABILITIES = {"tools": {}}
 count = 0
 for line in sys.stdin:

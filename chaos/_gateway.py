@@ -51,6 +51,9 @@ class Gateway:
     async def get(self, path: str) -> Any:
         return await self._http("GET", path, b"")
 
+    async def post(self, path: str, body: bytes) -> Any:
+        return await self._http("POST", path, body)
+
     async def ask(self, sql: str) -> list[Any]:
         """A read brings the store up to date first."""
         body = json.dumps({"sql": sql, "max_rows": 10_000, "timeout_s": 60}).encode()
@@ -65,6 +68,17 @@ class Gateway:
         if " 200 " not in first:
             raise AssertionError(f"{path}: {first} {answered[:500]!r}")
         return json.loads(answered)
+
+
+def command(state: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+    """One of our own commands, on that state folder and its file; and its environment."""
+    where = ["--config", str(state / "callgate.toml"), "--state-dir", str(state)]
+    return [sys.executable, "-m", "callgate", *arguments, *where], _environment(state)
+
+
+def _environment(state: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
+    return kept | {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
 
 
 @asynccontextmanager
@@ -84,8 +98,7 @@ async def running_gateway(
     tokens = f"tokens = [{json.dumps(token)}]\n" if token else ""
     echo = f"[mcpServers.echo]\nurl = {json.dumps(upstream)}\n" if upstream else ""
     config.write_text(f"version = 1\n[server]\n{tokens}{server}\n{echo}{extra}")
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
-    home = {"HOME": str(state), "XDG_CONFIG_HOME": str(state)}
+    environment = _environment(state)
     arguments = ["serve", "--json", "--port", "0", "--config", str(config), "--state-dir", str(state)]
     limited = ["/bin/sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"] if descriptors else []
     with (state / "stderr.log").open("ab") as log:
@@ -93,12 +106,12 @@ async def running_gateway(
             from end_to_end.forked import start_forked  # of the tests, which alone set that variable
 
             process = await start_forked(
-                *arguments, stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state
+                *arguments, stdout=asyncio.subprocess.PIPE, stderr=log, env=environment, cwd=state
             )
         else:
             process = await asyncio.create_subprocess_exec(
                 *limited, sys.executable, *(program or ("-m", "callgate")), *arguments,
-                stdout=asyncio.subprocess.PIPE, stderr=log, env=kept | home, cwd=state,
+                stdout=asyncio.subprocess.PIPE, stderr=log, env=environment, cwd=state,
             )  # fmt: skip
     assert process.stdout is not None
     try:

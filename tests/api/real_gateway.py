@@ -53,7 +53,7 @@ async def whole_gateway(folder: Path, config: str = CONFIG) -> AsyncIterator[Who
     file = folder / "callgate.toml"
     file.write_text(config.format(folder=folder))
     loaded = load_config(Flags(config=file), {"CALLGATE_STATE_DIR": str(folder / "state")})
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     try:
         yield Whole(gateway, folder)
     finally:

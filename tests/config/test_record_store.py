@@ -23,6 +23,15 @@ def test_several_servers_share_user_database_and_parameters() -> None:
         assert "p@ss" not in told
 
 
+def test_the_second_user_has_an_address_of_its_own_and_is_no_part_of_the_first() -> None:
+    text = "postgres://me:p%40ss@a/record?reader=r&reader_password=x%40y&sslmode=require"
+    store = RecordSpec.model_validate({"store": text}).store
+    assert store.dsn == "postgresql://me:p%40ss@a:5432/record?sslmode=require"
+    assert store.reader_dsn == "postgresql://r:x%40y@a:5432/record?sslmode=require"
+    assert RecordSpec.model_validate({"store": "postgres://me:pw@a/record"}).store.reader_dsn is None
+    assert "y" not in str(store)
+
+
 @pytest.mark.parametrize(
     ("text", "port", "is_secure"),
     [
@@ -51,6 +60,7 @@ def test_a_clickhouse_is_named_by_its_http_interface(text: str, port: int, is_se
         ("clickhouse://me:secret@a/b?secure=yes", "secure has a value"),
         ("clickhouse://me:secret@a/b?reder=x", "a parameter after the"),
         ("clickhouse://me:x@a/b?reader_password=secret", "without reader"),
+        ("postgres://me:x@a/b?reader_password=secret", "without reader"),
         ("clickhouse://me:secret@/b", "host"),
         ("duckbd", "neither duckdb nor the address"),
         ("mysql://me:secret@a/b", "cannot be kept in mysql"),

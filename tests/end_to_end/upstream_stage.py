@@ -28,6 +28,7 @@ class Actor:
     options: list[str] = field(default_factory=list)
     timeout_s: float = 20.0
     isolation: str = "auto"
+    trust: str = "watch"
     url: str | None = None
     process: asyncio.subprocess.Process | None = None
 
@@ -78,6 +79,7 @@ class Actor:
             how = f"command = {json.dumps(command)}\nargs = {json.dumps(args)}"
         return (
             f'[mcpServers.{self.name}]\n{how}\ntimeout_s = {self.timeout_s}\nisolation = "{self.isolation}"\n'
+            f'trust = "{self.trust}"\n'
         )
 
     # ---- its log

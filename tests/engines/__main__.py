@@ -109,6 +109,7 @@ def _run(entry: Entry, *, only_trials: bool) -> None:
     result = results.from_junit(junit, _version(entry))
     if only_trials and (before := results.read(entry.name, of_any_code=True)) is not None:
         result.drivers, result.guard, result.skipped = before.drivers, before.guard, before.skipped
+        result.suites_run = before.suites_run
         result.failures += [name for name in before.failures if "test_trials" not in name]
     results.write(entry.name, result)
     print(

@@ -1,8 +1,9 @@
 """docs/engines.md: which servers and proxies were tried, and what held on each. Pure but for the file."""
 
+import re
 from pathlib import Path
 
-from engines.catalogue import BY_NAME, CATALOGUE, Entry
+from engines.catalogue import BY_NAME, CATALOGUE, Entry, Kind
 from engines.results import TRIALS, Result
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
@@ -26,6 +27,7 @@ This page says on which database servers, and through which proxies, Callgate's 
 and how many cases held. `scripts/test-engines` writes it; change `tests/engines/report.py` instead.
 
 The servers come from packages of Debian and Ubuntu, unpacked below `.cache/engines`. All run on loopback.
+MySQL 8.0 and 8.4 are packages of Ubuntu alone: Debian has 9, and PyPI, npm and Maven have no later server than 5.6.
 ProxySQL and MaxScale were not tried: no suite of Debian has them, nor have PyPI and npm. What they share with
 MySQL Router (the greeting's number is not the server's) and with HAProxy (each connection may reach another
 server) is tried with these two.
@@ -47,19 +49,26 @@ server) is tried with these two.
 
 ## What held
 
+*Run* says when (UTC) and on which commit; a `+` behind it: with files that had changed since. A row stays as it is
+until its server is run again, so look there before you take two rows for one run.
+
 """
+_SERVERS = ("MariaDB ", "MySQL ", "PostgreSQL ", "PgBouncer ", "HAProxy ")
 
 
 def write(results: dict[str, Result], missing: dict[str, str]) -> None:
     columns = list(TRIALS.values())
+    before_trials, before_suites = _rows_before()
     lines = [
-        f"| server | {' | '.join(columns)} |",
-        f"|---|{'---|' * len(columns)}",
+        f"| server | run | {' | '.join(columns)} |",
+        f"|---|---|{'---|' * len(columns)}",
     ]
     for entry in CATALOGUE:
         if (result := results.get(entry.name)) is not None:
-            cells = [result.trials[column].text for column in columns]
+            cells = [result.run, *(result.trials[column].text for column in columns)]
             lines.append(f"| {_title(entry, results)} | {' | '.join(cells)} |")
+        else:
+            lines += before_trials.get(_kind(entry), [])
     lines += [
         "",
         "## Suites",
@@ -68,12 +77,14 @@ def write(results: dict[str, Result], missing: dict[str, str]) -> None:
         "server. Skipped ones are about something that the server lacks, or prove attacks on MariaDB.",
         "",
     ]
-    lines += ["| server | drivers | corpora | skipped |", "|---|---|---|---|"]
+    lines += ["| server | run | drivers | corpora | skipped |", "|---|---|---|---|---|"]
     for entry in CATALOGUE:
         result = results.get(entry.name)
         if result is not None and result.drivers.passed:  # a proxy, or a run of the trials alone, has none
-            cells = (_title(entry, results), result.drivers.text, result.guard.text, str(result.skipped))
-            lines.append(f"| {' | '.join(cells)} |")
+            cells = (result.suites_run, result.drivers.text, result.guard.text, str(result.skipped))
+            lines.append(f"| {_title(entry, results)} | {' | '.join(cells)} |")
+        elif result is None:
+            lines += before_suites.get(_kind(entry), [])
     failures = [
         (entry, failure)
         for entry in CATALOGUE
@@ -87,6 +98,30 @@ def write(results: dict[str, Result], missing: dict[str, str]) -> None:
         lines += ["", "## What could not be had", ""]
         lines += [f"- {name}: {why}" for name, why in missing.items()]
     PAGE.write_text(_HEAD + "\n".join(lines) + "\n")
+
+
+def _rows_before() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The page's rows of trials and of suites, by the server's name and the first numbers of its version."""
+    trials, _, suites = PAGE.read_text().partition("## Suites")
+    found: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
+    for rows, part in zip(found, (trials, suites), strict=True):
+        for line in part.splitlines():
+            if line.startswith(tuple(f"| {name}" for name in _SERVERS)):
+                title = line.removeprefix("| ").partition(" |")[0]
+                rows.setdefault(_short(title), []).append(line)
+    return found
+
+
+def _kind(entry: Entry) -> str:
+    behind = BY_NAME[entry.behind].version if entry.behind else ""
+    version = entry.version or ("10." if entry.kind is Kind.MYSQL else "15.")
+    return _short(_TITLES[entry.name].format(version=version.removeprefix("1:"), behind=behind))
+
+
+def _short(title: str) -> str:
+    """`MySQL 8.4.8` and `MySQL 8.4.` are one kind of server, `MySQL 9.7.4` another; so are `PostgreSQL 15.18`."""
+    numbers = {"MySQL 8": r"(\d+\.\d+)[.\d]*"}.get(title[:7], r"(\d+)\.[.\d]*")
+    return re.sub(numbers, r"\1", title)
 
 
 def _title(entry: Entry, results: dict[str, Result]) -> str:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import xml.etree.ElementTree as Xml
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -47,6 +48,10 @@ class Result:
     guard: Count
     skipped: int
     failures: list[str]
+    # When the trials were run and on which code: a day and hour (UTC), and a commit.
+    run: str
+    # The same of the suites, which can be left out of a run; empty when they never were.
+    suites_run: str = ""
 
 
 def read(name: str, *, of_any_code: bool = False) -> Result | None:
@@ -69,7 +74,7 @@ def write(name: str, result: Result) -> None:
 
 
 def from_junit(file: Path, version: str) -> Result:
-    result = Result(version, {column: Count() for column in TRIALS.values()}, Count(), Count(), 0, [])
+    result = Result(version, {column: Count() for column in TRIALS.values()}, Count(), Count(), 0, [], _now())
     for case in Xml.parse(file).getroot().iter("testcase"):
         name, where = case.get("name", ""), case.get("classname", "")
         if case.find("skipped") is not None:
@@ -87,7 +92,18 @@ def from_junit(file: Path, version: str) -> Result:
             count = result.guard if ".guard." in where else result.drivers
         count.passed += 0 if is_bad else weight
         count.failed += weight if is_bad else 0
+    if result.drivers.passed:
+        result.suites_run = result.run
     return result
+
+
+def _now() -> str:
+    """With a + behind the commit when files were changed since."""
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+        cwd=_ROOT, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M}, {described}"
 
 
 def _file(name: str) -> Path:

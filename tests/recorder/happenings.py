@@ -12,11 +12,11 @@ from callgate.model.identity import LOCAL, new_exchange_id
 from callgate.model.session import Session
 from callgate.ports.record_reader import SourceRequest
 from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Group
 from callgate.recorder.journal.frames import EVENTS, GAPS, HEAD, OPENED, SESSIONS, Frame, read_frame
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact_rows import RowRedactor
-from callgate.recorder.rows import Group
 from callgate.recorder.stores.duckdb.reader import Reader
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 from callgate.recorder.stores.duckdb.snapshots import Snapshots

@@ -13,11 +13,12 @@ from callgate.model.events import ExchangeOpened
 from callgate.recorder import group_writer
 from callgate.recorder.asides import Asides
 from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Group
 from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.journal.journal import JournalWriter, read_frames
-from callgate.recorder.rows import EventRow, Group
+from callgate.recorder.rows import EventRow
 from callgate.recorder.sequence import Sequence
 
 SECRET = b"hunter2-hunter2"

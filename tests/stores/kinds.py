@@ -39,6 +39,7 @@ from callgate.recorder.stores.postgres.excerpts import postgres_excerpts
 from callgate.recorder.stores.postgres.queries import PostgresQueries
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.record_store import PostgresStore
+from callgate.recorder.stores.postgres.schema import CREATE_ROLE, READER_ROLE
 from callgate.sql.record.clickhouse_guard import ClickhouseGuard
 from callgate.sql.record.queries import Queries
 from callgate.sql.record.record_guard import RecordGuard
@@ -171,8 +172,19 @@ class PostgresKind(StoreKind):
         self.database = replace(server, database=name)
         reached = self.database if pooler is None else replace(pooler, database=name)
         self.address = StoreAddress(reached.dsn, f"127.0.0.1:{reached.port}/{name}")
+        self._reached = reached
+        self._reader: str | None = None
         self.may_migrate = True
         self.stores: list[PostgresStore] = []
+
+    def give_reader_login(self) -> None:
+        """From now on SQL of users runs in sessions of a user of its own."""
+        self._reader = f"reader_{uuid.uuid4().hex[:12]}"
+        password = uuid.uuid4().hex
+        self.database.run(CREATE_ROLE)
+        self.database.run(f"CREATE ROLE {self._reader} LOGIN PASSWORD '{password}' IN ROLE {READER_ROLE}")
+        login = replace(self._reached, user=self._reader, password=password)
+        self.address = replace(self.address, reader_dsn=login.dsn)
 
     def store(self, folder: Path) -> PostgresStore:
         self.stores.append(PostgresStore(folder, self.address, may_migrate=self.may_migrate))
@@ -211,6 +223,8 @@ class PostgresKind(StoreKind):
         for store in self.stores:
             store.end()
         self.database.run(f"DROP DATABASE {self.database.database} WITH (FORCE)", database="postgres")
+        if self._reader is not None:
+            self.database.run(f"DROP ROLE {self._reader}", database="postgres")
 
 
 class _ClickhouseRecord(KeptRecord):

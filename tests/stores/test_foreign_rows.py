@@ -11,7 +11,8 @@ from stores.kinds import KeptRecord
 
 from callgate.ports.row_feed import FeedRow, Missed
 from callgate.recorder.feed import Feed
-from callgate.recorder.rows import EventRow, Group
+from callgate.recorder.group_rows import Group
+from callgate.recorder.rows import EventRow
 
 PATIENCE_S = 120.0  # only against a hang
 

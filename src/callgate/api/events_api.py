@@ -27,10 +27,12 @@ from callgate.api.operation import Asked, Operation, bad_params
 from callgate.api.record.queries import given
 from callgate.api.record.row_views import exchange_of, session_of
 from callgate.api.servers_api import health_of
+from callgate.api.trust_api import trust_in_short
 from callgate.model.error_codes import CALLER_TOO_MANY_READERS
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.health import Health
 from callgate.model.identity import Role
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import TOOL_CALL, RecordReader, Row, UnknownSeqError
 from callgate.ports.row_feed import FeedRow, Missed, RowFeed
@@ -80,8 +82,10 @@ class EventsApi:
         redact: Callable[[str], str],
         fleet: Fleet | None = None,
         settings: Callable[[], SettingsNews] = SettingsNews,
+        trust: TrustDesk | None = None,
     ) -> None:
         """`status`: of all replicas, if there is a `fleet`."""
+        self._trust = trust
         self._settings = settings
         self._record = record
         self._feed = feed
@@ -115,7 +119,9 @@ class EventsApi:
         after = _last_event_id(asked)
         if len(self._streams) >= _MAX_READERS:
             return _too_many()
-        stream = _Stream(self._record, self._status, self._redact, after, self._fleet, self._settings)
+        stream = _Stream(
+            self._record, self._status, self._redact, after, self._fleet, self._settings, self._trust
+        )
         self._streams.add(stream)
         frames = self._follow(stream) if asked.query.follow else _recorded(stream)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -172,7 +178,10 @@ class _Stream:
         after: int | None,
         fleet: Fleet | None,
         settings: Callable[[], SettingsNews],
+        trust: TrustDesk | None,
     ) -> None:
+        self._trust = trust
+        self._trusted = trust_in_short(trust)
         self._settings = settings
         self._news = settings()
         self._fleet = fleet
@@ -276,6 +285,9 @@ class _Stream:
         if (news := self._settings()) != self._news:
             self._news = news
             frames.append(_frame("settings.updated", news))
+        if (trusted := trust_in_short(self._trust)) != self._trusted:
+            self._trusted = trusted
+            frames.append(_frame("trust.changed", {"servers": trusted}))
         return frames
 
     async def _sessions(self) -> list[bytes]:

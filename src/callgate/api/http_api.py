@@ -30,6 +30,7 @@ from callgate.api.page_files import PageFiles
 from callgate.api.probe_api import ProbeApi
 from callgate.api.record.analysis_api import AnalysisApi
 from callgate.api.record.facets_api import FacetsApi
+from callgate.api.record.files_api import FilesApi
 from callgate.api.record.record_api import RecordApi
 from callgate.api.record.stats_api import StatsApi
 from callgate.api.replicas_api import ReplicasApi, SharedStatus, replica_in_short
@@ -37,16 +38,18 @@ from callgate.api.schema_api import SchemaApi
 from callgate.api.servers_api import ServersApi, ServersParts, health_of
 from callgate.api.settings_api import SettingsApi, told_to_record
 from callgate.api.tool_views import ToolViews
+from callgate.api.trust_api import TrustApi
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_TOO_MANY_READS, CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.events import Aside
 from callgate.model.health import State
 from callgate.model.identity import Principal, Role
 from callgate.ports.caller import Caller
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.http_app import HttpApp
 from callgate.ports.peers import OtherWorkers
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.row_feed import RowFeed
 from callgate.ports.server_care import ServerCare
@@ -69,10 +72,12 @@ class ApiParts:
     caller: Caller
     record: RecordReader | None = None  # None: nothing is recorded
     queries: RecordQueries | None = None  # None: as above
+    snapshots: RecordSnapshots | None = None  # None: as above, or it is not in files
     feed: RowFeed | None = None
     meter: CallMeter | None = None
     sources: Callable[[], Sequence[SourceFacts]] = tuple  # as they are configured now
     schema_of: Callable[[str], SourceSchema | None] = lambda name: None
+    trust: TrustDesk | None = None  # None: no server's words are pinned
     care: ServerCare | None = None  # None: as of a server that nobody configured
     setup: Callable[[], ShownSettings] = ShownSettings  # what the operator chose, now
     problems: Callable[[], Sequence[str]] = tuple  # what of our own does not run as it should
@@ -103,7 +108,7 @@ class HttpApi:
         self.settings_api = SettingsApi()
         self.config_api = ConfigApi()
         self._events = EventsApi(
-            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news
+            parts.record, parts.feed, self._status, parts.redact, parts.fleet, self._news, parts.trust
         )
         teller = ToolViews(parts.count_tokens, parts.redact_document)
         self.probe_api = ProbeApi(teller, parts.redact)
@@ -117,6 +122,7 @@ class HttpApi:
                 parts.redact,
                 parts.fleet,
                 parts.care,
+                parts.trust,
             )
         )
         self.cost_of_tools = servers.cost
@@ -126,6 +132,7 @@ class HttpApi:
             StatsApi(parts.record),
             FacetsApi(parts.record),
             AnalysisApi(parts.record, parts.queries),
+            FilesApi(parts.snapshots),
             servers,
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),
@@ -133,6 +140,7 @@ class HttpApi:
             SchemaApi(parts.status, parts.schema_of),
             CallingApi(parts.record, parts.status, parts.caller),
             self.probe_api,
+            TrustApi(parts.trust, parts.redact_document),
             self.config_api,
             self.settings_api,
             self._events,

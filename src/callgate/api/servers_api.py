@@ -27,6 +27,7 @@ from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server
 from callgate.model.health import Health
 from callgate.model.identity import Role
+from callgate.ports.faces import TrustDesk
 from callgate.ports.fleet import Fleet
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.server_care import ServerCare
@@ -46,6 +47,7 @@ class ServersParts:
     redact: Callable[[str], str]  # a child writes what it likes to its stderr, its own credentials too
     fleet: Fleet | None = None  # None: there are no replicas
     care: ServerCare | None = None  # None: nothing is known beside what a server says itself
+    trust: TrustDesk | None = None  # None: no server's words are pinned
 
 
 class ServersApi:
@@ -58,6 +60,7 @@ class ServersApi:
         self._redact = parts.redact
         self._fleet = parts.fleet
         self._care = parts.care
+        self._trust = parts.trust
 
     def operations(self) -> list[Operation]:
         return [
@@ -183,6 +186,8 @@ class ServersApi:
         facts = next((one for one in self._sources() if one.source_id == entry.name), None)
         failure = entry.last_failure
         configured = self._care.facts(entry.name) if self._care is not None else None
+        news = self._trust.news if self._trust is not None else ()
+        trust = next((one for one in news if one.server == entry.name), None)
         return ServerShape(
             name=entry.name,
             title=entry.title or entry.name,
@@ -209,6 +214,9 @@ class ServersApi:
             tokens=sum(tool.tokens for tool in tools),
             seen_to_write=[tool.name for tool in tools if tool.seen_to_write is not None],
             replicas=self._replicas(entry.name),
+            trust=trust and trust.mode,
+            changed=trust.changed if trust is not None else 0,
+            held=trust.held if trust is not None else 0,
         )
 
     def _replicas(self, name: str) -> ServerReplicas | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from callgate.model.trust import TrustMode
 from callgate.ports.record_reader import Evidence
 
 Json = dict[str, Any]
@@ -237,6 +238,9 @@ class ServerShape(msgspec.Struct, kw_only=True):
     tokens: int  # of all its tools
     seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
     replicas: ServerReplicas | None  # null: this gateway is alone
+    trust: TrustMode | None = None  # null: nothing of it is pinned, as of a source
+    changed: int = 0  # definitions that are not as they were accepted, and pass
+    held: int = 0  # those that do not
 
 
 class FindingShape(msgspec.Struct):

@@ -9,20 +9,21 @@ from callgate.api.http_api import ApiParts, HttpApi
 from callgate.api.metrics import CallMeter
 from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
-from callgate.app.mcp_servers import Outward, offer_rules, share_of_one
+from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_one
 from callgate.app.principals import gate_rules
 from callgate.app.process import Descriptors, keep_memory_private, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
-from callgate.app.served import Served
-from callgate.app.served_upstreams import ServedUpstreams
 from callgate.app.server_care import UpstreamCare
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.app.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting
+from callgate.app.trust import OperatorsDesk, open_trust
 from callgate.background import Background
+from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblems
-from callgate.config.specs.config import Config
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
 from callgate.model.errors import SetupError
@@ -66,6 +67,7 @@ class Gateway:
     upstreams: ServedUpstreams
     descriptors: Descriptors
     readiness: Readiness
+    trust: OperatorsDesk
     replicas: "Replicas | None" = None
     workers: "Workers | None" = None
 
@@ -91,6 +93,7 @@ class Gateway:
             await shared.close_doors()
             self.relay.end_sessions()
             await shared.close()  # now, so that others go on with our sessions while we close the rest
+        await self.trust.close()
         await asyncio.gather(self.relay.close(), self.upstreams.close())
         await self.outward.close()
         for sink in (self.exporter, self.audit):
@@ -101,17 +104,19 @@ class Gateway:
 
 
 async def build_gateway(
-    config: Config,
+    loaded: Loaded,
     keeps_store: bool,
     list_patience_s: float = DEFAULT_PATIENCE_S,
     *,
     is_replica: bool = False,
     place: "WorkerPlace | None" = None,
+    accepts: bool = True,
 ) -> Gateway:
     """`keeps_store`: whether this process holds the record's store while it runs (see Recorder).
     `list_patience_s`: how long a list waits for servers that start. `is_replica`: it is one of several, if
     the configuration says so; the client of a pipe has its gateway to itself. `place`: as one of
-    several workers."""
+    several workers. `accepts`: False to compare servers with the lock and to write nothing."""
+    config = loaded.config
     keep_memory_private()
     descriptors = raise_limit()
     background = Background()
@@ -141,6 +146,7 @@ async def build_gateway(
         served.redact,
         ChildSlots(config.server.max_children),
         Shares(share_of_one(config)),
+        guarded_of(config, loaded.origin),
     )
     outward.use(config, pool_limits(config, descriptors))
     excerpts = record.excerpts if record is not None else None
@@ -149,6 +155,7 @@ async def build_gateway(
     audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, served.redact, background)
     sink = exporter or audit or meter
+    trust = open_trust(config, state, loaded.lock_path, writes=accepts)
     relay = Relay(
         await upstreams.open(config),
         sink=sink,
@@ -161,7 +168,9 @@ async def build_gateway(
         record_gate=recorder,
         tracer=exporter.tracing if exporter is not None else None,
         list_patience_s=list_patience_s,
+        faces=trust,
     )
+    desk = OperatorsDesk(trust, relay)
     readiness = Readiness(recorder)
     api = HttpApi(
         ApiParts(
@@ -169,13 +178,19 @@ async def build_gateway(
             RelayCaller(relay),
             record=record.reader if record is not None else None,
             queries=record.queries if record is not None else None,
+            snapshots=record.snapshots if record is not None else None,
             feed=record.feed if record is not None else None,
             meter=meter,
             sources=served.sources,
             schema_of=upstreams.schema_of,
             care=UpstreamCare(served, upstreams),
             setup=served.shown,
-            problems=lambda: [*background.problems(), *_archive_problems(record)],
+            problems=lambda: [
+                *background.problems(),
+                *_archive_problems(record),
+                *filter(None, (desk.problem,)),
+            ],
+            trust=desk,
             reads_record=lead is None,
             others=workers.others if workers is not None else None,
             obstacle=readiness.obstacle,
@@ -197,6 +212,7 @@ async def build_gateway(
         if record is not None:
             shared.fleet.progress = partial(_progress, record)
         listener.mcp.join(shared.homes, shared.peers, relay)
+    desk.start()
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)
     return Gateway(
@@ -213,6 +229,7 @@ async def build_gateway(
         upstreams,
         descriptors,
         readiness,
+        desk,
         replicas,
         workers,
     )
@@ -236,7 +253,7 @@ def _open_workers(served: Served, key: bytes, place: "WorkerPlace") -> "Workers"
 
 
 def _archive_problems(record: Record | None) -> list[str]:
-    archive = record.archive if record is not None else None
+    archive = record.upkeep.archive if record is not None else None
     problem = archive.problem() if archive is not None else None
     return [] if problem is None else [problem]
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from callgate.app.principals import bearer_tokens
 from callgate.app.sources import briefly_named
+from callgate.config.paths import record_folder, state_folder
 from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec
 from callgate.ports.upstream import Upstream
@@ -21,6 +23,8 @@ from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimi
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
+from callgate.upstreams.sandbox.confine import Sandbox
+from callgate.upstreams.sandbox.reach import Guarded
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 
 # Of an entry: these do not concern the connection, and are taken over while it stays.
@@ -36,6 +40,7 @@ class Outward:
     redact: Callable[[str], str]  # what is told of their refusals
     slots: ChildSlots = field(default_factory=ChildSlots)
     shares: Shares | None = None
+    guarded: Guarded | None = None  # from confined programs
     patience: OwnPatience = field(default_factory=OwnPatience)
 
     def use(self, config: Config, limits: PoolLimits) -> None:
@@ -91,7 +96,9 @@ def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
         hide = hider(secrets_among(env, spec.args), outward.redact)
-        command = ChildCommand(name, spec.command, spec.args, env, spec.cwd, hide)
+        sandbox = _sandbox(name, spec, outward)
+        cwd = _neutral_folder(sandbox, outward) if spec.in_workspace else spec.cwd
+        command = ChildCommand(name, spec.command, spec.args, env, cwd, hide, sandbox)
         opener = child_opener(command, outward.warden)
         own_opener = OwnChildOpener(command, outward.warden, outward.slots)
     else:
@@ -112,7 +119,33 @@ def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan
         own_patience=outward.patience,
         shares=outward.shares,
         keeps_state=spec.affinity == "session",
+        in_workspace=spec.in_workspace,
     )
+
+
+def guarded_of(config: Config, file: Path | None) -> Guarded:
+    files = [record_folder(config), *([file] if file is not None else [])]
+    return Guarded(
+        state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
+    )
+
+
+def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None:
+    if spec.sandbox is None:
+        return None
+    assert outward.guarded is not None, "whoever starts servers of a configuration says what is guarded"
+    own = outward.guarded.state / "sandbox" / name
+    return Sandbox(own, outward.guarded, spec.sandbox.reads, spec.sandbox.writes, spec.sandbox.network)
+
+
+def _neutral_folder(sandbox: Sandbox | None, outward: Outward) -> Path | None:
+    """For the process that only lists: an empty folder, or the one that a confined program has anyway."""
+    if sandbox is not None:
+        return None
+    assert outward.guarded is not None
+    folder = outward.guarded.state / "no-workspace"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 def offer_rules(config: Config) -> OfferRules:

@@ -12,7 +12,7 @@ from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
 from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import RecordStore, SqlDialect
 from callgate.ports.row_feed import RowFeed
@@ -36,6 +36,18 @@ _JOURNAL_MAX_BYTES = 4 * 1024**3
 
 
 @dataclass(frozen=True, slots=True)
+class _Upkeep:
+    """What becomes of old days."""
+
+    retention: Retention
+    archive: "ArchiveKeeper | None"
+
+    async def end(self) -> None:
+        if self.archive is not None:
+            await asyncio.to_thread(self.archive.close)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """The recorder, and the readers of what it keeps."""
 
@@ -45,16 +57,17 @@ class Record:
     excerpts: RecordExcerpts
     feed: RowFeed
     dialect: SqlDialect
-    archive: "ArchiveKeeper | None"
-    retention: Retention
+    upkeep: "_Upkeep"
     check: Callable[[], Awaitable[None]]  # raises SetupError for a store that this version cannot use
     close: Callable[[], Awaitable[None]]
+    snapshots: RecordSnapshots | None = None  # None: it is not in files
 
     def use(self, config: Config) -> None:
         """What can change while it is kept."""
         record = config.record
-        self.retention.keep_s, self.retention.max_size_bytes = record.keep_s, record.max_size_bytes
-        self.retention.keep_bodies_s = record.keep_bodies_s
+        retention = self.upkeep.retention
+        retention.keep_s, retention.max_size_bytes = record.keep_s, record.max_size_bytes
+        retention.keep_bodies_s = record.keep_bodies_s
         self.recorder.use(_recorder_settings(config, keeps_store=True))
         self.recorder.redactor.use(redactor_of(config), record.max_body_bytes, server_redactors(config))
 
@@ -71,14 +84,15 @@ def make_record(config: Config, keeps_store: bool, background: Background | None
             archive = _open_archive_keeper(config, record.archive, background)
             is_archived = archive.is_archived
     retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
+    upkeep = _Upkeep(retention, archive)
 
     def recorder_on(store: RecordStore[Batch]) -> Recorder:
         return Recorder(_recorder_settings(config, keeps_store), row_redactor(config), store, background)
 
     if config.store.is_database:
         keep_in = _in_postgres if config.store.is_postgres else _in_clickhouse
-        return keep_in(config, retention, recorder_on, archive)
-    return _in_duckdb(DuckdbStore(record_folder(config), retention), retention, recorder_on, archive)
+        return keep_in(config, upkeep, recorder_on)
+    return _in_duckdb(DuckdbStore(record_folder(config), retention), upkeep, recorder_on)
 
 
 def _recorder_settings(config: Config, keeps_store: bool) -> RecorderSettings:
@@ -121,12 +135,7 @@ def _open_archive_keeper(config: Config, address: str, background: Background) -
     return ArchiveKeeper(lambda: Archive(ObjectFolder(address), folder / "passing"), source, background)
 
 
-def _in_duckdb(
-    store: DuckdbStore,
-    retention: Retention,
-    make_recorder: _MakeRecorder,
-    archive: "ArchiveKeeper | None",
-) -> Record:
+def _in_duckdb(store: DuckdbStore, upkeep: _Upkeep, make_recorder: _MakeRecorder) -> Record:
     recorder = make_recorder(store)
     store.has_listeners = lambda: recorder.feed.has_listeners
     reader, snapshots = Reader(recorder, store), Snapshots(recorder, store)
@@ -136,7 +145,7 @@ def _in_duckdb(
         """Files are looked at when they are needed."""
 
     async def close() -> None:
-        await _end(archive)
+        await upkeep.end()
         await queries.close()
         snapshots.close()
         reader.close()
@@ -150,28 +159,21 @@ def _in_duckdb(
         excerpts,
         recorder.feed,
         store.traits.dialect,
-        archive,
-        retention,
+        upkeep,
         check,
         close,
+        snapshots,
     )
-
-
-async def _end(archive: "ArchiveKeeper | None") -> None:
-    if archive is not None:
-        await asyncio.to_thread(archive.close)
 
 
 def store_address(config: Config) -> "StoreAddress":
     """Of a record in PostgreSQL."""
     from callgate.recorder.stores.postgres.connection import StoreAddress
 
-    return StoreAddress(config.store.dsn, config.store.shown)
+    return StoreAddress(config.store.dsn, config.store.shown, config.store.reader_dsn)
 
 
-def _in_postgres(
-    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
-) -> Record:
+def _in_postgres(config: Config, upkeep: _Upkeep, make_recorder: _MakeRecorder) -> Record:
     from callgate.recorder.stores.postgres.excerpts import postgres_excerpts
     from callgate.recorder.stores.postgres.queries import PostgresQueries
     from callgate.recorder.stores.postgres.reader import PostgresReader
@@ -179,14 +181,14 @@ def _in_postgres(
     from callgate.sql.record.record_guard import RecordGuard
 
     folder = record_folder(config)
-    store = PostgresStore(folder, store_address(config), retention, config.record.migrate)
+    store = PostgresStore(folder, store_address(config), upkeep.retention, config.record.migrate)
     recorder = make_recorder(store)
     guard = RecordGuard(store.traits.dialect)
     reader = PostgresReader(recorder, store, folder / "passing")
     feed = SharedFeed(recorder.feed, reader.numbered)
 
     async def close() -> None:
-        await _end(archive)
+        await upkeep.end()
         guard.close()
         await feed.close()
         await recorder.close()
@@ -194,18 +196,7 @@ def _in_postgres(
         store.end()
 
     queries, excerpts = PostgresQueries(reader, guard), postgres_excerpts(reader, folder / "passing")
-    return Record(
-        recorder,
-        reader,
-        queries,
-        excerpts,
-        feed,
-        store.traits.dialect,
-        archive,
-        retention,
-        store.check,
-        close,
-    )
+    return Record(recorder, reader, queries, excerpts, feed, store.traits.dialect, upkeep, store.check, close)
 
 
 def clickhouse_address(config: Config) -> "ClickhouseAddress":
@@ -226,9 +217,7 @@ def clickhouse_address(config: Config) -> "ClickhouseAddress":
     )
 
 
-def _in_clickhouse(
-    config: Config, retention: Retention, make_recorder: _MakeRecorder, archive: "ArchiveKeeper | None"
-) -> Record:
+def _in_clickhouse(config: Config, upkeep: _Upkeep, make_recorder: _MakeRecorder) -> Record:
     from callgate.recorder.stores.clickhouse.excerpts import clickhouse_excerpts
     from callgate.recorder.stores.clickhouse.queries import ClickhouseQueries
     from callgate.recorder.stores.clickhouse.reader import ClickhouseReader
@@ -237,7 +226,7 @@ def _in_clickhouse(
 
     address = clickhouse_address(config)
     folder = record_folder(config)
-    store = ClickhouseStore(folder, address, retention)
+    store = ClickhouseStore(folder, address, upkeep.retention)
     recorder = make_recorder(store)
     guard = ClickhouseGuard()
     reader = ClickhouseReader(recorder, store, folder / "passing")
@@ -246,7 +235,7 @@ def _in_clickhouse(
         await asyncio.to_thread(store.check)
 
     async def close() -> None:
-        await _end(archive)
+        await upkeep.end()
         guard.close()
         await recorder.close()
         reader.close()
@@ -256,14 +245,5 @@ def _in_clickhouse(
         clickhouse_excerpts(reader, folder / "passing"),
     )
     return Record(
-        recorder,
-        reader,
-        queries,
-        excerpts,
-        recorder.feed,
-        store.traits.dialect,
-        archive,
-        retention,
-        check,
-        close,
+        recorder, reader, queries, excerpts, recorder.feed, store.traits.dialect, upkeep, check, close
     )

@@ -92,7 +92,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     config = loaded.config
     signals = ProcessSignals()
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, is_replica=True)
+    gateway = await build_gateway(loaded, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import callgate
 from callgate.app.mcp_servers import tool_choices
-from callgate.app.served import Served
-from callgate.app.served_upstreams import ServedUpstreams
+from callgate.app.serving.configuration import Served
+from callgate.app.serving.upstreams import ServedUpstreams
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallgateError, SourceError

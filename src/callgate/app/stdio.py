@@ -54,9 +54,17 @@ def join(loaded: Loaded) -> socket.socket | None:
         )
         return None
     stream = running.connect()
-    if stream is not None and (token := own_token()):
-        introduce(stream, token)
+    if stream is not None:
+        introduce(stream, own_token() or "", _own_folder())
     return stream
+
+
+def _own_folder() -> str | None:
+    """Where this process was started, by its client."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - the same, and Path.cwd() is slower
+    except OSError:  # it was removed
+        return None
 
 
 def pump(gateway: socket.socket, in_fd: int, out_fd: int) -> None:
@@ -94,12 +102,13 @@ async def serve_alone(loaded: Loaded, in_fd: int, out_fd: int) -> None:
     # Late: a process that joins a gateway needs none of it.
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(loaded.config, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
+    gateway = await build_gateway(loaded, keeps_store=False, list_patience_s=_LIST_PATIENCE_S)
     token = own_token()
     telling = asyncio.create_task(log_states(gateway.relay.health, gateway.served.redact))
     try:
         principal = gateway.listener.gate.bearer(token) if token else LOCAL
-        await StreamClient(gateway.relay, StdioStream(in_fd, out_fd), gateway.sink, principal).run()
+        stream = StdioStream(in_fd, out_fd)
+        await StreamClient(gateway.relay, stream, gateway.sink, principal, _own_folder()).run()
     finally:
         telling.cancel()
         await gateway.close()
@@ -119,7 +128,7 @@ async def local_client(loaded: Loaded) -> "AsyncGenerator[Server]":
     from callgate.app.build import build_gateway
 
     ours, theirs = socket.socketpair()
-    gateway = await build_gateway(loaded.config, keeps_store=False)
+    gateway = await build_gateway(loaded, keeps_store=False)
     serving = asyncio.create_task(_serve(gateway.relay, gateway.sink, theirs))
     try:
         async with connect(ours, client_name=CLI_PROGRAM) as server:
@@ -132,6 +141,6 @@ async def local_client(loaded: Loaded) -> "AsyncGenerator[Server]":
 async def _serve(answerer: Answerer, sink: EventSink, stream: socket.socket) -> None:
     reader, writer = await asyncio.open_unix_connection(sock=stream)
     try:
-        await StreamClient(answerer, SocketStream(reader, writer), sink).run()
+        await StreamClient(answerer, SocketStream(reader, writer), sink, folder=_own_folder()).run()
     finally:
         writer.close()

@@ -43,4 +43,5 @@ async def take_over(gateway: Gateway, config: Config) -> None:
     gateway.listener.use_limits(listener_limits(config, gateway.descriptors))
     gateway.outward.use(config, pool_limits(config, gateway.descriptors))
     gateway.relay.use_times(config.record.session_gap_s, config.server.answer_timeout_s)
+    await gateway.trust.use(config)
     await gateway.upstreams.change(config, gateway.relay)

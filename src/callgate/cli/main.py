@@ -10,9 +10,11 @@ from typer.core import TyperGroup
 
 import callgate
 from callgate.cli import record_app, setup_app
+from callgate.cli.commands.backup_commands import add_backup_commands
 from callgate.cli.commands.config_commands import config_app
 from callgate.cli.commands.secret_commands import secret_app
 from callgate.cli.commands.token_commands import token_app
+from callgate.cli.commands.trust_commands import trust_app
 from callgate.cli.log import LogFormat, LogLevel, LogOptions
 from callgate.cli.options import (
     AddressesArgument,
@@ -56,6 +58,8 @@ app.add_typer(store_app, name="record")
 app.add_typer(service_app, name="service")
 app.add_typer(token_app, name="token")
 app.add_typer(secret_app, name="secret")
+app.add_typer(trust_app, name="trust")
+add_backup_commands(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -18,6 +18,7 @@ from callgate.config.sources.environment import overrides_of
 from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.sources.interpolate import Interpolation
+from callgate.config.specs.field_types import WORKSPACE
 from callgate.config.specs.listen_address import (
     ListenAddress,
     ListenError,
@@ -154,9 +155,26 @@ def _with_absolute_paths(
         for part in loc[:-1]:
             table = cast("dict[Any, Any]", table).get(part) if isinstance(table, dict) else None
         text = cast("dict[Any, Any]", table).get(loc[-1]) if isinstance(table, dict) else None
+        if text == WORKSPACE and loc[-1] == "cwd":
+            continue
         if isinstance(text, str) and text and "://" not in text and loc not in broken:
             table[loc[-1]] = str((Path.cwd() if loc in named_by else folder) / _expanded(text))
+    for raw in table_of(tree.get("mcpServers")).values():
+        server = table_of(raw)
+        start, sandbox = server.get("cwd"), table_of(server.get("sandbox"))
+        for key in ("reads", "writes"):
+            if isinstance(sandbox.get(key), list):
+                sandbox[key] = [_beside(path, start, folder) for path in list_of(sandbox[key])]
     return tree
+
+
+def _beside(path: Any, start: object, folder: Path) -> Any:
+    """What a program reaches is relative to where it starts, as its arguments are."""
+    if not isinstance(path, str) or not path or "://" in path:
+        return path
+    if start == WORKSPACE:  # known when a client calls
+        return str(_expanded(path))
+    return str((Path(start) if isinstance(start, str) else folder) / _expanded(path))
 
 
 def _expanded(text: str) -> Path:

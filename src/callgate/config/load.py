@@ -15,6 +15,7 @@ from pathlib import Path
 
 from callgate.config.draft import Draft, make_draft
 from callgate.config.parse import parse_draft
+from callgate.config.paths import state_folder
 from callgate.config.problem import ConfigProblem, ConfigProblems, key_path
 from callgate.config.problems.cross_check import OFFERED_RECORD, check_mcp_servers, cross_check
 from callgate.config.secret_source import SecretSource
@@ -39,6 +40,14 @@ class Loaded:
     warnings: tuple[ConfigProblem, ...] = ()
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
     flags: Flags = field(default_factory=Flags, repr=False)  # by which it can be loaded again
+    is_foreign: bool = False  # the file is another program's
+
+    @property
+    def lock_path(self) -> Path:
+        """`callgate.lock` beside the file, where that is ours; else in the state folder."""
+        if self.origin is None or self.is_foreign or self.origin.suffix != ".toml":
+            return state_folder(self.config) / "callgate.lock"
+        return self.origin.resolve().with_suffix(".lock")
 
 
 def load_config(
@@ -89,7 +98,14 @@ def load_config(
     ]
     warnings = (*unknown_variables(environ), *from_environment.warnings, *named.warnings, *ignored, *replaced)
     warnings += (*_without_peers(config), *_expired(config))
-    return Loaded(config, file.origin, warnings, (*file.adopted.notes, *completion.notes, *renamed), flags)
+    return Loaded(
+        config,
+        file.origin,
+        warnings,
+        (*file.adopted.notes, *completion.notes, *renamed),
+        flags,
+        file.adopted.is_foreign,
+    )
 
 
 def _foreign_urls(draft: Draft, found: EnvironmentSources) -> list[ConfigProblem]:

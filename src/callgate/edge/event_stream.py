@@ -28,7 +28,11 @@ _RETRY_MS = 1000
 
 def start_sse(responder: Responder) -> None:
     responder.start_stream(200, SSE_HEADERS)
-    responder.on_silence = lambda: responder.write(KEEP_ALIVE)
+    responder.on_silence = _keep_alive
+
+
+def _keep_alive(responder: Responder) -> None:
+    responder.write(KEEP_ALIVE)
 
 
 class EventStream:

@@ -2,8 +2,8 @@
 
 `callgate stdio` joins a running gateway through it, so that all clients share one catalog and one record.
 The folder is private to the user (0700), which is all the authentication a local pipe has: who joins is the
-person at this machine. A process that has a token may say so in its first line, and is that principal then.
-The line is answered, and all that follows is MCP.
+person at this machine. In its first line a process says in which folder it was started, and its token, if it
+has one: then it is that principal. The line is answered, and all that follows is MCP.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,9 +30,10 @@ _MAX_JOIN_BYTES = 8 * 1024
 
 
 class JoinLine(msgspec.Struct, forbid_unknown_fields=True):
-    """The first line of a process that has a token."""
+    """The first line of a process that joins."""
 
-    callgate_join: str
+    callgate_join: str  # its token; empty: it has none
+    folder: str | None = None
 
 
 class JoinedLine(msgspec.Struct, omit_defaults=True):
@@ -42,9 +44,14 @@ class JoinedLine(msgspec.Struct, omit_defaults=True):
     message: str = ""
 
 
-def introduce(stream: socket.socket, token: str) -> None:
+class _Joined(NamedTuple):
+    principal: Principal
+    folder: str | None = None
+
+
+def introduce(stream: socket.socket, token: str, folder: str | None) -> None:
     """For the process that joins. Raises RefusedError."""
-    stream.sendall(msgspec.json.encode(JoinLine(token)) + b"\n")
+    stream.sendall(msgspec.json.encode(JoinLine(token, folder)) + b"\n")
     line = b""
     while not line.endswith(b"\n"):
         piece = stream.recv(1)  # no byte more than the line
@@ -103,9 +110,11 @@ class LocalSocket:
         assert task is not None
         self._clients[task] = None
         try:
-            principal, begin = await self._greet(reader, writer)
+            joined, begin = await self._greet(reader, writer)
             stream = SocketStream(reader, writer, begins_with=begin)
-            client = self._clients[task] = StreamClient(self._answerer, stream, self._sink, principal)
+            client = self._clients[task] = StreamClient(
+                self._answerer, stream, self._sink, joined.principal, joined.folder
+            )
             await client.run()
         except (RefusedError, OSError):
             pass  # it was told, or is gone
@@ -117,18 +126,19 @@ class LocalSocket:
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> tuple[Principal, bytes]:
+    ) -> tuple[_Joined, bytes]:
         """Who joins, and what was read behind that. Raises RefusedError when it was told so."""
         begin = await reader.read(_CHUNK_BYTES)
         if not begin.startswith(_JOIN):
-            return LOCAL, begin
+            return _Joined(LOCAL), begin
         while (
             b"\n" not in begin and len(begin) <= _MAX_JOIN_BYTES and (more := await reader.read(_CHUNK_BYTES))
         ):
             begin += more
         line, _, rest = begin.partition(b"\n")
         try:
-            principal = self._principal_of(msgspec.json.decode(line, type=JoinLine).callgate_join)
+            said = msgspec.json.decode(line, type=JoinLine)
+            principal = self._principal_of(said.callgate_join) if said.callgate_join else LOCAL
             answer = JoinedLine(principal.name)
         except (msgspec.DecodeError, CallgateError) as error:
             refused = error if isinstance(error, RefusedError) else _unreadable()
@@ -136,7 +146,7 @@ class LocalSocket:
             await _write(writer, answer)
             raise refused from None
         await _write(writer, answer)
-        return principal, rest
+        return _Joined(principal, said.folder), rest
 
     async def close(self) -> None:
         if self._server is not None:

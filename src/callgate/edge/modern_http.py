@@ -60,7 +60,7 @@ class ModernHttp:
             raise RefusedVisitError(error)
         envelope = read_envelope(visit.headers, message.method, peeked)
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
-        responder.on_silence = lambda: start_sse(responder)
+        responder.on_silence = start_sse
         answer = partial(self._answerer.answer, visit.arrival(message, envelope))
         return answer_by(answer, message, responder)
 

@@ -20,9 +20,10 @@ from callgate.edge.http.message import Begun, BegunOwner, HttpRequest, Responder
 from callgate.edge.http_session import HttpSession
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import answer_by, read_envelope, send_reply
-from callgate.edge.visit import Visit, name_client
+from callgate.edge.visit import WORKSPACE_HEADER, Visit, name_client
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import CallerError
+from callgate.model.exchange import Arrival
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer, Answering, PlainCall
@@ -43,22 +44,27 @@ class PlainHttp:
     def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
         """What can be known of all requests with the head of this visit; None: none of them is plain."""
         headers = visit.headers
+        workspace = headers.get(WORKSPACE_HEADER)
         try:
             http_rules.check_post_headers(headers)
             if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
                 is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                return ModernHead(self._answerer, visit, self.has_replicas) if is_call else None
+                return ModernHead(self._answerer, visit, self.has_replicas, workspace) if is_call else None
             http_session = self._legacy.session_of(visit)
         except CallerError:
             return None
         if http_rules.prefers_stream(headers.get("accept", "")):
             return None
         client = name_client(http_session.session.envelope, headers, visit.request.peer)
-        head = LegacyHead(
-            self._answerer, visit, self.has_replicas, legacy=self._legacy, http_session=http_session
+        return LegacyHead(
+            self._answerer,
+            visit,
+            self.has_replicas,
+            workspace,
+            client,
+            legacy=self._legacy,
+            http_session=http_session,
         )
-        head.client = client
-        return head
 
 
 class _Head(msgspec.Struct, eq=False):
@@ -67,6 +73,7 @@ class _Head(msgspec.Struct, eq=False):
     answerer: Answerer
     visit: Visit
     has_replicas: bool
+    workspace: str | None
     client: str = ""
 
 
@@ -89,7 +96,11 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         if envelope is None:
             return None
         answer = LegacyAnswer(message, responder, owner, legacy=self.legacy, http_session=http_session)
-        arrival = self.visit.arrival(message, envelope, session, self.client)
+        visit = self.visit
+        arrival = Arrival(
+            _METHOD, message.rpc_id, message.params, envelope, visit.principal, "http", self.client, session,
+            visit.target, self.workspace, visit.headers,
+        )  # fmt: skip
         answer.call = self.answerer.begin(arrival, params.name, answer)
         if answer.call is None:
             if self.has_replicas:
@@ -130,7 +141,11 @@ class ModernHead(_Head, eq=False, kw_only=True):
         if self.envelope is None:
             return None
         answer = ModernAnswer(message, responder, owner)
-        arrival = self.visit.arrival(message, self.envelope, self.session, self.client)
+        visit, session = self.visit, self.session
+        arrival = Arrival(
+            _METHOD, message.rpc_id, message.params, self.envelope, visit.principal, "http", self.client,
+            session, visit.target, self.workspace, visit.headers,
+        )  # fmt: skip
         call = answer.call = self.answerer.begin(arrival, params.name, answer)
         if call is not None:
             self.session = call.session
@@ -139,7 +154,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         else:
             answer.said_more(partial(self.answerer.answer, arrival))
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
-        responder.on_silence = answer.start_stream
+        responder.on_silence = start_sse
         return answer
 
     def _read(self, params: bytes) -> Envelope | None:
@@ -226,14 +241,16 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
 
 
 class ModernAnswer(_Answer, eq=False):
-    def start_stream(self) -> None:
-        start_sse(self.responder)
-
     def replied(self, reply: Reply) -> None:
-        if not self.is_over:
-            self.is_over, self.call = True, None
-            send_reply(self.responder, self.message, reply)
-            self.owner.finish()
+        if self.is_over:
+            return
+        self.is_over, self.call = True, None
+        message, responder = self.message, self.responder
+        if reply.fault is None and not responder.streaming:
+            responder.send_json(encode_reply(message.rpc_id, reply))  # as `send_reply`
+        else:
+            send_reply(responder, message, reply)
+        self.owner.finish()
 
     async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
         assert self.go_on is not None

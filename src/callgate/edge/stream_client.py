@@ -57,11 +57,18 @@ class DuplexStream(Protocol):
 
 class StreamClient:
     def __init__(
-        self, answerer: Answerer, stream: DuplexStream, sink: EventSink, principal: Principal = LOCAL
+        self,
+        answerer: Answerer,
+        stream: DuplexStream,
+        sink: EventSink,
+        principal: Principal = LOCAL,
+        folder: str | None = None,
     ) -> None:
+        """`folder`: in which the client's process was started."""
         self._answerer = answerer
         self._stream = stream
         self._principal = principal
+        self._folder = folder
         self._refusals = Refusals(sink, answerer.server_of)
         self._conversation = Conversation()
         self._session: Session | None = None
@@ -203,5 +210,7 @@ class StreamClient:
             transport="stdio",
             client=name_client(envelope),
             session=self._session if envelope.era == "legacy" else None,
+            workspace=self._folder,
             presence=self._presence,
+            is_local=True,
         )

@@ -1,9 +1,11 @@
 """One HTTP request that passed the gate, on its way to the MCP endpoint, and how it is refused there."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
+from callgate.config.specs.server_params import is_loopback
 from callgate.edge.http.message import JSON_HEADERS, Headers, HttpRequest, Responder
 from callgate.model.envelope import Envelope
 from callgate.model.errors import CallgateError
@@ -13,7 +15,9 @@ from callgate.model.session import Session
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
+WORKSPACE_HEADER = "x-callgate-workspace"
 _NONE: Mapping[str, str] = {}
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
 
 
@@ -28,9 +32,7 @@ class Visit(msgspec.Struct, frozen=True):
         message: Request | Notification,
         envelope: Envelope,
         session: Session | None = None,
-        client: str | None = None,
     ) -> Arrival:
-        """`client`: who it is, if that is known already."""
         return Arrival(
             message.method,
             message.rpc_id if isinstance(message, Request) else None,
@@ -38,12 +40,24 @@ class Visit(msgspec.Struct, frozen=True):
             envelope,
             self.principal,
             "http",
-            client or name_client(envelope, self.headers, self.request.peer),
+            name_client(envelope, self.headers, self.request.peer),
             session,
             self.target,
-            self.headers.get("x-callgate-workspace"),
+            self.headers.get(WORKSPACE_HEADER),
             self.headers,
+            is_local=self._is_local,
         )
+
+    @property
+    def _is_local(self) -> bool:
+        """A proxy on this machine speaks for clients elsewhere, and says so."""
+        is_near = self.request.hop is None and _is_loopback(self.request.peer)
+        return is_near and not any(name in self.headers for name in _FORWARDED)
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback(peer: str | None) -> bool:
+    return peer is not None and is_loopback(peer)
 
 
 def name_client(envelope: Envelope, headers: Mapping[str, str] = _NONE, peer: str | None = None) -> str:

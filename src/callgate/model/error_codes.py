@@ -55,6 +55,9 @@ CALLER_TOO_LARGE = _code("caller.too_large", "The message is larger than the lim
 CALLER_UNKNOWN_METHOD = _code(
     "caller.unknown_method", "The method does not exist here", rpc=METHOD_NOT_FOUND, http=404
 )
+CALLER_NO_WORKSPACE = _code(
+    "caller.no_workspace", "The folder of this client is not known", rpc=INVALID_PARAMS, http=400
+)
 CALLER_UNKNOWN_TOOL = _code(
     "caller.unknown_tool", "No tool of that name is offered", rpc=INVALID_PARAMS, http=404, exit_code=2
 )
@@ -336,12 +339,22 @@ SETUP_CONFIG_LOCKED = _code(
     http=409,
     exit_code=3,
 )
+SETUP_LOCK = _code(
+    "setup.lock", "callgate.lock cannot be read or written", rpc=INTERNAL_ERROR, http=409, exit_code=3
+)
 SETUP_PORT = _code(
     "setup.port",
     "The address is already in use, or may not be used",
     rpc=INTERNAL_ERROR,
     http=500,
     exit_code=4,
+)
+SETUP_SANDBOX = _code(
+    "setup.sandbox",
+    "A server cannot be confined as its entry says",
+    rpc=-31502,
+    http=502,
+    exit_code=3,
 )
 SETUP_STATE_FOLDER = _code(
     "setup.state_folder", "The state folder cannot be used", rpc=INTERNAL_ERROR, http=500

@@ -4,6 +4,7 @@
     ├── CallerError     change the request
     ├── RefusedError    we will not
     ├── UpstreamError   a server behind us failed
+    │   └── ServerSetupError  … until the operator changes something
     ├── SourceError     a database failed
     └── SetupError      the operator must change something
 
@@ -61,6 +62,12 @@ class RefusedError(CallgateError):
 
 class UpstreamError(CallgateError):
     family = "upstream"
+
+
+class ServerSetupError(UpstreamError):
+    """A server behind us stays down until the operator changes something; its callers see a failed server."""
+
+    family = "setup"
 
 
 class SourceError(CallgateError):

@@ -63,6 +63,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     headers: Mapping[str, str] | None = None  # HTTP only, names in lower case; never recorded
     exchange_id: str | None = None  # chosen by a caller of our own, who wants to find it again
     presence: Presence | None = None  # of the stream it came on, where one stream is one client
+    is_local: bool = False  # the client is on this machine
 
 
 class StatementFacts(msgspec.Struct, frozen=True, gc=False):

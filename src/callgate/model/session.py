@@ -36,6 +36,7 @@ class Session:
     created_at: float
     last_seen_at: float
     workspace: str | None = None
+    is_local: bool = False  # its client is on this machine: paths mean the same to both
     target: str | None = None  # /servers/<target>/mcp; None is the aggregate
     # The `Mcp-Session-Id` we minted, for legacy HTTP only. A secret: never shown, never recorded.
     handshake_id: str | None = None

@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Iterator
 import msgspec
 
 from callgate.ports.row_feed import FeedRow, Happening, Missed
+from callgate.recorder.group_rows import Group
 from callgate.recorder.listeners import Listeners
-from callgate.recorder.rows import EventRow, Group, SessionRow
+from callgate.recorder.rows import EventRow, SessionRow
 
 # Held back while rows of others are stored; as many as a listener may have waiting.
 _MAX_HELD = 2_000

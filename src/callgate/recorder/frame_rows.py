@@ -5,9 +5,9 @@ first and rewritten with what follows it. So no frame of events goes beyond a mu
 """
 
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, frame
+from callgate.recorder.group_rows import Group
+from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, frame
 from callgate.recorder.redact_rows import RowRedactor
-from callgate.recorder.rows import EventRow, Group
 
 
 class Framer:
@@ -25,8 +25,14 @@ class Framer:
         if group.opened:
             rows_json, bodies = self._redactor.events_json(group.opened)
             frames.append(frame(OPENED, rows_json, len(group.opened), bodies))
+        calls = self._redactor.clean_calls_json(group.calls) if group.calls.rows else None
+        if calls is None:
+            group.spell_out_calls()
         if group.events:
-            frames.append(self._of_events(group.events, *self._redactor.events_json(group.events)))
+            rows_json, bodies = self._redactor.events_json(group.events)
+            frames.append(self._of_events(EVENTS, len(group.events), rows_json, bodies))
+        if calls is not None:
+            frames.append(self._of_events(CALLS, len(group.calls.rows), *calls))
         if group.gaps:
             frames.append(frame(GAPS, self._redactor.gaps_json(group.gaps), len(group.gaps)))
         return frames
@@ -38,17 +44,24 @@ class Framer:
             return None
         opened = self._redactor.clean_json(group.opened) if group.opened else None
         events = self._redactor.clean_json(group.events) if group.events else None
-        if (group.opened and opened is None) or (group.events and events is None):
+        calls = self._redactor.clean_calls_json(group.calls) if group.calls.rows else None
+        if (
+            (group.opened and opened is None)
+            or (group.events and events is None)
+            or (group.calls.rows and calls is None)
+        ):
             return None
         frames: list[bytearray] = []
         if opened is not None:
             frames.append(frame(OPENED, opened[0], len(group.opened), opened[1]))
         if events is not None:
-            frames.append(self._of_events(group.events, *events))
+            frames.append(self._of_events(EVENTS, len(group.events), *events))
+        if calls is not None:
+            frames.append(self._of_events(CALLS, len(group.calls.rows), *calls))
         return frames
 
-    def _of_events(self, rows: list[EventRow], rows_json: bytes, bodies: list[bytes]) -> bytearray:
-        self.room_rows -= len(rows)
-        made = frame(EVENTS, rows_json, len(rows), bodies, wanted_rows=self.room_rows)
+    def _of_events(self, kind: bytes, count: int, rows_json: bytes, bodies: list[bytes]) -> bytearray:
+        self.room_rows -= count
+        made = frame(kind, rows_json, count, bodies, wanted_rows=self.room_rows)
         self.room_rows = self.room_rows or ROW_GROUP_ROWS
         return made

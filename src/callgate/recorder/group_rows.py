@@ -1,6 +1,7 @@
 """What was taken from the loop, as rows: which ones an event makes, and which it does not.
 
-1. A settled exchange is one row. One that was told to be open, because it lasts, is written as open before.
+1. A settled exchange is one row, of an ordinary call what is its own (`call_rows`). One that was told to be
+   open, because it lasts, is written as open before.
 2. A session has a row when it opens and when it closes, and one more on every day on which it is used: each
    day's file of the record must make sense by itself.
 3. What was lost is told with the next rows.
@@ -10,13 +11,16 @@ import logging
 import time
 from collections.abc import Iterable
 
+import msgspec
+
 from callgate.model.events import Aside, ExchangeOpened, ExchangeSettled, SessionOpened
 from callgate.model.exchange import Exchange
 from callgate.model.session import Session
 from callgate.recorder.build_rows import aside_row, event_row, open_row, session_row
+from callgate.recorder.call_rows import Calls
 from callgate.recorder.intake import Bodiless, Taken
 from callgate.recorder.losses import Losses
-from callgate.recorder.rows import Group, SessionRow
+from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.sequence import Sequence
 
 _log = logging.getLogger(__name__)
@@ -26,6 +30,23 @@ _OPEN_BYTES = 16 * 1024 * 1024
 _NO_ROW = "no row could be made of it"
 _MAX_KNOWN_SESSIONS = 100_000
 _SECONDS_A_DAY = 86_400
+
+
+class Group(msgspec.Struct):
+    """Rows that are journalled together; `created` are those of `sessions` that just began."""
+
+    created: list[SessionRow] = []
+    sessions: list[SessionRow] = []
+    opened: list[EventRow] = []
+    events: list[EventRow] = []
+    calls: Calls = msgspec.field(default_factory=Calls)
+    gaps: list[GapRow] = []
+
+    def spell_out_calls(self) -> None:
+        """As whole rows, which can be redacted, shortened and shown."""
+        if self.calls.rows:
+            self.events += self.calls.event_rows()
+            self.calls = Calls()
 
 
 class Grouper:
@@ -58,27 +79,34 @@ class Grouper:
         if self._told:
             self._add_opened(group)
         self._sequence.number(group.events)
+        self._sequence.number(group.calls.rows)
         group.gaps = losses.rows()
         return group
 
     def _add_settled(self, event: ExchangeSettled | Bodiless, group: Group, losses: Losses) -> None:
         exchange = event.exchange
+        exchange_id = exchange.exchange_id
+        was_open, is_whole = exchange_id in self._open, isinstance(event, ExchangeSettled)
+        row = None
         try:
-            row = event_row(exchange)
+            if was_open or not is_whole or not group.calls.add(exchange):
+                row = event_row(exchange)
         except Exception:  # noqa: BLE001 - not even settled, or made of something else: it costs no other
             _log.exception("an event could not be recorded")
             losses.missing.add(exchange.opened_at, _NO_ROW)
             return
+        if self._told:
+            self._told.pop(exchange_id, None)
+        if exchange.session.session_id not in self._sessions:
+            self._note_session(exchange.session, group)
+        if row is None:
+            return
         if isinstance(event, Bodiless):
             row.request_bytes, row.response_bytes = event.request_bytes, event.response_bytes
             row.is_cut = True
-        if self._told:
-            self._told.pop(row.id, None)
-        if row.id in self._open:
-            self._open.discard(row.id)
+        if was_open:
+            self._open.discard(exchange_id)
             row.was_open = True
-        if row.session_id not in self._sessions:
-            self._note_session(exchange.session, group)
         group.events.append(row)
 
     def _add_aside(self, aside: Aside, group: Group, losses: Losses) -> None:

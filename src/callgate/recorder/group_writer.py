@@ -14,11 +14,10 @@ from collections.abc import Callable
 
 from callgate.recorder.asides import Asides
 from callgate.recorder.frame_rows import Framer
-from callgate.recorder.group_rows import Grouper
+from callgate.recorder.group_rows import Group, Grouper
 from callgate.recorder.intake import Intake, Taken
 from callgate.recorder.journal.journal import JournalWriter
 from callgate.recorder.losses import Losses
-from callgate.recorder.rows import Group
 from callgate.recorder.sequence import Sequence
 
 # One write: a failed one is kept and repeated whole, so it should not be long.
@@ -123,6 +122,7 @@ class GroupWriter:
         if not is_numbered:  # others may have got higher numbers since, and be told of already
             self._sequence.number(group.opened)
             self._sequence.number(group.events)
+            self._sequence.number(group.calls.rows)
         if self._frames is None:
             self._frames = self._framer.frames_of(group)
         self._append(group, self._frames)

@@ -32,11 +32,11 @@ from callgate.recorder.flush.foreign_rows import ForeignRows
 from callgate.recorder.flush.keeper import Flushed, Keeper
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Group
 from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalRoom, JournalSync, JournalWriter
 from callgate.recorder.redact_rows import RowRedactor
-from callgate.recorder.rows import Group
 from callgate.recorder.sequence import Sequence
 from callgate.recorder.trouble import Trouble, attempt, describe, journal_unwritable, record_closed
 
@@ -303,6 +303,7 @@ class Recorder:
 
     def _publish(self, group: Group) -> None:
         if self.feed.has_listeners:
+            group.spell_out_calls()
             self._loop.call_soon_threadsafe(self.feed.tell, group)
 
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from callgate.recorder.call_rows import Calls
 from callgate.recorder.redact.redact import MaskAll, Redactor
 from callgate.recorder.rows import EventRow, GapRow, SessionRow
 
@@ -52,6 +53,13 @@ class RowRedactor:
             if row.request_bytes + row.response_bytes > limit or len(row.hops) > 1:
                 return None
         rows_json, bodies = _apart(rows)
+        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
+
+    def clean_calls_json(self, calls: Calls) -> tuple[bytes, list[bytes]] | None:
+        """The same for ordinary calls."""
+        if calls.largest_bytes > self._max_body_bytes:
+            return None
+        rows_json, bodies = calls.json(), calls.requests + calls.responses
         return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
 
     def events_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]]:

@@ -102,15 +102,5 @@ class GapRow(msgspec.Struct, gc=False):
     reason: str
 
 
-class Group(msgspec.Struct):
-    """Rows that are journalled together; `created` are those of `sessions` that just began."""
-
-    created: list[SessionRow] = []
-    sessions: list[SessionRow] = []
-    opened: list[EventRow] = []
-    events: list[EventRow] = []
-    gaps: list[GapRow] = []
-
-
 def micros(unix_s: float) -> int:
     return int(unix_s * 1_000_000)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence as Rows
 
+from callgate.recorder.call_rows import CallRow
 from callgate.recorder.rows import EventRow
 
 
@@ -17,7 +18,7 @@ class Sequence:
         self.lock = threading.Lock()
         self._last = 0
 
-    def number(self, rows: Rows[EventRow]) -> None:
+    def number(self, rows: Rows[EventRow] | Rows[CallRow]) -> None:
         """By the clock, so that it increases from one start to the next too."""
         self._last = max(self._last + 1, time.time_ns() // 1000)
         for seq, row in enumerate(rows, self._last):

@@ -18,6 +18,7 @@ from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
 from callgate.model.reply import Reply, Tell
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
+from callgate.relay.faced_server import FACED_KINDS, FacedServers
 from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
 from callgate.wire.params import name_of, peek, text_of, with_member
@@ -28,6 +29,7 @@ _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 class DirectPath:
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.faced = self._faced = FacedServers(path.listings)
 
     async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Our own reply, or the server's, which is to be awaited."""
@@ -40,8 +42,15 @@ class DirectPath:
         match arrival.method:
             case "tools/call":
                 return await self._call(exchange, target, asker, tell)
-            case "tools/list" if target in self._path.listings.choices:
-                return self._list_chosen(exchange, target, asker, tell)
+            case "tools/list" | "prompts/list" if self._changes_list(target, arrival.method):
+                return self._list(exchange, target, asker, tell)
+            case "prompts/get" | "completion/complete" if (faces := self._faced.of(target)) is not None:
+                if arrival.method == "prompts/get":
+                    name = name_of(arrival.params, arrival.method)
+                    self._faced.check(faces, target, OfferKind.PROMPT, name, asker)
+                else:
+                    self._faced.check_reference(faces, target, arrival.params, asker)
+                return self._path.ask(exchange, target, arrival.params, asker, tell)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "initialize" if not legacy:
@@ -71,6 +80,8 @@ class DirectPath:
         else:
             with suppress(CallgateError):
                 part = await listings.ask_part(target, OfferKind.TOOL, asker)
+        if (faces := self._faced.of(target)) is not None:
+            self._faced.check(faces, target, OfferKind.TOOL, name, asker)
         route = Route(target, name)
         # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
         # best what it has.
@@ -78,17 +89,28 @@ class DirectPath:
         offer = listed or Offer(OfferKind.TOOL, name, route, definition=b"{}")
         param_headers = self._path.admit(exchange, offer)
         # What was judged is what is asked: a second "name" does not get through.
-        if self._path.denies or choice is not None:
+        if self._path.denies or choice is not None or (faces is not None and faces.guards(target)):
             params = with_member(params, "name", msgspec.json.encode(name))
         return self._path.ask(exchange, target, params, asker, tell, param_headers)
 
-    async def _list_chosen(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
-        """The server's own list, without the tools that the operator leaves out."""
-        choice = self._path.listings.choices[target]
+    def _changes_list(self, target: str, method: str) -> bool:
+        has_choice = method == OfferKind.TOOL.method and target in self._path.listings.choices
+        return has_choice or self._faced.of(target) is not None
+
+    async def _list(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
+        """The server's own list, without the tools that the operator leaves out, and with the faces of what
+        is held."""
+        method = exchange.arrival.method
+        self._path.listings.wants(FACED_KINDS[method])
         reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
-        if reply.result is None:
+        if (result := reply.result) is None:
             return reply
-        return Reply(result=await chosen_tools(target, reply.result, choice), opened=reply.opened)
+        choice = self._path.listings.choices.get(target) if method == OfferKind.TOOL.method else None
+        if choice is not None:
+            result = await chosen_tools(target, result, choice)
+        if (faces := self._faced.of(target)) is not None:
+            result = await self._faced.page(faces, target, FACED_KINDS[method], result, asker)
+        return reply if result is reply.result else Reply(result=result, opened=reply.opened)
 
     async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
         """`initialize` or `server/discover`."""
@@ -103,6 +125,11 @@ class DirectPath:
             if arrival.envelope.era is Era.MODERN:
                 return Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
             raise
+        if reply.result is None:
+            return reply
+        if (faces := self._faced.of(target)) is not None:
+            told = await self._faced.introduction(faces, target, reply.result)
+            reply = reply if told is reply.result else Reply(result=told, opened=reply.opened)
         if reply.result is None or arrival.method != "initialize":
             return reply
         # The connection behind may be shared and speak a newer revision than this client asked for. Of two

@@ -144,7 +144,7 @@ class PlainCalls:
             if self._tracer is not None:
                 exchange.trace = self._tracer.begin(arrival)
                 self._path.write_trace(hop, exchange.trace)
-            call = BegunToolCall(exchange, hop, receiver, self, route.is_bridged)
+            call = BegunToolCall(exchange, session, hop, receiver, self, route.is_bridged)
             begun = caller.begin(hop, call.received)
         except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
             return None
@@ -236,7 +236,9 @@ class PlainCalls:
         if caller is None and not is_bridged:
             return None
         # What was judged is what is asked: a second "name" does not get through.
+        faces = listings.faces_of(server)
         is_named = target is None or self._path.denies or server in listings.choices
+        is_named = is_named or (faces is not None and faces.guards(server))
         native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
         route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
@@ -249,6 +251,7 @@ class BegunToolCall(msgspec.Struct, eq=False):
     """Implements `ports.answerer.PlainCall`."""
 
     exchange: Exchange
+    session: Session
     hop: Hop
     receiver: PlainReceiver
     calls: PlainCalls
@@ -256,10 +259,6 @@ class BegunToolCall(msgspec.Struct, eq=False):
     begun: BegunCall | None = None
     reply: Reply | None = None  # the server's, where it is not the end of the call
     early: Reply | Said | CallgateError | None = None  # what was received before it was begun
-
-    @property
-    def session(self) -> Session:
-        return self.exchange.session
 
     async def go_on(self, tell: Tell) -> Reply:
         assert self.begun is not None

@@ -20,6 +20,7 @@ from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
+from callgate.ports.faces import Faces
 from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
@@ -30,6 +31,7 @@ from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
 from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
+from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import tools_across
@@ -70,9 +72,10 @@ class Relay:
         tracer: Tracer | None = None,
         list_patience_s: float = DEFAULT_PATIENCE_S,
         homes: Homes | None = None,
+        faces: Faces | None = None,
     ) -> None:
         """`list_patience_s`: how long a list waits for a server that has not told its offers yet; `homes`:
-        there are replicas."""
+        there are replicas; `faces`: what of servers' words may be shown."""
         rules = rules or OfferRules()
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._histories: dict[str, StateHistory] = {}
@@ -89,8 +92,10 @@ class Relay:
             self._upstreams,
             rules,
             patience_s=list_patience_s,
-            on_change=lambda key: self._news.changed(key),
+            on_change=self._list_changed,
+            faces=faces,
         )
+        self.judge_again = listings.judge_again
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, bridge, self._side_messages)
         where: Whereabouts | None = None
@@ -145,6 +150,11 @@ class Relay:
 
     def lacking(self, server: str, tool: str) -> list[str]:
         return self._offered.lacking(server, tool)
+
+    async def look_at(self, server: str) -> None:
+        """Has what this server says now judged by `faces`."""
+        if server in self._upstreams:
+            await self._direct.faced.look(self._upstreams[server])
 
     async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
         return await self._offered.find(query, limit)
@@ -262,6 +272,9 @@ class Relay:
     def _look(self, upstream: Upstream) -> Health:
         history = self._histories.setdefault(upstream.name, StateHistory())
         return history.look(self._path.listings.judge(upstream.health()), time.time())
+
+    def _list_changed(self, key: Key) -> None:
+        self._news.changed(key)
 
     def _hear(self, upstream: Upstream, news: News) -> None:
         is_leaving = self._upstreams.get(upstream.name) is not upstream

@@ -27,7 +27,7 @@ LEGACY_IDLE_S = 24 * 3600.0
 # Of one principal. No person with agents opens more; the ones that were idle longest end first.
 _MAX_SESSIONS = 2_000
 
-_Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None]
+_Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None, bool]
 
 
 class SessionBook:
@@ -170,6 +170,7 @@ class SessionBook:
             created_at=now_s,
             last_seen_at=now_s,
             workspace=arrival.workspace,
+            is_local=arrival.is_local,
             target=arrival.target,
             handshake_id=handshake_id,
             presence=arrival.presence or Presence(),
@@ -203,6 +204,7 @@ def _key_of(arrival: Arrival) -> _Key:
         arrival.transport,
         arrival.target,
         arrival.presence,
+        arrival.is_local,
     )
 
 

@@ -15,9 +15,12 @@ Rules (docs/servers.md, docs/bridge.md)
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_OTHER_ERA
@@ -40,6 +43,7 @@ from callgate.upstreams.link.listing_lines import ListingLines
 from callgate.upstreams.link.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.link.own_lines import OwnLines, OwnPatience, Shares
 from callgate.upstreams.transport import ClosableOpener, Opener
+from callgate.upstreams.workspaces import Workspaces
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
@@ -77,6 +81,7 @@ class McpUpstreamPlan:
     keeps_state: bool = True  # a server may remember what a session did, unless the operator knows better
     shares: Shares | None = None  # of processes that serve one client, over all servers
     on_close: Callable[[], None] = lambda: None  # what it had of the gateway is free again
+    in_workspace: bool = False  # processes that serve one client run in that client's folder
 
 
 class McpUpstream:
@@ -101,6 +106,8 @@ class McpUpstream:
             plan.own_opener.rest if plan.own_opener is not None else lambda: None,
             plan.shares if plan.own_opener is not None else None,
         )
+        self._own.by_folder = plan.in_workspace
+        self._workspaces = Workspaces(plan.name, self._patience) if plan.in_workspace else None
         self._listing = ListingLines(plan.name, self._open_listing)
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
@@ -113,6 +120,8 @@ class McpUpstream:
 
     def ask(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         self._principals.add(asker.session.principal.name)
+        if self._workspaces is not None and hop.method in ROUND_TRIP_METHODS:
+            return self._ask_in_folder(self._workspaces, hop, asker, tell)
         line = self._line_at_hand(hop.method, asker)
         introduction = line.link.ready if line is not None else None
         if line is not None and introduction is not None and introduction.era is asker.envelope.era:
@@ -120,7 +129,7 @@ class McpUpstream:
         return self._find_and_ask(hop, asker, tell)
 
     def tool_caller(self, native_name: str, asker: Asker) -> ToolOnLine | None:
-        line = self._line_at_hand("tools/call", asker)
+        line = self._line_at_hand("tools/call", asker) if self._workspaces is None else None
         if line is None or (introduction := line.link.ready) is None:
             return None
         if self._takes_turns(line, asker, "tools/call"):
@@ -158,9 +167,13 @@ class McpUpstream:
 
     def bridges(self, era: Era) -> bool:
         introduction = self._first.link.introduction
-        return introduction is None or introduction.era is not era
+        # A modern client may have to be asked for its roots, whatever the server is.
+        is_asked = self._workspaces is not None and era is Era.MODERN
+        return is_asked or introduction is None or introduction.era is not era
 
     def tell(self, method: str, params: bytes, session: Session) -> None:
+        if self._workspaces is not None and method == _ROOTS_CHANGED:
+            self._workspaces.roots_changed(session.session_id)
         lines = self._own.of_session(session.session_id)
         if not lines and session.target == self.name:  # everything of a direct client's passes
             lines = [self._shared_legacy or self._first]
@@ -184,6 +197,8 @@ class McpUpstream:
 
     def forget(self, session: Session) -> None:
         self._levels.forget(session.session_id)
+        if self._workspaces is not None:
+            self._workspaces.forget(session.session_id)
         # A modern session ends by silence. A client that still listens, or has a parked call, is not silent.
         self._own.end(session.session_id, only_idle=session.era is Era.MODERN)
         for line in self._shared():
@@ -230,6 +245,14 @@ class McpUpstream:
 
     # ---- lines
 
+    async def _ask_in_folder(self, workspaces: Workspaces, hop: Hop, asker: Asker, tell: Tell) -> Reply:
+        folder = await workspaces.folder_of(asker, tell)
+        session = asker.session
+        if session.era is Era.LEGACY and workspaces.has_moved(session.session_id, folder):
+            self._own.end(session.session_id, only_idle=True)  # it works elsewhere now
+        there = msgspec.structs.replace(asker, session=replace(session, workspace=str(folder)))
+        return await self._find_and_ask(hop, there, tell)
+
     async def _find_and_ask(self, hop: Hop, asker: Asker, tell: Tell) -> Reply:
         line = await self._line_for(asker, hop.method, hop.method == "subscriptions/listen")
         line.users += 1
@@ -267,10 +290,14 @@ class McpUpstream:
     def _lines(self) -> list[Line]:
         return [*self._shared(), *self._own.all()]
 
-    def _open(self, era: Era | None, client: Envelope | None, session_id: str | None) -> Line:
+    def _open(
+        self, era: Era | None, client: Envelope | None, session_id: str | None, folder: str | None = None
+    ) -> Line:
         is_first = era is None
         opener, own_opener = self._plan.opener, self._plan.own_opener
-        if own_opener is not None and not is_first:
+        if own_opener is not None and folder is not None:
+            opener = own_opener.in_folder(Path(folder))
+        elif own_opener is not None and not is_first:
             opener = own_opener.fresh if client is None else own_opener
         plan = LinkPlan(
             self.name,
@@ -320,7 +347,8 @@ class McpUpstream:
 
     def _open_own(self, client: Envelope, session: Session) -> Line:
         is_modern = self._first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
-        return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id)
+        folder = session.workspace if self._plan.in_workspace else None
+        return self._open(Era.MODERN if is_modern else Era.LEGACY, client, session.session_id, folder)
 
     async def _line_for(self, asker: Asker, method: str, listens: bool) -> Line:
         """Raises UpstreamError. `listens`: a listener stays on its line, and what it is to hear of happens
@@ -413,8 +441,8 @@ class McpUpstream:
 
     def _opens_own(self, client: Envelope, method: str) -> bool:
         """Whatever may ask the client something needs a line on which it can be asked."""
-        if method == "tools/call":
-            return True
+        if method == "tools/call" or self._workspaces is not None:
+            return method in ROUND_TRIP_METHODS
         may_be_asked = self._plan.isolation == "session" or answers_questions(client.capabilities)
         return may_be_asked and method in ROUND_TRIP_METHODS
 

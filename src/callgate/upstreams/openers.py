@@ -1,5 +1,6 @@
 """How each kind of upstream is reached: a transport for a link, its era found out where HTTP can tell."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from callgate.model.envelope import Era
@@ -39,6 +40,7 @@ class OwnChildOpener:
     """
 
     def __init__(self, command: ChildCommand, warden: Warden, slots: ChildSlots | None = None) -> None:
+        self._command, self._warden, self._slots = command, warden, slots
         self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
         self._slots = slots
@@ -50,6 +52,15 @@ class OwnChildOpener:
 
     async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
         return self._opened(self._new(), receiver, era)
+
+    def in_folder(self, folder: Path) -> Opener:
+        command = replace(self._command, cwd=folder)
+
+        async def open_there(receiver: Receiver, era: Era | None) -> Opened:
+            child = ChildTransport(command, None, warden=self._warden, slots=self._slots)
+            return self._opened(child, receiver, era)
+
+        return open_there
 
     async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
         child = self._new()

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from callgate.model.envelope import Era
@@ -119,6 +120,10 @@ class ClosableOpener(Protocol):
 
     async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
         """The same, and nothing is ended to make room for it. Raises UpstreamError when there is none."""
+        ...
+
+    def in_folder(self, folder: Path) -> Opener:
+        """For connections to programs that are started there; nothing is kept ready for them."""
         ...
 
     def rest(self) -> None:

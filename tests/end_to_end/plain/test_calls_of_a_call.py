@@ -114,7 +114,7 @@ async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
     loaded = load_config(
         Flags(config=folder / "callgate.toml"), {"CALLGATE_STATE_DIR": str(folder / "state")}
     )
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
         await until(

@@ -406,7 +406,7 @@ async def test_a_plain_call_is_answered_and_recorded_as_any_other(
     (tmp_path / "callgate.toml").write_text(config)
     state = tmp_path / "state"
     loaded = load_config(Flags(config=tmp_path / "callgate.toml"), {"CALLGATE_STATE_DIR": str(state)})
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     begun: list[str] = []
 
     def count(arrival: Any, tool_name: str, receiver: Any) -> Any:
@@ -443,7 +443,7 @@ async def test_a_tool_for_clients_that_declare_more_stays_theirs(tmp_path: Path)
     (tmp_path / "callgate.toml").write_text("version = 1\n" + new.toml())
     environment = {"CALLGATE_STATE_DIR": str(tmp_path / "state")}
     loaded = load_config(Flags(config=tmp_path / "callgate.toml"), environment)
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
         await until(lambda: "up" in [entry.state.value for entry in gateway.relay.health()])
@@ -479,7 +479,7 @@ async def test_what_is_remembered_for_a_sessions_calls_keeps_no_ended_connection
     environment = {"CALLGATE_STATE_DIR": str(tmp_path / "state")}
     loaded = load_config(Flags(config=tmp_path / "callgate.toml"), environment)
     older = [*all_of(Line), *all_of(McpUpstream)]
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     try:
         port = await gateway.listener.start("127.0.0.1", 0)
         await until(lambda: "up" in [entry.state.value for entry in gateway.relay.health()])

@@ -63,7 +63,7 @@ async def gateway_with_goods(folder: Path) -> AsyncIterator[tuple[Gateway, int]]
     (folder / "callgate.toml").write_text(f"version = 1\n{source}")
     environment = {"CALLGATE_STATE_DIR": str(folder / "state")}
     loaded = load_config(Flags(config=folder / "callgate.toml"), environment)
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True)
     try:
         yield gateway, await gateway.listener.start("127.0.0.1", 0)
     finally:

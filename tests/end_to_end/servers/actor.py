@@ -207,6 +207,11 @@ def listen(scene: Scene) -> None:
     STAGE.wait(lambda: scene.rpc_id in STAGE.cancelled)
 
 
+def instructions() -> dict[str, Any]:
+    known = offers()
+    return {"instructions": known["instructions"]} if "instructions" in known else {}
+
+
 def discover(scene: Scene) -> None:
     if OPTIONS.on_discover == "exit":
         os._exit(4)
@@ -223,6 +228,7 @@ def discover(scene: Scene) -> None:
             "ttlMs": 0,
             "cacheScope": "private",
             "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
+            **instructions(),
         }
     )
 
@@ -234,7 +240,8 @@ def act(scene: Scene) -> None:
         case "initialize" if OPTIONS.era == "legacy":
             version = OPTIONS.revision or scene.params["protocolVersion"]
             STAGE.declared[scene.session] = scene.params["capabilities"]
-            scene.reply({"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": INFO})
+            told = {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": INFO}
+            scene.reply(told | instructions())
         case "initialize":
             scene.fail(-32601, "Method not found")
         case "subscriptions/listen":

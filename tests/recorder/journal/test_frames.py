@@ -14,9 +14,10 @@ from callgate.recorder.build_rows import event_row
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
 from callgate.recorder.flush.drain import Drain
 from callgate.recorder.frame_rows import Framer
+from callgate.recorder.group_rows import Group
 from callgate.recorder.journal.frames import EVENTS, HEAD, OPENED, Bodies, Frame, frame, joined, read_frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames, segments
-from callgate.recorder.rows import EventRow, Group
+from callgate.recorder.rows import EventRow
 from callgate.recorder.stores.duckdb.record_store import DuckdbStore
 from callgate.recorder.stores.duckdb.store import Store
 

@@ -10,7 +10,7 @@ from recorder.happenings import read_back
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
 from callgate.recorder.journal.frames import EVENTS
 from callgate.recorder.rows import EventRow
-from callgate.recorder.stores.duckdb import store as store_module
+from callgate.recorder.stores.duckdb import kept_memory
 from callgate.recorder.stores.duckdb.store import Store
 
 MONDAY = date(2026, 5, 4)
@@ -20,7 +20,7 @@ GROUPS = 4
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(store_module, "_KEPT_ROWS", 2 * ROW_GROUP_ROWS)
+    monkeypatch.setattr(kept_memory, "_KEPT_ROWS", 2 * ROW_GROUP_ROWS)
     opened = Store(tmp_path / "days", MONDAY)
     yield opened
     opened.close()
@@ -59,7 +59,9 @@ def test_three_times_the_rows_keep_no_more(store: Store) -> None:
     assert count(store) == ROUNDS * GROUPS * ROW_GROUP_ROWS
 
 
-def test_what_was_read_of_other_days_is_let_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_of_other_days_is_let_go_when_nobody_reads_any_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(GROUPS):
         store.turn_to(MONDAY + timedelta(days=number))
         write_row_group(store, number * ROW_GROUP_ROWS)
@@ -67,9 +69,15 @@ def test_what_was_read_of_other_days_is_let_go(store: Store, monkeypatch: pytest
     with store.reading() as cursor:
         cursor.execute("SELECT sum(hash(COLUMNS(*))) FROM rpc_events").fetchall()
         kept = store.kept_bytes()
-        monkeypatch.setattr(store_module, "_KEPT_BYTES", kept // 4)
+        monkeypatch.setattr(kept_memory, "_KEPT_BYTES", kept // 4)
         store.give_back()
         assert store.kept_bytes() == kept  # not while somebody reads
     store.give_back()
-    assert store.kept_bytes() < 3 * kept // 4
-    assert count(store) == GROUPS * ROW_GROUP_ROWS
+    of_others = store.kept_bytes()
+    assert of_others > kept // 4  # nor when they just did: only the newest file was opened anew
+    write_row_group(store, GROUPS * ROW_GROUP_ROWS)
+    assert store.kept_bytes() > of_others  # and it is not opened again for what the others keep
+    monkeypatch.setattr(kept_memory, "_KEPT_AFTER_READ_S", 0.0)
+    store.give_back()
+    assert store.kept_bytes() < 3 * of_others // 4
+    assert count(store) == (GROUPS + 1) * ROW_GROUP_ROWS

@@ -11,14 +11,18 @@ from stores.kinds import KeptRecord, PostgresKind
 
 from callgate.model.errors import CallerError
 from callgate.ports.record_queries import Query
-from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.postgres.connection import Connection
 from callgate.recorder.stores.postgres.queries import PostgresQueries
 from callgate.recorder.stores.postgres.reader import PostgresReader
+from callgate.recorder.stores.postgres.upkeep import look
 
 
-@pytest.fixture
-async def record(kind: PostgresKind, tmp_path: Path) -> AsyncIterator[KeptRecord]:
+@pytest.fixture(params=["a role", "a login"])
+async def record(
+    kind: PostgresKind, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[KeptRecord]:
+    if request.param == "a login":
+        kind.give_reader_login()
     record = kind.record(tmp_path)
     record.emit(opened(a_session()))
     for number in range(5):
@@ -103,12 +107,50 @@ async def test_nothing_that_a_statement_did_outlives_it_without_the_guard(
     async def left(connection: Connection) -> tuple[Any, ...]:
         return tuple(await connection.fetchrow(_LEFT))
 
-    before = await record.reader.read(left, ReadKind.SCAN)
+    before = await record.reader.read_for_users(left, 5.0)
     with suppress(CallerError):
         await record.queries.run(sql, Query(sql))
-    assert await record.reader.read(left, ReadKind.SCAN) == before
+    assert await record.reader.read_for_users(left, 5.0) == before
     assert before[0]
     assert before[4:] == (0, 0, 0, 0)
+
+
+_WHO = "SELECT set_config('role', 'none', true), query_to_xml('SELECT current_user', true, true, '')"
+
+
+async def test_a_login_of_its_own_is_what_no_statement_can_leave(kind: PostgresKind, tmp_path: Path) -> None:
+    """And a role alone is left, which is why it is asked for: the two are told apart."""
+    users: list[str] = []
+    for number in range(2):
+        record = kind.record(tmp_path / str(number))
+        assert isinstance(record.queries, PostgresQueries)
+        ((_, xml),) = (await record.queries.run(_WHO, Query(_WHO))).rows
+        users.append(str(xml).partition("<current_user>")[2].partition("<")[0])
+        await record.close()
+        kind.give_reader_login()
+    assert users[0] == kind.database.user
+    assert users[1].startswith("reader_")
+
+
+async def test_the_doctor_tells_what_holds_users_sql(kind: PostgresKind, tmp_path: Path) -> None:
+    record = kind.record(tmp_path)
+    await record.reader.extent()  # tables are there
+    await record.close()
+
+    async def told() -> str:
+        trouble = (await look(kind.address, may_migrate=True)).reader_trouble
+        return "" if trouble is None else trouble.message
+
+    assert "which a statement could leave" in await told()
+    kind.give_reader_login()
+    assert await told() == ""
+    reader = kind.database.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'reader_%'").split()[-1]
+    kind.database.run(f"GRANT pg_read_all_data TO {reader}")
+    assert "may do more than read the record" in await told()
+    kind.database.run(f"REVOKE pg_read_all_data, callgate_reader FROM {reader}")
+    assert "cannot read the record" in await told()
+    kind.database.run(f"ALTER ROLE {reader} PASSWORD 'another'")
+    assert "password authentication failed" in await told()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import { api, read, type Call, type CallQuery } from '@/api/client'
 import { asProblem, isAbort, type ApiProblem } from '@/api/problem'
 import { takeKept, useKept } from '@/history/keep'
 
-const FIRST_PAGE = 200 // soon on the screen
+const FIRST_PAGE = 100 // more than a screen shows, and soon there: the wide columns of each row are read
 const NEXT_PAGE = 1000 // who reads on gets far with one question
 
 export interface CallsAsked {

@@ -18,6 +18,7 @@ export interface LiveEvents {
   'settings.updated': { version: number; changed: string[]; needs_restart: string[] }
   'servers.changed': { servers: Pick<Server, 'name' | 'kind' | 'state' | 'detail'>[] }
   'catalog.changed': { version: number }
+  'trust.changed': { servers: { server: string; held: number; changed: number }[] }
   'events.missed': { count: number }
 }
 export type LiveType = keyof LiveEvents

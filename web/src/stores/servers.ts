@@ -38,12 +38,13 @@ export const useServers = defineStore('servers', () => {
     return asking
   }
 
-  onLive(['servers.changed', 'catalog.changed'], () => void refresh())
+  onLive(['servers.changed', 'catalog.changed', 'trust.changed'], () => void refresh())
   onStale(() => void refresh())
 
   const byName = computed(() => new Map(servers.value.map((server) => [server.name, server])))
   const tools = computed(() => new Map<string, Tool>(servers.value.flatMap((s) => s.tools.map((t) => [t.name, t]))))
+  const held = computed(() => servers.value.filter((server) => server.held > 0))
   const down = computed(() => servers.value.filter((server) => server.state === 'down'))
 
-  return { servers, hasToolSearch, byName, tools, down, about, problem, isLoaded, refresh }
+  return { servers, hasToolSearch, byName, tools, down, held, about, problem, isLoaded, refresh }
 })

@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
-from callgate.app.mcp_servers import Outward, open_mcp_server
+from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.record import clickhouse_address, store_address
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import (
@@ -29,11 +30,11 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 
 
-async def examine(config: Config) -> list[Diagnosis]:
+async def examine(config: Config, file: Path | None) -> list[Diagnosis]:
     """All at once, each with its own time limit, in the operator's order."""
     sources = [(spec, open_one_source(source_plan(spec, config))) for spec in config.sources]
     asked = [_examine_source(spec, upstream) for spec, upstream in sources]
-    async with _servers(config) as servers:
+    async with _servers(config, file) as servers:
         readings = readings_of(config, [server.name for server in servers])
         asked += [examine_server(upstream, readings[upstream.name]) for upstream in servers]
         if config.replicas.is_on:
@@ -44,12 +45,12 @@ async def examine(config: Config) -> list[Diagnosis]:
 
 
 @asynccontextmanager
-async def _servers(config: Config) -> AsyncGenerator[Sequence[Upstream]]:
+async def _servers(config: Config, file: Path | None) -> AsyncGenerator[Sequence[Upstream]]:
     enabled = {name: spec for name, spec in config.mcp_servers.items() if not spec.disabled}
     if not enabled:
         yield []
         return
-    outward = Outward(Warden(), HttpClient(), redact_all(config))
+    outward = Outward(Warden(), HttpClient(), redact_all(config), guarded=guarded_of(config, file))
     servers = [open_mcp_server(name, spec, outward) for name, spec in enabled.items()]
     try:
         yield servers
@@ -97,6 +98,10 @@ async def _examine_replicas(config: Config) -> Diagnosis:
     return replace(blank, reachable=True, findings=tuple(findings))
 
 
+_NO_READER = "SQL over the record runs as the record's own user, held back by our judgement and readonly = 1."
+_NO_READER_HINT = "Name a second user with ?reader=…&reader_password=… in [record] store (docs/replicas.md)."
+
+
 async def _examine_store(config: Config) -> Diagnosis:
     blank = Diagnosis("store", "record", str(config.store), reachable=False)
     try:
@@ -113,10 +118,12 @@ async def _look_at_store(config: Config) -> tuple[str, tuple[DoctorFinding, ...]
     if not config.store.is_postgres:
         from callgate.recorder.stores.clickhouse.record_store import server_version
 
-        return f"ClickHouse {await asyncio.to_thread(server_version, clickhouse_address(config))}", ()
-    from callgate.recorder.stores.postgres.queries import NO_READER, NO_READER_HINT
+        address = clickhouse_address(config)
+        found = () if address.reader is not None else (DoctorFinding("warning", _NO_READER, _NO_READER_HINT),)
+        return f"ClickHouse {await asyncio.to_thread(server_version, address)}", found
     from callgate.recorder.stores.postgres.upkeep import look
 
     seen = await look(store_address(config), config.record.migrate)
-    missing = () if seen.has_reader else (DoctorFinding("warning", f"{NO_READER}.", NO_READER_HINT),)
-    return f"PostgreSQL {seen.version}", missing
+    trouble = seen.reader_trouble
+    findings = () if trouble is None else (DoctorFinding("warning", f"{trouble.message}.", trouble.hint),)
+    return f"PostgreSQL {seen.version}", findings

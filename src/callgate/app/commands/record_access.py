@@ -33,7 +33,7 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
     nobody = _Nobody()
     parts = ApiParts(nobody, nobody)
     if record is not None:
-        parts = replace(parts, record=record.reader, queries=record.queries)
+        parts = replace(parts, record=record.reader, queries=record.queries, snapshots=record.snapshots)
     try:
         yield ApiClient(InProcessApiTransport(HttpApi(parts).app()))
     finally:
@@ -42,15 +42,16 @@ async def record_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 
 
 @asynccontextmanager
-async def calling_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
-    """To call: without a gateway one is made for the occasion."""
+async def calling_api(loaded: Loaded, *, accepts: bool = True) -> AsyncGenerator[ApiClient]:
+    """To call: without a gateway one is made for the occasion. `accepts`: False: it accepts nothing of its
+    servers, and leaves the lock as it is."""
     async with running_api(loaded.config) as running:
         if running is not None:
             yield running
             return
     from callgate.app.build import build_gateway
 
-    gateway = await build_gateway(loaded.config, keeps_store=True)
+    gateway = await build_gateway(loaded, keeps_store=True, accepts=accepts)
     try:
         yield ApiClient(InProcessApiTransport(gateway.api.app()))
     finally:

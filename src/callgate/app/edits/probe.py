@@ -147,7 +147,7 @@ def _address(pasted: Pasted, config: Config) -> str:
 async def _opened(config: Config, pasted: Pasted) -> AsyncGenerator[Upstream]:
     if pasted.kind == "source":
         spec = next(one for one in config.sources if one.id == pasted.name)
-        upstream = open_one_source(source_plan(spec, config))
+        upstream = open_one_source(source_plan(spec, config.model_copy(update={"tools": ()})))
         try:
             yield upstream
         finally:

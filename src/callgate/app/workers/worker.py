@@ -71,7 +71,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
     loop = asyncio.get_running_loop()
     loop.add_reader(place.lifeline, signals.take_end, place.lifeline)
     share_one_heap()
-    gateway = await build_gateway(config, keeps_store=True, place=place)
+    gateway = await build_gateway(loaded, keeps_store=True, place=place)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
     try:

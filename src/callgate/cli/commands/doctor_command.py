@@ -19,6 +19,7 @@ from callgate.cli.terminal import Exit, indented, print_json, print_line, print_
 from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
+from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
 
 _KINDS = {"sql": "source", "mcp": "server", "replicas": "replicas", "record": "record"}
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}
@@ -31,7 +32,7 @@ def run_doctor(flags: Flags, as_json: bool) -> None:
     except ConfigProblems as found:
         _show_problems(found, as_json)
         sys.exit(Exit.CONFIG)
-    diagnoses = run_loop(examine(loaded.config))
+    diagnoses = run_loop(examine(loaded.config, loaded.origin))
     if as_json:
         print_json(_told(loaded, diagnoses))
     else:
@@ -68,6 +69,7 @@ def _told(loaded: Loaded, diagnoses: list[Diagnosis]) -> dict[str, Any]:
             "warnings": [_problem(warning) for warning in loaded.warnings],
             "notes": [_problem(note) for note in loaded.notes],
         },
+        "kernel": asdict(kernel_abilities()),
         "upstreams": [asdict(one) | {"settings": dict(one.settings)} for one in diagnoses],
     }
 
@@ -79,10 +81,19 @@ def _show(loaded: Loaded, diagnoses: list[Diagnosis]) -> None:
     _show_notes(loaded.notes)
     if (workers := loaded.config.server.workers) > 1:
         print_line(f"  · {workers} worker processes serve; limits and stdio servers are for each of them")
+    if any(spec.command is not None for spec in loaded.config.mcp_servers.values()):
+        print_line(f"  · {_sandbox_in_words(kernel_abilities())}")
     if loaded.config.is_empty:
         print_line("· no source and no server is configured: the read-only demo shop would be served")
     for one in diagnoses:
         _show_one(one)
+
+
+def _sandbox_in_words(kernel: KernelAbilities) -> str:
+    if kernel.obstacle:
+        return f"programs cannot be confined: {kernel.obstacle}"
+    held = f"programs can be confined (Landlock {kernel.landlock}, seccomp)"
+    return f"{held}; {kernel.gaps}" if kernel.gaps else held
 
 
 def _show_one(one: Diagnosis) -> None:

@@ -60,16 +60,17 @@ def run_status(flags: Flags, as_json: bool) -> None:
     """Raises SetupError when no gateway runs on the state folder."""
     loaded = load_config(flags)
 
-    async def ask() -> tuple[_Json, list[_Json]]:
+    async def ask() -> tuple[_Json, list[_Json], _Json]:
         async with live_api(loaded) as api:
-            return await api.get("about"), (await api.get("servers"))["servers"]
+            servers = (await api.get("servers"))["servers"]
+            return await api.get("about"), servers, await api.get("settings")
 
     log_to_stderr()
-    about, servers = run_loop(ask())
+    about, servers, settings = run_loop(ask())
     running = find_running(state_folder(loaded.config))
     if as_json:
         process = running and {"pid": running.pid, "url": running.url}
-        print_json({"process": process, "about": about, "servers": servers})
+        print_json({"process": process, "about": about, "servers": servers, "settings": settings})
         return
     if running is not None:
         print_line(f"Callgate {about['version']} runs at {running.url}/ (pid {running.pid})")
@@ -77,6 +78,10 @@ def run_status(flags: Flags, as_json: bool) -> None:
     print_line(f"  record   {_record_in_words(about['record'])}")
     down = [one for one in servers if one["state"] != "up"]
     print_line(f"  servers  {len(servers) - len(down)} of {len(servers)} up, {_tools_of(servers)}")
+    if settings["problem"] is not None:
+        print_line(f"  ✗ {settings['problem']}")
+    if settings["needs_restart"]:
+        print_line(f"  ✗ these changes of the file need a new start: {', '.join(settings['needs_restart'])}")
     for one in down:
         print_line(f"  ✗ {one['name']} is {one['state']}: {one['detail']}")
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from callgate.config.draft import Draft
 from callgate.config.problem import ConfigProblem, Loc, key_path, shown
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.specs.field_types import WORKSPACE
 from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.specs.mcp_server import McpServerSpec
 from callgate.config.specs.record_store import DUCKDB, POSTGRES
@@ -21,7 +22,7 @@ from callgate.model.near_miss import did_you_mean, nearest
 OFFERED_RECORD = "record"  # as `sql.record` names what it offers
 _URL_KEYS = ("headers",)
 _MAX_NAME_CHARS = 100
-_COMMAND_KEYS = ("args", "env", "cwd")
+_COMMAND_KEYS = ("args", "env", "cwd", "sandbox")
 
 
 def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[ConfigProblem]:
@@ -33,14 +34,14 @@ def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Config
         *_check_tools(draft, environment_ids),
         *_check_offered_record(draft, environment_ids),
         *_check_replicas(draft),
+        *_check_sandboxes(draft),
     ]
 
 
 def _check_tokens(draft: Draft) -> Iterator[ConfigProblem]:
-    section, principals = draft.table("server"), draft.table("principals")
+    section = draft.table("server")
     tokens = section.get("tokens", [])
-    has_own = any("token" in table_of(one) or "token_hash" in table_of(one) for one in principals.values())
-    if tokens == [] and not has_own and not _listens_on_loopback(draft, section):
+    if not _needs_token(draft) and not _listens_on_loopback(draft, section):
         hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
         yield ConfigProblem(
             "server.tokens", "an address that other machines can reach needs at least one token", hint
@@ -237,6 +238,26 @@ def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
         yield ConfigProblem(draft.path_of(("record", "store")), text, hint)
 
 
+def _check_sandboxes(draft: Draft) -> Iterator[ConfigProblem]:
+    """A confined program that reaches our own port is as free as whoever may change the configuration."""
+    if _needs_token(draft):
+        return
+    for name, raw in draft.table("mcpServers").items():
+        sandbox = table_of(raw).get("sandbox", False)
+        if not _is_on(sandbox) and not table_of(sandbox):
+            continue
+        if _is_on(table_of(sandbox).get("network", True)) and not _is_on(table_of(raw).get("disabled")):
+            text = "with a network the program can reach this gateway, which asks for no token"
+            hint = 'Write sandbox = { network = false }, or tokens = ["${CALLGATE_TOKEN}"] under [server].'
+            yield ConfigProblem(draft.path_of(("mcpServers", name, "sandbox")), text, hint)
+
+
+def _needs_token(draft: Draft) -> bool:
+    principals = map(table_of, draft.table("principals").values())
+    has_own = any("token" in one or "token_hash" in one for one in principals)
+    return has_own or draft.table("server").get("tokens", []) != []
+
+
 def _is_on(value: object) -> bool:
     """A variable's text counts as the file's true does."""
     return value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes", "on", "y", "t"))
@@ -274,6 +295,9 @@ def _check(draft: Draft, name: str, raw: dict[str, Any]) -> Iterator[ConfigProbl
         if key in raw:
             what = "url" if has_url else "command"
             yield ConfigProblem(path_of(key), f"this key cannot be used with {what}", "Remove it.")
+    if raw.get("cwd") == WORKSPACE and raw.get("isolation") == "shared":
+        text = f'cwd = "{WORKSPACE}" gives each client a process of its own'
+        yield ConfigProblem(path_of("isolation"), text, "Remove isolation.")
     said = {key: raw[key] for key in ("type", "transport") if isinstance(raw.get(key), str)}
     for key, kind in said.items():
         if kind in ("http", "sse") and has_command:

@@ -17,6 +17,8 @@ from callgate.config.refusal import refusal
 ENTRY_NAME_PATTERN = "^[a-z0-9](?:[a-z0-9-]|_(?!_))*$"
 TOOL_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*$"
 PARAM_NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
+# `cwd` of a server that runs in the folder of its client.
+WORKSPACE = "@workspace"
 ENTRY_NAME_HINT = 'Use a-z, 0-9, "-" and "_", beginning with a letter or digit, without "__".'
 
 

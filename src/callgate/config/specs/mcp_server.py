@@ -6,14 +6,15 @@ that such a mistake is reported beside the others.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, Field, SerializationInfo, field_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, SerializationInfo, field_serializer
 
 from callgate.config.refusal import refusal
 from callgate.config.secret import Secret, mask_args, mask_url
-from callgate.config.specs.field_types import FilePath, Pattern, Seconds
+from callgate.config.specs.field_types import WORKSPACE, FilePath, Pattern, Seconds
 from callgate.config.specs.spec import Spec
+from callgate.model.trust import TrustMode
 
 TransportName = Literal["http", "streamable-http", "streamableHttp", "sse", "stdio"]
 TransportKind = Literal["stdio", "http", "sse"]
@@ -37,6 +38,29 @@ class ServerToolsSpec(Spec):
     timeout_s: Mapping[str, Seconds] = Field(
         default_factory=dict[str, Seconds], description="Seconds for a call of each of these tools."
     )
+
+
+class SandboxSpec(Spec):
+    """`sandbox` of one server: what its program may reach beside the system and a folder of its own."""
+
+    reads: tuple[FilePath, ...] = Field(default=(), description="Files and folders that it may read.")
+    writes: tuple[FilePath, ...] = Field(
+        default=(), description="Files and folders that it may read, change, make and remove."
+    )
+    network: bool = Field(default=True, description="false: no internet sockets at all.")
+
+
+def _read_sandbox(value: Any) -> Any:
+    if isinstance(value, bool):
+        return SandboxSpec() if value else None
+    if not isinstance(value, (dict, SandboxSpec)):
+        raise refusal("true, false or a table is expected", 'Write { writes = ["…"], network = false }.')
+    return cast("Any", value)
+
+
+def _also_boolean(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"type": "boolean"}, *(one for one in schema["anyOf"] if one != {"type": "null"})]
+    schema["default"] = False
 
 
 class McpServerSpec(Spec):
@@ -65,7 +89,16 @@ class McpServerSpec(Spec):
     env: Mapping[str, Secret] = Field(
         default_factory=dict[str, Secret], description="Environment variables of the program."
     )
-    cwd: FilePath | None = Field(default=None, repr=False, description="Folder in which the program starts.")
+    cwd: FilePath | None = Field(
+        default=None,
+        repr=False,
+        description='Folder in which the program starts; "@workspace": the client\'s own.',
+    )
+    sandbox: Annotated[SandboxSpec | None, BeforeValidator(_read_sandbox)] = Field(
+        default=None,
+        description="Confine the program (Linux): true, or what it may read and write beside its own folder.",
+        json_schema_extra=_also_boolean,
+    )
     type_name: TransportName | None = Field(
         default=None, alias="type", description="The transport; guessed from url or command if unset."
     )
@@ -89,6 +122,10 @@ class McpServerSpec(Spec):
         default="session",
         description="With replicas: one serves all calls of a session to it; none: any of them will do.",
     )
+    trust: TrustMode = Field(
+        default="watch",
+        description="Changed tools: told and scanned (watch), held until accepted, or not looked at (free).",
+    )
     redact_keys: tuple[str, ...] = Field(
         default=(), description="Keys whose values are not recorded of this server, beside [record]'s."
     )
@@ -100,6 +137,10 @@ class McpServerSpec(Spec):
     def start_limit_s(self) -> float:
         """A program may have to be downloaded first; a server at an address is there or not."""
         return self.start_timeout_s or (120.0 if self.command is not None else 10.0)
+
+    @property
+    def in_workspace(self) -> bool:
+        return self.cwd is not None and str(self.cwd) == WORKSPACE
 
     @property
     def kind(self) -> TransportKind:

@@ -1,8 +1,8 @@
 """`[record] store` and `[replicas] database`: DuckDB files of our own, or a database by its address.
 
-PostgreSQL's address may name several servers: `postgres://me:pw@a,b:5433/record`.
-ClickHouse's is that of its HTTP interface, and may name a second user for the SQL of users. No sentence made
-here repeats a part of an address: a password can sit anywhere in a malformed one.
+PostgreSQL's address may name several servers: `postgres://me:pw@a,b:5433/record`. ClickHouse's is that of its
+HTTP interface. Both may name a second user, for the SQL of users. No sentence made here repeats a part of an
+address: a password can sit anywhere in a malformed one.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,10 @@ DUCKDB = "duckdb"
 POSTGRES = "postgres"  # the database of [replicas]
 _DEFAULT_PORT = 5432
 _MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_READER, _READER_PASSWORD = "reader", "reader_password"
+_READER_PARAMS: Mapping[str, tuple[str, ...]] = {_READER: (), _READER_PASSWORD: ()}
 _PARAMS: Mapping[str, tuple[str, ...]] = {
+    **_READER_PARAMS,
     "sslmode": _MODES,
     "sslrootcert": (),
     "sslcert": (),
@@ -36,8 +39,7 @@ _CLICKHOUSE_PORTS = {False: 8123, True: 8443}
 _CLICKHOUSE_PARAMS: Mapping[str, tuple[str, ...]] = {
     "secure": ("0", "1"),
     "sslrootcert": (),
-    "reader": (),
-    "reader_password": (),
+    **_READER_PARAMS,
 }
 
 
@@ -58,8 +60,7 @@ class ClickhouseAddressSpec:
 
     @property
     def reader(self) -> tuple[str, str] | None:
-        params = self.server.params
-        return (params["reader"], params.get("reader_password", "")) if "reader" in params else None
+        return _reader_of(self.server)
 
     @property
     def shown(self) -> str:
@@ -84,9 +85,20 @@ class StoreAddressSpec:
     def dsn(self) -> str:
         """With its password."""
         found = self._found()
-        secret = f":{quote(found.password.get_secret_value(), safe='')}" if found.password is not None else ""
-        user = f"{quote(found.user, safe='')}{secret}@" if found.user is not None else ""
-        params = "&".join(f"{name}={quote(value, safe='')}" for name, value in found.params.items())
+        return self._dsn_of(found.user, found.password.get_secret_value() if found.password else None)
+
+    @property
+    def reader_dsn(self) -> str | None:
+        """Of the second user, with its password; None: there is none."""
+        reader = _reader_of(self._found())
+        return None if reader is None else self._dsn_of(reader[0], reader[1] or None)
+
+    def _dsn_of(self, name: str | None, password: str | None) -> str:
+        found = self._found()
+        secret = f":{quote(password, safe='')}" if password is not None else ""
+        user = f"{quote(name, safe='')}{secret}@" if name is not None else ""
+        named = {name: value for name, value in found.params.items() if name not in _READER_PARAMS}
+        params = "&".join(f"{name}={quote(value, safe='')}" for name, value in named.items())
         database = quote(found.database or "", safe="")
         return f"postgresql://{user}{self._hosts}/{database}{'?' if params else ''}{params}"
 
@@ -183,9 +195,13 @@ def _clickhouse(is_secure: bool, rest: str) -> ClickhouseAddressSpec:
     if not server.database:
         raise DsnError("the name of the database is missing", _HINT)
     _check_params(server, _CLICKHOUSE_PARAMS)
-    if "reader_password" in server.params and not server.params.get("reader"):
-        raise DsnError("reader_password is given without reader", "Write ?reader=name&reader_password=…")
     return ClickhouseAddressSpec(server, is_secure or server.params.get("secure") == "1")
+
+
+def _reader_of(dsn: Dsn) -> tuple[str, str] | None:
+    """User and password."""
+    params = dsn.params
+    return (params[_READER], params.get(_READER_PASSWORD, "")) if params.get(_READER) else None
 
 
 def _check_params(dsn: Dsn, known: Mapping[str, tuple[str, ...]]) -> None:
@@ -195,6 +211,8 @@ def _check_params(dsn: Dsn, known: Mapping[str, tuple[str, ...]]) -> None:
             raise DsnError('a parameter after the "?" is not known here', hint)
         if known[name] and value not in known[name]:
             raise DsnError(f"{name} has a value that is not known", f"Write one of {', '.join(known[name])}.")
+    if _READER_PASSWORD in dsn.params and not dsn.params.get(_READER):
+        raise DsnError("reader_password is given without reader", "Write ?reader=name&reader_password=…")
 
 
 StoreField = Annotated[

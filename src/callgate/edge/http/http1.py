@@ -189,7 +189,7 @@ class ClientConnection(asyncio.Protocol):
         """An answer under way that has written nothing since `before` is reminded to."""
         responder = self._responder
         if responder is not None and responder.on_silence is not None and self._wrote_at < before:
-            responder.on_silence()
+            responder.on_silence(responder)
 
     async def drained(self) -> None:
         if self._drain is not None:

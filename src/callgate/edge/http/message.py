@@ -90,7 +90,7 @@ class Responder(msgspec.Struct):
     cancel_on_disconnect: bool = False
     closes: bool = False  # the connection ends with this answer
     # Called when nothing was written for a while (see Listener), to keep the connection alive.
-    on_silence: Callable[[], None] | None = None
+    on_silence: "Callable[[Responder], None] | None" = None
 
     @property
     def client_gone(self) -> bool:

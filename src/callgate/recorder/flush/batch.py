@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, Frame
+from callgate.recorder.call_rows import read_event_rows
+from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.rows import GapRow, micros
 
 # As many rows as DuckDB compresses and writes at once. The journal's frames keep to multiples of it, which
@@ -28,9 +29,10 @@ class Batch:
     size_bytes: int = 0
     events: int = 0
     frames: dict[bytes, list[Frame]] = field(
-        default_factory=lambda: {SESSIONS: [], OPENED: [], EVENTS: [], GAPS: []}
+        default_factory=lambda: {SESSIONS: [], OPENED: [], EVENTS: [], CALLS: [], GAPS: []}
     )
     is_complete: bool = False
+    is_whole: bool = False  # it ends with a row group of its writer
     is_backlog: bool = False  # of a segment that is not written to any more: it may have to wait for others'
 
     def add(self, segment: str, frame: Frame, start: int = 0) -> None:
@@ -42,8 +44,9 @@ class Batch:
             self.count_unreadable()
             return
         self.frames[frame.kind].append(frame)
-        if frame.kind == EVENTS:
+        if frame.kind in (EVENTS, CALLS):
             self.events += frame.count
+            self.is_whole = frame.wanted_rows == 0
             self.is_complete = self._is_complete(frame.wanted_rows)
         else:
             self.is_complete = self.size_bytes >= _MAX_BYTES
@@ -58,8 +61,23 @@ class Batch:
         filled_bytes = self.size_bytes * (self.events + wanted_rows) // self.events
         return is_enough and filled_bytes > _MAX_BYTES
 
+    def spell_out_calls(self) -> None:
+        """Frames of calls (`call_rows`) become frames of whole rows, for those who look at each row."""
+        calls, self.frames[CALLS] = self.frames[CALLS], []
+        for frame in calls:
+            try:
+                rows = read_event_rows(frame.rows_json)
+            except msgspec.DecodeError:
+                rows = []
+            if len(rows) != frame.count:
+                self.count_unreadable()
+                continue
+            frame.kind, frame.rows_json = EVENTS, msgspec.json.encode(rows)
+            self.frames[EVENTS].append(frame)
+
     def drop_unreadable(self) -> None:
         """Whole frames, but not of this version: they must not hide what follows."""
+        self.spell_out_calls()
         for kind, frames in self.frames.items():
             readable = [frame for frame in frames if _is_readable(frame)]
             unreadable = len(frames) - len(readable)

@@ -14,9 +14,10 @@ import msgspec
 
 from callgate.recorder.feed import Feed
 from callgate.recorder.flush.batch import Batch
+from callgate.recorder.group_rows import Group
 from callgate.recorder.journal.frames import EVENTS, OPENED, SESSIONS, Frame
 from callgate.recorder.journal.journal import writer_of
-from callgate.recorder.rows import EventRow, Group, SessionRow
+from callgate.recorder.rows import EventRow, SessionRow
 from callgate.recorder.sequence import Sequence
 
 _Row = TypeVar("_Row", EventRow, SessionRow)
@@ -44,6 +45,7 @@ class ForeignRows:
         return lambda batch: self._store(batch, write)
 
     def _store(self, batch: Batch, write: Write) -> None:
+        batch.spell_out_calls()
         frames = {kind: _rows_of(batch.frames[kind], EventRow) for kind in (OPENED, EVENTS)}
         group = self._group_of(batch, frames)
         with self._sequence.lock:

@@ -60,6 +60,7 @@ class TokenCounter:
         """Counts what the batch's calls said, unless there is too much of it."""
         if batch.size_bytes > _COUNTED_BYTES:
             return
+        batch.spell_out_calls()
         for frame in batch.frames[EVENTS]:
             try:
                 rows = _decode(frame.rows_json)

@@ -5,7 +5,7 @@ it lies apart, and its bytes go from here to DuckDB as an Arrow column without a
 
     length, crc32 (4 bytes each; of the rest)
     kind (1), nothing (1), rows that a row group still wants (2), number of rows, length of the JSON (4 each)
-    JSON array of rows, spaces up to a multiple of 4
+    JSON array of rows (of calls: see `call_rows`), spaces up to a multiple of 4
     of kinds with bodies: 2 n + 1 offsets (4 each), then n requests and n responses; one of no length is none
 """
 
@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-SESSIONS, OPENED, EVENTS, GAPS = b"s", b"o", b"e", b"g"
-WITH_BODIES = frozenset({OPENED, EVENTS})
+SESSIONS, OPENED, EVENTS, CALLS, GAPS = b"s", b"o", b"e", b"c", b"g"
+WITH_BODIES = frozenset({OPENED, EVENTS, CALLS})
 
 HEAD = struct.Struct("<II")
 _ROWS_HEAD = struct.Struct("<cxHII")

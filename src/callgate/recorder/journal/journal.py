@@ -21,7 +21,9 @@ from callgate.background import Background
 from callgate.recorder.journal.frames import HEAD, Frame, read_frame
 from callgate.recorder.trouble import JournalFullError, Trouble, attempt, journal_unsynced
 
-_MAGIC = b"callgate-journal-3\n"
+_MAGIC = b"callgate-journal-4\n"
+# What a crash left before an upgrade: without frames of calls, else the same.
+_READ_MAGICS = (_MAGIC, b"callgate-journal-3\n")
 _SUFFIX = ".journal"
 # A segment that has been drained can only be dropped whole: small enough to go soon.
 SEGMENT_BYTES = 16 * 1024 * 1024
@@ -165,7 +167,7 @@ def is_read_to_its_end(path: Path, offset: int) -> bool:
 def read_frames(path: Path, offset: int) -> Iterator[Frame]:
     """From `offset` on (0 is the start); stops at an unfinished frame."""
     with path.open("rb", buffering=_READ_BYTES) as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
+        if file.read(len(_MAGIC)) not in _READ_MAGICS:
             return
         at = max(offset, len(_MAGIC))
         file.seek(at)

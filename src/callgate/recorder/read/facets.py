@@ -1,7 +1,8 @@
 """How many exchanges there are of each value, as SQL that every store understands, and its answer. Pure.
 
-One pass over the rows for all facets: each grouping set is one of them. A row that fails the filter in one
-facet only still counts there, and nowhere else (`FacetCounts`).
+One pass over the rows for all facets. Facets that depend on one another are counted together at first
+(`_PARTS`): that is half as many groups to look up for each row. The sums for each facet are of those few.
+A row that fails the filter in one facet only still counts there, and nowhere else (`FacetCounts`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,23 @@ _STEPS: Mapping[Measure, Sequence[int]] = {
 }
 _MOST_VALUES = 200  # of a facet: nobody reads more, and a caller that makes up names must not make it grow
 _KINDS: tuple[Facet | Measure, ...] = (*_FACETS, *_STEPS)
-# What `grouping` tells: a bit for each column that is not grouped by, the first column's the highest.
-_KIND_OF: Mapping[int, Facet | Measure] = {
-    (1 << len(_KINDS)) - 1 - (1 << len(_KINDS) - 1 - at): kind for at, kind in enumerate(_KINDS)
+# None of them can be made to have many more groups than its facets have values.
+_PARTS: Sequence[Sequence[Facet | Measure]] = (
+    ("server", "tool"),
+    ("method", "outcome", "error_code"),
+    ("client",),
+    ("duration", "tokens"),
+)
+
+
+def _grouping(kinds: Sequence[Facet | Measure]) -> int:
+    """What `grouping` tells: a bit for each column that is not grouped by, the first column's the highest."""
+    return sum(1 << len(_KINDS) - 1 - at for at, kind in enumerate(_KINDS) if kind not in kinds)
+
+
+# By the two numbers that a row of the answer begins with.
+_KIND_OF: Mapping[tuple[int, int], Facet | Measure] = {
+    (_grouping(part), _grouping((kind,))): kind for part in _PARTS for kind in part
 }
 
 
@@ -36,44 +51,51 @@ class FacetQuery:
 
     @property
     def asked(self) -> Where:
-        """A row for each value: which facet (`grouping`), the value in its facet's column, where the rows
-        fail the filter (0: nowhere, 1: in the first facet that it names only, …), and how many."""
+        """A row for each value: which part and which facet (`grouping`), the value in its facet's column,
+        where the rows fail the filter (0: nowhere, 1: in the first facet that it names only), how many."""
         found = self.sql.where(self._about_no_facet(), self.text_reach_s)
         told = [f"{self.sql.alias}{COLUMNS[facet]} AS f_{facet}" for facet in _FACETS]
-        told += [
-            f"{_step(self.sql.measure(measure), steps)} AS f_{measure}" for measure, steps in _STEPS.items()
-        ]
+        told += [f"{self.sql.measure(measure)} AS m_{measure}" for measure in _STEPS]
         params = found.params
         for kind in self._filtered:
             holds = self.sql.where(self._about(kind), params=params)
             told.append(f"CASE WHEN {holds.sql} THEN 0 ELSE 1 END AS not_{kind}")
             params = holds.params
-        rows = f"(SELECT {', '.join(told)} FROM {self.events} WHERE {found.sql}) AS told"  # noqa: S608
-        fails, failed = ", 0 AS failed", ""
-        if self._filtered:
-            sum_of = " + ".join(f"not_{kind}" for kind in self._filtered)
-            place_of = " + ".join(f"{at} * not_{kind}" for at, kind in enumerate(self._filtered, 1))
-            rows = f"(SELECT *, {place_of} AS failed FROM {rows} WHERE {sum_of} <= 1) AS judged"  # noqa: S608
-            fails, failed = ", failed", ", failed"
-        columns = ", ".join(f"f_{kind}" for kind in _KINDS)
-        sets = ", ".join(f"(f_{kind}{failed})" for kind in _KINDS)
-        grouped = (
-            f"SELECT grouping({columns}) AS kind, {columns}{fails}, count(*) AS calls"  # noqa: S608
-            f" FROM {rows} GROUP BY GROUPING SETS ({sets})"
+        # Measures are computed once here: their steps name them four times.
+        steps = ", ".join(
+            f"{_step(f'm_{measure}', steps)} AS f_{measure}" for measure, steps in _STEPS.items()
         )
+        rows = f"(SELECT {', '.join(told)} FROM {self.events} WHERE {found.sql}) AS told"  # noqa: S608
+        failed, fits = "0", ""
+        if self._filtered:
+            failed = " + ".join(f"{at} * not_{kind}" for at, kind in enumerate(self._filtered, 1))
+            fits = " WHERE " + " + ".join(f"not_{kind}" for kind in self._filtered) + " <= 1"
+        rows = f"(SELECT *, {steps}, {failed} AS failed FROM {rows}{fits}) AS judged"  # noqa: S608
+        columns = _columns(_KINDS)
+        parts = ", ".join(f"({_columns(part)}, failed)" for part in _PARTS)
+        counted = (
+            f"SELECT grouping({columns}) AS part, {columns}, failed, count(*) AS calls"  # noqa: S608
+            f" FROM {rows} GROUP BY GROUPING SETS ({parts})"
+        )
+        sets = ", ".join(f"(part, f_{kind}, failed)" for kind in _KINDS)
+        added_up = (
+            f"SELECT part, grouping({columns}) AS kind, {columns}, failed, sum(calls) AS calls"  # noqa: S608
+            f" FROM ({counted}) AS counted GROUP BY GROUPING SETS ({sets})"
+        )
+        placed = "row_number() OVER (PARTITION BY part, kind ORDER BY calls DESC) AS place"
         return Where(
-            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY calls DESC) AS place"  # noqa: S608
-            f" FROM ({grouped}) AS counted) AS placed WHERE place <= {MOST_GROUPS}",
+            f"SELECT * FROM (SELECT *, {placed} FROM ({added_up}) AS added_up) AS placed"  # noqa: S608
+            f" WHERE place <= {MOST_GROUPS}",
             params,
         )
 
     def counts(self, rows: Sequence[Sequence[Any]]) -> FacetCounts:
         found: dict[Facet | Measure, list[tuple[Any, int]]] = {kind: [] for kind in _KINDS}
         for row in rows:
-            kind = _KIND_OF[int(row[0])]
+            kind = _KIND_OF.get((int(row[0]), int(row[1])))  # None: a facet of another part
             failed, calls, _ = row[-3:]
-            if not failed or self._filtered[int(failed) - 1] == kind:
-                found[kind].append((row[_KINDS.index(kind) + 1], int(calls)))
+            if kind is not None and (not failed or self._filtered[int(failed) - 1] == kind):
+                found[kind].append((row[_KINDS.index(kind) + 2], int(calls)))
         return FacetCounts(
             {facet: _values(found[facet]) for facet in _FACETS},
             {measure: _at_least(steps, found[measure]) for measure, steps in _STEPS.items()},
@@ -104,6 +126,10 @@ class FacetQuery:
             without={facet: values for facet, values in which.without.items() if facet not in _KINDS},
             between={measure: value for measure, value in which.between.items() if measure not in _KINDS},
         )
+
+
+def _columns(kinds: Sequence[Facet | Measure]) -> str:
+    return ", ".join(f"f_{kind}" for kind in kinds)
 
 
 def _step(value: str, steps: Sequence[int]) -> str:

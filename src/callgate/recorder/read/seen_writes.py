@@ -46,20 +46,20 @@ def stretch_of_calls(rows: Sequence[Row]) -> tuple[datetime, datetime] | None:
     return (min(moments), max(moments)) if moments else None
 
 
-def mark_seen(rows: Sequence[Row], seen: Sequence[Row]) -> None:
-    """Adds `seen_to_write` to calls: the evidence, or None. `seen`: the stronger evidence last."""
-    evidence = {row["id"]: row["evidence"] for row in seen}
+def mark_seen(rows: Sequence[Row], by_notice: Sequence[Row]) -> None:
+    """Adds `seen_to_write` to calls: the evidence, or None. What a statement proves is in the rows
+    themselves; to look for it in SQL would be a scan, since a page may span the whole record."""
+    evidence = {row["id"]: row["evidence"] for row in by_notice}
     for row in rows:
         if row["method"] == TOOL_CALL:
-            row["seen_to_write"] = evidence.get(row["id"])
+            row["seen_to_write"] = "statement" if _wrote(row) else evidence.get(row["id"])
 
 
-def by_statement(row: Row) -> Row | None:
-    """The evidence that is in a call's own row, as the stores' SQL finds it; None: there is none."""
+def _wrote(row: Row) -> bool:
+    """As the stores' SQL finds it over all rows."""
     is_let_through = row["verdict"] == "allow" and row["outcome"] == "answered"
-    if is_let_through and _IS_WRITE(row["statement_type"] or "") and _DECLARED(row["annotations"] or ""):
-        return {"id": row["id"], "evidence": "statement"}
-    return None
+    is_write = bool(_IS_WRITE(row["statement_type"] or ""))
+    return is_let_through and is_write and bool(_DECLARED(row["annotations"] or ""))
 
 
 def by_tool(rows: list[Row]) -> list[SeenWrite]:

@@ -3,7 +3,8 @@
 DuckDB reads the frames' JSON itself. Nothing here knows an engine.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,6 +17,8 @@ from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
 _Row = TypeVar("_Row")
+# Some 0.2 ms of work.
+_ROWS_AT_ONCE = 16
 
 SUM_NAMES = ["tool_call_count", "error_count", "total_tokens"]
 MOMENT_NAMES = ["created_at", "last_seen_at", "ended_at"]
@@ -91,12 +94,13 @@ class BatchParts:
 
 def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
     """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
+    batch.spell_out_calls()
     parts = BatchParts()
     for _, sessions in decoded(batch, SESSIONS, SessionRow):
         for session in sessions:
             parts.add_session(session)
     for frame, rows in decoded(batch, EVENTS, EventRow):
-        for place, row in enumerate(rows):
+        for place, row in enumerate(giving_way(rows)):
             keep_event(row, *texts_of(frame, place))
             parts.add_event(row)
     for frame, rows in decoded(batch, OPENED, EventRow):
@@ -108,19 +112,27 @@ def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
     return parts
 
 
-def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> list[tuple[Frame, list[_Row]]]:
-    """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
-    found: list[tuple[Frame, list[_Row]]] = []
+def giving_way(rows: Iterable[_Row]) -> Iterator[_Row]:
+    """Lets go of the interpreter lock now and then. The relay lets go of it with each system call, and would
+    then wait 5 ms for it each time, as long as a batch is worked on."""
+    for number, row in enumerate(rows):
+        if number % _ROWS_AT_ONCE == 0:
+            time.sleep(0)
+        yield row
+
+
+def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> Iterator[tuple[Frame, list[_Row]]]:
+    """One after the other, as they are asked for. Frames that cannot be read are counted as gaps, and hide
+    nothing that follows."""
     for frame in list(batch.frames[kind]):
         try:
             rows = msgspec.json.decode(frame.rows_json, type=list[shape])
         except (msgspec.DecodeError, UnicodeDecodeError):
             rows = []
         if len(rows) == frame.count:
-            found.append((frame, rows))
+            yield frame, rows
         else:
             batch.count_unreadable()
-    return found
 
 
 def texts_of(frame: Frame, place: int) -> tuple[str | None, str | None]:

@@ -4,17 +4,22 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
+from callgate.model.envelope import Era
 from callgate.model.error_codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.exchange import Hop
+from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.reply import tell_nobody
+from callgate.model.session import Session
+from callgate.model.view import View
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.read_listing import MAX_LISTING_BYTES, ListPage, ListReading, read_page, read_part
+from callgate.wire.eras.params import our_envelope
 from callgate.wire.revisions import era_of
 
 # How long we believe an upstream that says nothing about it. Changes that are announced are seen at once.
@@ -34,6 +39,9 @@ class Listing:
     fresh_until_mono: float  # for listing: the upstream's own word
     ttl_ms: int
     is_public: bool
+    pages: tuple[ListPage, ...] = ()  # where it may have to be judged again: what it was read from
+    era: Era | None = None
+    faces_version: int = 0  # by which it was judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +61,27 @@ async def ask_listing(ask: ListAsk) -> Listing:
     digest = await _digest(pages)
     ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
     lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
-    part = next((listing.part for listing in ask.known if listing.digest == digest), None)
+    faces, era = ask.reading.faces, era_of(ask.hop.server_protocol)
+    version = faces.version if faces is not None else 0
+    same = (one.part for one in ask.known if one.digest == digest and one.faces_version == version)
+    part = next(same, None)
     if part is None:
-        part = await read_part(replace(ask.reading, era=era_of(ask.hop.server_protocol)), pages)
+        part = await read_part(replace(ask.reading, era=era), pages)
+        if faces is not None:  # what callers see may be the same, whatever the server changed
+            part = next((one.part for one in ask.known if one.part == part), part)
     now = time.monotonic()
-    return Listing(
-        part, digest, has_more, now, now + lives_s, ttl_ms or 0, all(page.is_public for page in pages)
-    )
+    is_public = all(page.is_public for page in pages)
+    kept = tuple(pages) if faces is not None else ()
+    return Listing(part, digest, has_more, now, now + lives_s, ttl_ms or 0, is_public, kept, era, version)
+
+
+async def judged_again(listing: Listing, reading: ListReading) -> Listing:
+    """The same list, by what the operator says now. Nobody is asked."""
+    faces = reading.faces
+    assert faces is not None
+    version = faces.version
+    part = await read_part(replace(reading, era=listing.era), listing.pages)
+    return replace(listing, part=listing.part if part == listing.part else part, faces_version=version)
 
 
 async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[ListPage], bool]:
@@ -110,3 +132,10 @@ async def _digest(pages: list[ListPage]) -> bytes:
 
 def words_for(kind: OfferKind) -> str:
     return "resource templates" if kind is OfferKind.TEMPLATE else kind.member
+
+
+@lru_cache(maxsize=256)
+def in_our_name(view: View) -> Asker:
+    """Who asks for a list that many are shown: a client that declares what the view stands for."""
+    envelope = our_envelope(view.declared)
+    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")

@@ -37,6 +37,7 @@ class Part:
     not_chosen: list[str] = field(default_factory=list[str])  # those that the operator leaves out
     unused_rules: list[ToolRule] = field(default_factory=list[ToolRule])  # the operator's that fit no entry
     renamed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # native, public name
+    hidden: frozenset[str] = frozenset()  # native names that callers must not know (`ports.Faces`)
 
     def chosen_by(self, choice: ToolChoice) -> "Part":
         """The same without the tools that this choice leaves out."""

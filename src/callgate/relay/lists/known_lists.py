@@ -91,6 +91,14 @@ class KnownLists:
         """The lists of this upstream that more than one session may be shown."""
         return [key for key in self._known if key[0] == name and not key[2].session_id]
 
+    def judged_before(self, version: int) -> list[tuple[Key, Listing]]:
+        """The lists that were judged by what the operator said earlier (`ports.Faces`)."""
+        return [
+            (key, listing)
+            for key, listing in self._known.items()
+            if listing.pages and listing.faces_version != version
+        ]
+
     def is_stale(self, key: Key, now: float) -> bool:
         """For routing."""
         known = self._known.get(key)

@@ -14,27 +14,28 @@ Rules
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from dataclasses import replace
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError, unknown_server
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
-from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
 from callgate.model.view import COMMON, View
+from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
+from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, in_our_name
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
+from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.list_reports import hop_of, judged
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.lists.offer_rules import Naming, OfferRules
+from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
-from callgate.wire.eras.params import our_envelope
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 DEFAULT_PATIENCE_S = 0.6
@@ -56,11 +57,14 @@ class Listings:
         *,
         patience_s: float = DEFAULT_PATIENCE_S,
         on_change: Callable[[Key], None] = lambda key: None,
+        faces: Faces | None = None,
     ) -> None:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
-        waits for an upstream that has not told yet. `on_change`: a list is another one than before."""
+        waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
+        what of the lists may be shown; None: all of it."""
+        self.faces = faces
         self._rules = rules
-        self._naming = Naming(upstreams, rules)
+        self._naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
         self._patience_s = patience_s
         self._on_change = on_change
@@ -68,10 +72,13 @@ class Listings:
         self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take)
+        self.judge_again = self._judged.judge_again
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
+        await self._judged.close()
         await self._survey.close()
         await self._attempts.close()
 
@@ -108,7 +115,7 @@ class Listings:
             is_alike = is_known and naming.reads_alike(self._naming, upstream.name, kind)
             known = self._known.all_standing_in(key) if is_alike else ()
             hop = Hop(upstream.name, kind.method, b"", time.monotonic())
-            ask = ListAsk(upstream, _in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
+            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
             try:
                 prepared[key] = await ask_listing(ask)
             except CallgateError:
@@ -121,7 +128,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules), rules
+        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self.faces), rules
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -312,11 +319,15 @@ class Listings:
         return attempt.listing
 
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
-        name, kind, view = key
+        name, _, view = key
         if asker is None or not view.session_id:
-            asker = _in_our_name(view)
-        reading = self._naming.reading(name, kind)
-        return ListAsk(self._upstream(name), asker, hop, reading, self._known.all_standing_in(key))
+            asker = in_our_name(view)
+        known = self._known.all_standing_in(key)
+        return ListAsk(self._upstream(name), asker, hop, self._reading(key), known)
+
+    def _reading(self, key: Key) -> ListReading:
+        name, kind, view = key
+        return self._naming.reading(name, kind, is_common=view == COMMON)
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
@@ -324,6 +335,10 @@ class Listings:
             self._tell_change(key)
         if kind is OfferKind.TOOL and view == COMMON:
             self._survey.listed(name, listing.digest)
+        self._judged.taken(listing)
+
+    def faces_of(self, name: str) -> Faces | None:
+        return self._naming.faces_of(name)
 
     def _show_alike(self, name: str, is_alike: bool) -> None:
         if name in self._upstreams:
@@ -334,11 +349,6 @@ class Listings:
 
     def judge(self, health: Health) -> Health:
         """The health of an upstream with what is wrong with its lists, or left out of them."""
-        return judged(health, self._known, self._attempts, self._rules.max_offers)
-
-
-@lru_cache(maxsize=256)
-def _in_our_name(view: View) -> Asker:
-    """Who asks for a list that many are shown: a client that declares what the view stands for."""
-    envelope = our_envelope(view.declared)
-    return Asker(envelope, Session("callgate", LOCAL, "http", envelope, 0.0, 0.0), b"null")
+        health = judged(health, self._known, self._attempts, self._rules.max_offers)
+        held = self.faces.notes(health.name) if self.faces is not None else []
+        return replace(health, notes=(*health.notes, *held)) if held else health

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from callgate.model.offers import OfferKind
+from callgate.ports.faces import Faces
 from callgate.ports.upstream import Upstream
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
 from callgate.relay.lists.read_listing import ListReading
@@ -29,7 +30,11 @@ class OfferRules:
 class Naming:
     """How the offers of these upstreams are named and chosen."""
 
-    def __init__(self, upstreams: Mapping[str, Upstream], rules: OfferRules) -> None:
+    def __init__(
+        self, upstreams: Mapping[str, Upstream], rules: OfferRules, faces: Faces | None = None
+    ) -> None:
+        """`faces`: what of the lists may be shown; None: all of it."""
+        self._faces = faces
         self._names = dict.fromkeys(upstreams)
         self._rules = rules
         self.choices = {name: one for name, one in rules.tool_choices.items() if not one.takes_all}
@@ -53,7 +58,12 @@ class Naming:
         if server is not None and choice is not None:
             choice.check(server, public_name.partition(SEPARATOR)[2])
 
-    def reading(self, name: str, kind: OfferKind) -> ListReading:
+    def faces_of(self, name: str) -> Faces | None:
+        """None: what this server says passes as it comes."""
+        return self._faces if self._faces is not None and self._faces.watches(name) else None
+
+    def reading(self, name: str, kind: OfferKind, *, is_common: bool = True) -> ListReading:
+        """`is_common`: what it lists to everybody."""
         separator = SHORT_SEPARATOR if name == self._rules.briefly_named else SEPARATOR
         return ListReading(
             kind,
@@ -63,6 +73,8 @@ class Naming:
             separator,
             short=self._short[name],
             choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
+            faces=self.faces_of(name) if kind.key == "name" else None,
+            is_common=is_common,
         )
 
     def reads_alike(self, other: "Naming", name: str, kind: OfferKind) -> bool:

@@ -5,7 +5,7 @@ A hostile server may list as much as it likes: entries past the bounds are count
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -13,6 +13,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Offer, OfferKind, Route
+from callgate.ports.faces import Faces, ShownEntries
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.public_names import SEPARATOR, public_name, public_uri
 from callgate.relay.lists.slices import slices
@@ -20,6 +21,7 @@ from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.result_shape import definition_across
 from callgate.wire.param_headers import may_declare_headers
+from callgate.wire.params import peek, text_of
 
 # Whatever an upstream promises, a day is long enough.
 _MAX_TTL_MS = 86_400_000
@@ -53,6 +55,8 @@ class ListReading:
     era: Era | None = None  # in which the list was written; None: as both know it
     short: str | None = None  # the upstream's short name, for tools with long ones
     choice: ToolChoice | None = None  # which tools are let through; None: all
+    faces: Faces | None = None  # what of it may be shown; None: all
+    is_common: bool = False  # it is what the server lists to everybody
 
 
 def read_page(kind: OfferKind, upstream: str, result: bytes) -> ListPage:
@@ -80,11 +84,33 @@ async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
     has_all = not part.left_out and (not pages or pages[-1].next_cursor is None)
     if reading.choice is not None and has_all:  # else a rule may fit what we did not read
         part.unused_rules = reading.choice.rules
+    if reading.faces is not None:
+        shown = await asyncio.to_thread(_shown, reading, reading.faces, taken)
+        taken, part.hidden = [msgspec.Raw(entry) for entry in shown.entries], shown.hidden
     for some in slices(taken):
         for entry in some:
             _add(part, reading, bytes(entry))
         await asyncio.sleep(0)
     return part
+
+
+def _shown(reading: ListReading, faces: Faces, taken: Sequence[msgspec.Raw]) -> ShownEntries:
+    """What the operator leaves out is nobody's to accept."""
+    entries = [bytes(entry) for entry in taken]
+    choice = reading.choice
+    judged = (
+        entries if choice is None or choice.takes_all else [one for one in entries if _is_chosen(choice, one)]
+    )
+    shown = faces.show(reading.upstream, reading.kind, judged, is_whole=reading.is_common)
+    if len(judged) == len(entries):
+        return shown
+    left_out = [one for one in entries if not _is_chosen(choice, one)]
+    return replace(shown, entries=[*shown.entries, *left_out])
+
+
+def _is_chosen(choice: ToolChoice | None, entry: bytes) -> bool:
+    name = text_of(peek(entry).name) if entry[:1] == b"{" else None
+    return choice is None or name is None or choice.takes(name)
 
 
 def _entries(kind: OfferKind, upstream: str, page: ListPage) -> list[msgspec.Raw]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from callgate.sql.guard.counters import COUNTER, MOST_STEPS
 from callgate.sql.guard.dialect import Tokens
 from callgate.sql.guard.tokens import TokenKind
 from callgate.sql.guard.verbs import skip_group
@@ -111,6 +112,8 @@ def _value(tokens: Tokens, at: int) -> tuple[Bound, int]:
 
 
 def _number(text: str) -> Bound:
+    if text == COUNTER:
+        return Bound(0, MOST_STEPS)
     if not _NUMBER.fullmatch(text):
         return UNKNOWN
     number = float(text)

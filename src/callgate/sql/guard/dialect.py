@@ -102,6 +102,9 @@ class Vocabulary:
     definition_keywords: frozenset[str]  # the same, in CREATE and ALTER only
     # Tables that show more than the operator's data; plain, or as schema.table.
     hidden_tables: frozenset[str] = frozenset()
+    # Of these, schema.table, only the named columns are hidden: a query that says which columns it wants may
+    # read the others.
+    partly_hidden: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     hidden_prefixes: tuple[str, ...] = ()  # families of such names, unless in table_functions
     # Schemas of the engine's own, and what may be read there all the same.
     hidden_schemas: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])

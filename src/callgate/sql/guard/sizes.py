@@ -3,7 +3,8 @@
 `repeat('x', 2000000000)`, `lpad`, `printf('%.*c', …)` and functions that build lists make as much as a number
 tells them, within one call that looks at no interrupt: the worker is gone for minutes, and memory with it.
 Sizes multiply where one such call feeds another, in the same expression or through a subquery. A recursive
-query can still double a text as often as it likes: that is left to the engine's own limits.
+query can still double a text as often as it likes: that is left to the engine's own limits, and so is how far
+its steps are counted (`guard.counters`).
 """
 
 import re
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
 from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
+from callgate.sql.guard.counters import NOWHERE, counters_of, scope_of
 from callgate.sql.guard.dialect import FormatStyle, Sized, Tokens
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import TokenKind
@@ -58,15 +60,18 @@ def check_sizes(tokens: Tokens, policy: Policy) -> Deny | None:
     if not any(token.name in watched for token in tokens):
         return None
     try:
-        together = _Search(policy).made(tokens)
+        together = _Search(policy, tokens).made(tokens)
     except _TooMuch as found:
         return refusals.size(found.name, MAX_COUNT, policy)
     return refusals.sizes_together(MAX_TOGETHER) if together > MAX_TOGETHER else None
 
 
 class _Search:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, tokens: Tokens) -> None:
+        """`tokens`: the whole statement."""
         self._vocabulary = policy.dialect.vocabulary
+        self._counters = counters_of(tokens)
+        self._scope = NOWHERE  # of the query that is looked at
 
     def made(self, tokens: Tokens) -> float:
         """By how much a value can grow here at most."""
@@ -75,6 +80,8 @@ class _Search:
         at = 0
         while at < len(tokens):
             clause = _CLAUSES.get(tokens[at].word, clause)
+            if self._counters and tokens[at].word == "SELECT":
+                self._scope = scope_of(tokens, at, self._counters)
             opening = at + 1 if at + 1 < len(tokens) and tokens[at + 1].is_operator("(") else at
             end = skip_group(tokens, opening)
             if end == opening or (opening > at and tokens[at].kind is TokenKind.OPERATOR):
@@ -82,7 +89,9 @@ class _Search:
                 continue
             inside = tokens[opening + 1 : end - 1]
             if inside and inside[0].word in _QUERIES:
+                outer, self._scope = self._scope, NOWHERE
                 of_queries *= self.made(inside)
+                self._scope = outer
             elif opening > at and tokens[at].name:
                 largest = max(largest, self._call(tokens, at, is_table=clause))
             else:
@@ -99,6 +108,7 @@ class _Search:
         before = 1 if is_method else 0
         grown = [self.made(argument) for argument in arguments]
         inside = max(grown, default=1.0)
+        arguments = [self._scope.with_counters(argument) for argument in arguments]
         if (sized := vocabulary.sized_functions.get(name)) is not None:
             count = self._count(name, sized, arguments, before)
             return count * inside if sized.multiplies else max(count, inside)

@@ -20,12 +20,13 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.stderr_text import telling_line
-from callgate.upstreams.child.command import ChildCommand, environment_of, start_failure
+from callgate.upstreams.child.command import ChildCommand, environment_of, launch_of, start_failure
 from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import Hide, as_it_is
 from callgate.upstreams.one_stream import OneStream
+from callgate.upstreams.sandbox.confine import failure_of
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 
@@ -114,7 +115,10 @@ class ChildTransport(OneStream):
                 )
         environment = environment_of(self._command, os.environ)
         try:
-            await self._process.spawn(self._command, environment)
+            await self._process.spawn(launch_of(self._command, environment))
+        except UpstreamError:
+            self._give_slot_back()
+            raise
         except (OSError, ValueError) as failure:
             self._give_slot_back()
             raise start_failure(self._command, failure, environment.get("PATH")) from failure
@@ -184,6 +188,11 @@ class ChildTransport(OneStream):
 
     def gone(self, returncode: int | None, stopped: bool) -> None:
         self._give_slot_back()
+        if self._command.sandbox is not None:
+            unconfined = failure_of(self._command.name, returncode, self.stderr_tail)
+            if unconfined is not None:
+                self._say_lost(unconfined)
+                return
         if returncode is None:
             how = "could not be killed"
         elif stopped:

@@ -14,6 +14,7 @@ from typing import Final
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.hide_secrets import Hide, as_it_is
+from callgate.upstreams.sandbox.confine import Sandbox, confined_start
 
 # What a program needs to find its interpreter, its user's files and its language, and nothing else: our own
 # environment holds tokens and database passwords (CALLGATE_TOKEN, DSNs), and a server gets only the secrets
@@ -36,6 +37,25 @@ class ChildCommand:
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None
     hide: Hide = field(default=as_it_is, repr=False)  # of what the program says on its stderr
+    sandbox: Sandbox | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is really run; repr shows none of it."""
+
+    argv: list[str] = field(repr=False)
+    environment: dict[str, str] = field(repr=False)
+    cwd: Path | None
+
+
+def launch_of(command: ChildCommand, environment: dict[str, str]) -> Launch:
+    """Raises ServerSetupError for a sandbox that cannot be had, and FileNotFoundError."""
+    argv, cwd = [command.command, *command.args], command.cwd
+    if command.sandbox is not None:
+        argv = confined_start(command.name, command.sandbox, argv, environment, cwd)
+        cwd = cwd or command.sandbox.home
+    return Launch(argv, environment, cwd)
 
 
 def environment_of(command: ChildCommand, ours: Mapping[str, str]) -> dict[str, str]:
@@ -46,6 +66,8 @@ def environment_of(command: ChildCommand, ours: Mapping[str, str]) -> dict[str, 
         if (name in PASSED_NAMES or name.startswith(PASSED_PREFIXES))
         and not value.startswith("()")  # an exported shell function is code, not a value (Shellshock)
     }
+    if command.sandbox is not None:
+        return command.sandbox.environment(base, command.env)
     return base | dict(command.env)
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Protocol, cast
 
-from callgate.upstreams.child.command import ChildCommand
+from callgate.upstreams.child.command import Launch
 from callgate.upstreams.child.warden import Warden, signal_group
 from callgate.upstreams.fair_reading import FairReading
 
@@ -77,20 +77,20 @@ class ChildProcess:
         self._over = asyncio.Event()
         self._over.set()
 
-    async def spawn(self, command: ChildCommand, environment: dict[str, str]) -> None:
+    async def spawn(self, launch: Launch) -> None:
         """Once. Raises what the system says: OSError, or ValueError for arguments that no program can get."""
         self._loop = asyncio.get_running_loop()
         if self._warden is not None:
             self._warden.start()
         # Blocks for the millisecond until the program runs, as asyncio's own way to spawn does.
         self._process = subprocess.Popen(  # noqa: S603, ASYNC220  what the operator wrote, without a shell
-            [command.command, *command.args],
+            launch.argv,
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
-            cwd=command.cwd,
+            env=launch.environment,
+            cwd=launch.cwd,
             start_new_session=True,
         )
         if self._warden is not None:

@@ -86,7 +86,10 @@ class StreamableHttpTransport:
             return False
         head, has_session = self._post_head, self.session_id is not None
         if self._is_modern:
-            head += _metadata_lines(method, name, param_headers)
+            if method is None or param_headers or len(name or "") > _MAX_KNOWN_CHARS:
+                head += _metadata_lines(method, name, param_headers)
+            else:
+                head += _known_name_lines(method, name)
         elif method == "initialize":
             head, has_session = self._first_head, False
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
@@ -206,8 +209,7 @@ def _metadata_lines(method: str | None, name: str | None, param_headers: ParamHe
     """2026-07-28, "Request Metadata": what intermediaries read instead of the body."""
     if method is None:
         return b""
-    is_short = name is None or len(name) <= _MAX_KNOWN_CHARS
-    lines = (_known_name_lines if is_short else _name_lines)(method, name)
+    lines = _name_lines(method, name)
     if param_headers:
         try:
             lines += header_lines(param_headers)

@@ -83,6 +83,7 @@ class _Key(NamedTuple):
     principal: str
     session_id: str
     declared: bytes  # by a modern request; a legacy client declared it once
+    folder: str | None  # of the client, where that is where its process runs
 
 
 class Turn:
@@ -180,11 +181,12 @@ class OwnLines:
         self._max_turns = 1 if one_each else _MAX_TURNS
         self._open_line = open_line
         self._lines: dict[_Key, list[Line]] = {}
-        self._by_parts = cast(Mapping[tuple[str, str, bytes], list[Line]], self._lines)
+        self._by_parts = cast(Mapping[tuple[str, str, bytes, str | None], list[Line]], self._lines)
         self._sessions: dict[_Key, Session] = {}
         self._turns_given = 0
         # Of a legacy server: one handshake declares one thing. Modern requests carry it to any line.
         self.by_declaration = True
+        self.by_folder = False
         self._sweep: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -200,7 +202,8 @@ class OwnLines:
             return None
         # As `_key`, for each call of a client that has its own.
         declared = client.capabilities if self.by_declaration and client.era is _MODERN else b""
-        lines = self._by_parts.get((session.principal.name, session.session_id, declared))
+        folder = session.workspace if self.by_folder else None
+        lines = self._by_parts.get((session.principal.name, session.session_id, declared, folder))
         return lines[0] if lines and lines[0].link.ready is not None else None
 
     def has(self, client: Envelope, session: Session) -> bool:
@@ -365,4 +368,5 @@ class OwnLines:
 
     def _key(self, client: Envelope, session: Session) -> _Key:
         declared = client.capabilities if self.by_declaration and client.era is Era.MODERN else b""
-        return _Key(session.principal.name, session.session_id, declared)
+        folder = session.workspace if self.by_folder else None
+        return _Key(session.principal.name, session.session_id, declared, folder)

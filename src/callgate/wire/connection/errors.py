@@ -45,4 +45,4 @@ def closed() -> UpstreamError:
 
 def copy_of(error: UpstreamError) -> UpstreamError:
     """One for each request: an exception that many tasks raise gathers all their tracebacks."""
-    return UpstreamError(error.code, error.message, hint=error.hint, data=error.data)
+    return type(error)(error.code, error.message, hint=error.hint, data=error.data)

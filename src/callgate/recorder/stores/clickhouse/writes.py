@@ -59,17 +59,21 @@ SELECT DISTINCT {_TOLD}, 'notice' AS evidence FROM (
 
 def writes_between(connection: ClickhouseConnection, since: datetime, until: datetime) -> list[Row]:
     """Of calls that began then: id, ts, server_name, tool_name, evidence; the stronger evidence last."""
+    proved = connection.fetch(_BY_STATEMENT, [since, until, day_before(since)])
+    return [*_by_notice(connection, since, until), *proved]
+
+
+def _by_notice(connection: ClickhouseConnection, since: datetime, until: datetime) -> list[Row]:
     day = day_before(since)
     (notices,) = connection.fetch(_NOTICES, [since, last_notice_at(until), day])
     first, last = notices["first"], notices["last"]
-    rows: list[Row] = []
-    if first is not None:
-        began = max(first, EPOCH + LONGEST) - LONGEST
-        rows += connection.fetch(_BY_NOTICE, [since, until, day, first, last, began])
-    return rows + connection.fetch(_BY_STATEMENT, [since, until, day])
+    if first is None:
+        return []
+    began = max(first, EPOCH + LONGEST) - LONGEST
+    return connection.fetch(_BY_NOTICE, [since, until, day, first, last, began])
 
 
 def mark_writes(connection: ClickhouseConnection, rows: Sequence[Row]) -> None:
     """Adds `seen_to_write` to calls: the evidence, or None."""
     if (stretch := seen.stretch_of_calls(rows)) is not None:
-        seen.mark_seen(rows, writes_between(connection, *stretch))
+        seen.mark_seen(rows, _by_notice(connection, *stretch))

@@ -14,14 +14,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from callgate.recorder.flush.batch import ROW_GROUP_ROWS, Batch
-from callgate.recorder.journal.frames import EVENTS
+from callgate.recorder.flush.batch import Batch
 from callgate.recorder.stores.duckdb.day_files import (
     ATTACH,
     ATTACH_SEALED,
@@ -34,6 +34,7 @@ from callgate.recorder.stores.duckdb.day_files import (
     passing_file,
     sql_text,
 )
+from callgate.recorder.stores.duckdb.kept_memory import KeptMemory, kept_bytes
 from callgate.recorder.stores.duckdb.library import duckdb, give_back_memory
 from callgate.recorder.stores.duckdb.schema import (
     bring_up_to_date,
@@ -45,12 +46,6 @@ from callgate.recorder.stores.duckdb.sweep import carry_sessions, has_open, move
 from callgate.recorder.stores.duckdb.write_batch import write_rows
 
 _log = logging.getLogger(__name__)
-
-# DuckDB keeps what it wrote and read: blocks up to its limit of memory, and beside them, without any limit,
-# what describes the row groups, some 100 bytes for each event. After so much a file is opened anew: that
-# takes 7 ms, and a checkpoint, which would come anyway.
-_KEPT_ROWS = 32 * 1024
-_KEPT_BYTES = 24 * 1024 * 1024
 
 
 class Store:
@@ -67,9 +62,7 @@ class Store:
         self._readers = 0
         self._gate = threading.Lock()  # over the number of readers
         self.changes = 0  # grows with everything that a reader could see
-        self._kept_rows = 0  # written since the file was opened
-        self._loose_rows = 0  # written since memory was given back
-        self._is_whole = False  # the last row group that was written to is full
+        self._kept = KeptMemory()
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         try:
             self._shut_in()
@@ -114,6 +107,7 @@ class Store:
             cursor.close()
             with self._gate:
                 self._readers -= 1
+                self._kept.was_read(time.monotonic())
 
     @property
     def has_readers(self) -> bool:
@@ -135,32 +129,26 @@ class Store:
     def let_go(self) -> None:
         """Of what DuckDB keeps in memory, when that is much: files are closed and opened again. Not while
         anybody reads, as `seal`; it is tried again with the next rows. Raises duckdb.Error and OSError."""
-        # A checkpoint writes row groups that are not full, and what fills them later writes them again.
-        factor = 1 if self._is_whole else 2
-        if self._kept_rows < factor * _KEPT_ROWS and self.kept_bytes() < factor * _KEPT_BYTES:
+        if not self._kept.is_newest_due(self.kept_bytes(), time.monotonic()):
             return
         with self._gate:
             if self._readers:
                 return
             self._connection.execute("DROP TABLE IF EXISTS temp.stage")
             self._reopen(self._days[0])
-            if self.kept_bytes() >= _KEPT_BYTES:  # somebody read much of other days
+            if self._kept.are_older_due(self.kept_bytes(), time.monotonic()):
                 for day in self._days[1:]:
                     self._reopen(day)
+            self._kept.opened_newest(self.kept_bytes())
 
     def give_back(self) -> None:
         """After a round: what was taken for its batches, if those were large."""
         self.let_go()
-        if self._loose_rows >= ROW_GROUP_ROWS:
-            self._loose_rows = 0
+        if self._kept.take_loose():
             give_back_memory()
 
     def kept_bytes(self) -> int:
-        """In blocks of files and of tables that are not in a file yet."""
-        found = self._connection.execute(
-            "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
-        ).fetchone()
-        return found[0] if found is not None else 0
+        return kept_bytes(self._connection)
 
     def _reopen(self, day: Day) -> None:
         is_sealed = day not in self._copied_by
@@ -172,7 +160,6 @@ class Store:
             return
         os.close(self._copied_by.pop(day))
         self._open(day)
-        self._kept_rows = 0
 
     def files_for_others(self) -> dict[str, Path]:
         """Each database's quoted name, the newest first, and a file that another process may read: the sealed
@@ -226,10 +213,7 @@ class Store:
         except (duckdb.InvalidInputException, duckdb.ConversionException):
             batch.drop_unreadable()
             self._in_transaction(lambda: self._write(batch))
-        if events := batch.frames[EVENTS]:
-            self._is_whole = events[-1].wanted_rows == 0
-        self._kept_rows += batch.events
-        self._loose_rows += batch.events
+        self._kept.wrote(batch.events, batch.is_whole if batch.events else None)
         self._days[0].keep_private()
 
     def sweep(self, living: Iterable[str]) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from callgate.recorder.call_rows import CallRow, CallShape
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, Frame
+from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.stores.duckdb.body_columns import BodyColumns
 from callgate.recorder.stores.duckdb.library import duckdb
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS, SESSION_COLUMNS
@@ -38,12 +39,27 @@ _EVENT_SHAPE = _shape(
     hops=f"[{_HOP_SHAPE}]",
 )
 _SESSION_SHAPE = _shape(SESSION_COLUMNS)
+_CALL_KINDS = {
+    "id": "UUID", "ts": "BIGINT", "duration_ms": "DOUBLE", "hop_ms": "DOUBLE", "hop_started_ms": "DOUBLE",
+    "request_bytes": "BIGINT", "response_bytes": "BIGINT", "seq": "BIGINT", "shape": "INTEGER",
+}  # fmt: skip
+_CALLS_SHAPE = (
+    f'{{"shapes": [{_shape(dict.fromkeys(CallShape.__struct_fields__, "VARCHAR"))}], "calls": '
+    f"[{_shape({name: _CALL_KINDS.get(name, 'VARCHAR') for name in CallRow.__struct_fields__})}]}}"
+)
 _GAP_SHAPE = '{"since": "BIGINT", "until": "BIGINT", "count": "BIGINT", "reason": "VARCHAR"}'
 
 _STAGE = """
 CREATE OR REPLACE TEMP TABLE stage AS SELECT unnest(rows, max_depth := 2)
 FROM (SELECT from_json(rows_json, '[{shape}]') AS rows FROM (SELECT unnest($1::VARCHAR[]) AS rows_json))
 """
+# A call and what it shares with others of its frame, in the order of the frames.
+_STAGE_CALLS = f"""
+CREATE OR REPLACE TEMP TABLE stage AS SELECT unnest(shapes[coalesce(shape, 0) + 1]), * EXCLUDE (shapes, shape)
+FROM (SELECT frame.shapes AS shapes, unnest(frame.calls, max_depth := 2)
+    FROM (SELECT from_json(calls_json, '{_CALLS_SHAPE}') AS frame
+        FROM (SELECT unnest($1::VARCHAR[]) AS calls_json)))
+"""  # noqa: S608
 # What a row leaves out (see rows.py) has its default here.
 _EVENT_DEFAULTS = """
 make_timestamp(ts) AS ts, coalesce(kind, 'request') AS kind, coalesce(sender, 'client') AS sender,
@@ -71,16 +87,41 @@ SELECT * REPLACE (coalesce(cached, false) AS cached, coalesce(same_request, fals
     coalesce(same_response, false) AS same_response)
 FROM (SELECT id AS event_id, unnest(hops, max_depth := 2) FROM stage)
 """
+# What every ordinary call says; see `call_rows`.
+_CALLS = """
+INSERT INTO {day}.rpc_events BY NAME
+SELECT id, make_timestamp(ts) AS ts, session_id, method, client, 'request' AS kind, 'client' AS sender,
+    rpc_id, seq, server_name, server_version, server_protocol, tool_name, duration_ms, true AS ok,
+    'answered' AS outcome, 'upstream' AS ended_by, request_json, response_json, annotations, request_bytes,
+    response_bytes, (request_bytes + 3) // 4 AS request_tokens, (response_bytes + 3) // 4 AS response_tokens,
+    'bytes' AS tokens_by, false AS is_redacted, false AS is_cut, false AS cached, principal, via
+FROM (FROM (FROM stage LIMIT {count} OFFSET {first}) POSITIONAL JOIN bodies)
+"""
+_HOPS_OF_CALLS = """
+INSERT INTO {day}.rpc_event_upstreams BY NAME
+SELECT id AS event_id, server_name, true AS ok, hop_ms AS duration_ms, hop_rpc_id AS rpc_id,
+    hop_request IS NULL AS same_request, hop_response IS NULL AS same_response,
+    hop_request AS request_json, hop_response AS response_json, false AS cached,
+    server_version, server_protocol, coalesce(hop_started_ms, 0) AS started_ms
+FROM stage
+"""
 _WAS_OPEN = b'"was_open":true'
 _FORGET_OPEN = "DELETE FROM {day}.rpc_open WHERE id IN (SELECT id FROM stage WHERE was_open)"
+_NEW = """
+SELECT session_id, make_timestamp(min(ts)) AS first_ts, make_timestamp(max(ts)) AS last_ts,
+    count(*) FILTER (method = 'tools/call') AS calls, count(*) FILTER (NOT ok) AS errors,
+    sum(coalesce(request_tokens, (coalesce(request_bytes, 0) + 3) // 4)
+        + coalesce(response_tokens, (coalesce(response_bytes, 0) + 3) // 4)) AS tokens
+FROM stage WHERE session_id IS NOT NULL GROUP BY session_id
+"""
+_NEW_OF_CALLS = """
+SELECT session_id, make_timestamp(min(ts)) AS first_ts, make_timestamp(max(ts)) AS last_ts,
+    count(*) FILTER (method = 'tools/call') AS calls, 0 AS errors,
+    sum((request_bytes + 3) // 4 + (response_bytes + 3) // 4) AS tokens
+FROM stage GROUP BY session_id
+"""
 _SUMS = """
-MERGE INTO {day}.sessions AS known USING (
-    SELECT session_id, min(make_timestamp(ts)) AS first_ts, max(make_timestamp(ts)) AS last_ts,
-        count(*) FILTER (method = 'tools/call') AS calls, count(*) FILTER (NOT ok) AS errors,
-        sum(coalesce(request_tokens, (coalesce(request_bytes, 0) + 3) // 4)
-            + coalesce(response_tokens, (coalesce(response_bytes, 0) + 3) // 4)) AS tokens
-    FROM stage WHERE session_id IS NOT NULL GROUP BY session_id
-) AS new ON known.session_id = new.session_id
+MERGE INTO {day}.sessions AS known USING ({new}) AS new ON known.session_id = new.session_id
 WHEN MATCHED THEN UPDATE SET
     tool_call_count = tool_call_count + calls, error_count = error_count + errors,
     total_tokens = total_tokens + tokens, last_seen_at = greatest(last_seen_at, last_ts)
@@ -122,12 +163,12 @@ INSERT INTO {day}.gaps SELECT make_timestamp(since), make_timestamp(until), coun
 def write_rows(connection: duckdb.DuckDBPyConnection, day: str, batch: Batch) -> None:
     """Inside the caller's transaction; `day` is the attached file's quoted name. Raises duckdb.Error."""
 
-    def stage(kind: bytes, shape: str) -> bool:
+    def stage(kind: bytes, statement: str) -> bool:
         frames = batch.frames[kind]
         if not frames:
             return False
         rows_json: list[Any] = [str(frame.rows_json, "utf-8", "replace") for frame in frames]
-        staged = connection.execute(_STAGE.format(shape=shape), [rows_json]).fetchone()
+        staged = connection.execute(statement, [rows_json]).fetchone()
         if staged is None or staged[0] != sum(frame.count for frame in frames):
             raise duckdb.InvalidInputException("A frame holds other rows than it says")
         return True
@@ -144,17 +185,21 @@ def write_rows(connection: duckdb.DuckDBPyConnection, day: str, batch: Batch) ->
                 connection.unregister("bodies")
             first += count
 
-    if stage(SESSIONS, _SESSION_SHAPE):
+    if stage(SESSIONS, _STAGE.format(shape=_SESSION_SHAPE)):
         connection.execute(_SESSIONS.format(day=day))
-    if stage(OPENED, _EVENT_SHAPE):
+    if stage(OPENED, _STAGE.format(shape=_EVENT_SHAPE)):
         insert_with_bodies(_OPENED, batch.frames[OPENED])
-    if stage(EVENTS, _EVENT_SHAPE):
+    if stage(EVENTS, _STAGE.format(shape=_EVENT_SHAPE)):
         insert_with_bodies(_EVENTS, batch.frames[EVENTS])
         connection.execute(_HOPS.format(day=day))
-        connection.execute(_SUMS.format(day=day))
+        connection.execute(_SUMS.format(day=day, new=_NEW))
         if any(_WAS_OPEN in frame.rows_json for frame in batch.frames[EVENTS]):
             connection.execute(_FORGET_OPEN.format(day=day))
-    if stage(GAPS, _GAP_SHAPE):
+    if stage(CALLS, _STAGE_CALLS):
+        insert_with_bodies(_CALLS, batch.frames[CALLS])
+        connection.execute(_HOPS_OF_CALLS.format(day=day))
+        connection.execute(_SUMS.format(day=day, new=_NEW_OF_CALLS))
+    if stage(GAPS, _STAGE.format(shape=_GAP_SHAPE)):
         connection.execute(_GAPS.format(day=day))
 
 

@@ -63,5 +63,4 @@ def _by_notice(cursor: duckdb.DuckDBPyConnection, since: datetime, until: dateti
 def mark_writes(cursor: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> None:
     """Adds `seen_to_write` to calls: the evidence, or None."""
     if (stretch := seen.stretch_of_calls(rows)) is not None:
-        # What a statement proves is in the rows themselves: a page may span the whole record.
-        seen.mark_seen(rows, [*_by_notice(cursor, *stretch), *filter(None, map(seen.by_statement, rows))])
+        seen.mark_seen(rows, _by_notice(cursor, *stretch))

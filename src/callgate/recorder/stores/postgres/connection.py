@@ -15,6 +15,8 @@ from callgate.postgres_connection import Connection, connect_to, driver, pg, sai
 class StoreAddress:
     dsn: str = field(repr=False)  # with its password
     shown: str  # hosts and database
+    # The same for a user who may read the four views and nothing else: SQL of users runs in its sessions.
+    reader_dsn: str | None = field(default=None, repr=False)
 
 
 async def connect(address: StoreAddress) -> Connection:

@@ -1,8 +1,7 @@
 """SQL of users over the record in PostgreSQL; implements `ports.RecordQueries`.
 
-What is judged is also held by the server: a read-only transaction, under a role that may select from the
-four views and nothing else, ended at its limit of time, of which nothing stays. What the role cannot hold:
-a statement may leave it by `set_config`, and then has the rights of our own user. The guard refuses that.
+What is judged is also held by the server: a read-only transaction, by a user or under a role that may select
+from the four views and nothing else (`users_sql`), ended at its limit of time, of which nothing stays.
 """
 
 from collections.abc import AsyncGenerator
@@ -13,26 +12,16 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_STORE_SCHEMA
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.error_codes import CALLER_BAD_PARAMS
+from callgate.model.errors import CallerError
 from callgate.ports.record_queries import Query, Table
 from callgate.ports.record_store import StatementGuard
 from callgate.postgres_connection import Connection, pg
 from callgate.recorder.read.answer_table import EXACT_INT, AnswerTable, cut_text, exact_int, query_too_long
-from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.postgres.reader import PostgresReader
-from callgate.recorder.stores.postgres.schema import READER_ROLE, VIEWS
+from callgate.recorder.stores.postgres.users_sql import become_reader
 
-NO_READER = f"SQL over the record needs the role {READER_ROLE}, which is missing or not granted"
-NO_READER_HINT = (
-    f"An administrator runs: CREATE ROLE {READER_ROLE} NOLOGIN; GRANT {READER_ROLE} TO the record's user; "
-    f"GRANT USAGE ON SCHEMA {VIEWS} TO {READER_ROLE}; "
-    f"GRANT SELECT ON ALL TABLES IN SCHEMA {VIEWS} TO {READER_ROLE}"
-)
 _AT_ONCE = 200
-_ROLE = (
-    f"SET LOCAL ROLE {READER_ROLE}; SET LOCAL search_path = {VIEWS}, pg_catalog; SET LOCAL work_mem = '32MB'"
-)
 _UNDO = "ROLLBACK TO SAVEPOINT asked; SELECT pg_advisory_unlock_all(); DEALLOCATE ALL"
 
 
@@ -48,7 +37,7 @@ class PostgresQueries:
         """A statement that was judged: the server holds against any other by itself."""
 
         async def read(connection: Connection) -> Table:
-            await _take_role(connection)
+            await become_reader(connection, self._reader.address)
             try:
                 async with _leaving_nothing(connection):
                     return await _answer(connection, text, query)
@@ -60,14 +49,7 @@ class PostgresQueries:
                 said = str(problem.args[0] if problem.args else problem).partition("\n")[0]
                 raise CallerError(CALLER_BAD_PARAMS, said[:500]) from None
 
-        return await self._reader.read(read, ReadKind.SCAN, query.timeout_s)
-
-
-async def _take_role(connection: Connection) -> None:
-    try:
-        await connection.execute(_ROLE)
-    except (pg.InvalidParameterValueError, pg.InsufficientPrivilegeError, pg.UndefinedObjectError):
-        raise SetupError(SETUP_STORE_SCHEMA, NO_READER, hint=NO_READER_HINT) from None
+        return await self._reader.read_for_users(read, query.timeout_s)
 
 
 @asynccontextmanager

@@ -42,7 +42,9 @@ class PostgresReader(DatabaseReader):
 
     def __init__(self, recorder: Recorder, store: PostgresStore, folder: Path) -> None:
         super().__init__(recorder, folder)
+        self.address = store.address
         self._reads = PostgresReads(store.thread, store.address)
+        self._reads_for_users = PostgresReads(store.thread, store.address, of_users=True)
         self.numbered = NumberedRows(self._reads)
 
     async def sessions(
@@ -158,8 +160,14 @@ class PostgresReader(DatabaseReader):
         await caught_up(self._recorder)
         return await self._reads.run(read, kind, most_s)
 
+    async def read_for_users(self, read: Read[_Found], most_s: float) -> _Found:
+        """What runs a statement of theirs."""
+        await caught_up(self._recorder)
+        return await self._reads_for_users.run(read, ReadKind.SCAN, most_s)
+
     async def close(self) -> None:
         await self._reads.close()
+        await self._reads_for_users.close()
 
     async def _table(
         self, wanted: Where, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None

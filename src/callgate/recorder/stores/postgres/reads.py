@@ -25,7 +25,9 @@ _CONNECT_S = 5.0
 class PostgresReads:
     """Asked on one event loop; the connections live on the store's."""
 
-    def __init__(self, thread: LoopThread, address: StoreAddress) -> None:
+    def __init__(self, thread: LoopThread, address: StoreAddress, *, of_users: bool = False) -> None:
+        """`of_users`: as the second user of the address."""
+        self._dsn = (address.reader_dsn or address.dsn) if of_users else address.dsn
         self._thread = thread
         self._address = address
         self._pool: Any = None
@@ -59,7 +61,7 @@ class PostgresReads:
     async def _run(self, read: Read[_Found], limit_s: float, read_only: bool) -> _Found:
         if self._pool is None:
             self._pool = driver.create_pool(
-                self._address.dsn,
+                self._dsn,
                 min_size=0,
                 max_size=_MOST_CONNECTIONS,
                 max_inactive_connection_lifetime=_IDLE_S,

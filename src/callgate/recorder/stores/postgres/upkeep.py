@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from callgate.model.errors import SetupError
 from callgate.postgres_connection import FAILURES, Connection, pg, transaction
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.stores.postgres import partitions
 from callgate.recorder.stores.postgres.connection import StoreAddress, connect, trouble_of
 from callgate.recorder.stores.postgres.migrations import SCHEMA_VERSION, bring_up_to_date, has_table
 from callgate.recorder.stores.postgres.schema import READER_ROLE, SESSION_NAMES, STORE, SUM_NAMES, VIEWS
+from callgate.recorder.stores.postgres.users_sql import reader_trouble
 
 _STATEMENT_S, _LOCK_S, _LOOK_S = 10.0, 5.0, 10.0
 _LOOK = f"""
@@ -115,7 +117,7 @@ async def migrate(
 @dataclass(frozen=True, slots=True)
 class StoreSeen:
     version: str  # of the server
-    has_reader: bool  # the role that SQL over the record runs under is there, and granted
+    reader_trouble: SetupError | None  # of the user or the role that SQL over the record runs under
 
 
 async def look(address: StoreAddress, may_migrate: bool) -> StoreSeen:
@@ -126,7 +128,7 @@ async def look(address: StoreAddress, may_migrate: bool) -> StoreSeen:
             async with asyncio.timeout(_LOOK_S):
                 if not may_migrate:
                     await bring_up_to_date(connection, address.shown, may_migrate=False)
-                version, may_make, has_reader = await connection.fetchrow(_LOOK)
+                version, may_make, has_role = await connection.fetchrow(_LOOK)
                 is_made = await has_table(connection, "rpc_events")
                 may_write = is_made and await connection.fetchval(_MAY_WRITE)
         finally:
@@ -136,7 +138,7 @@ async def look(address: StoreAddress, may_migrate: bool) -> StoreSeen:
     if not (may_write if is_made else may_make):
         wanted = "write to its tables" if is_made else "make its tables"
         raise trouble_of(address, pg.InsufficientPrivilegeError(f"its user may not {wanted}"))
-    return StoreSeen(version, has_reader)
+    return StoreSeen(version, await reader_trouble(address, has_role))
 
 
 async def _grant(connection: Connection, role: str) -> None:

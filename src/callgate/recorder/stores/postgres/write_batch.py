@@ -21,6 +21,7 @@ from callgate.recorder.stores.batch_rows import (
     SUM_NAMES,
     WORD_NAMES,
     SessionPart,
+    giving_way,
     read_batch,
     tokens_of,
 )
@@ -167,7 +168,9 @@ async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> No
     lost = await _forget_open(connection, rows.settled) if rows.settled else ()
     for table, (names, values) in rows.tables.items():
         if values:
-            await connection.copy_records_to_table(table, schema_name=STORE, columns=names, records=values)
+            await connection.copy_records_to_table(
+                table, schema_name=STORE, columns=names, records=giving_way(values)
+            )
     if rows.is_backlog and (opened := rows.tables["rpc_open"][1]):
         names = rows.tables["rpc_open"][0]
         await connection.execute(_FORGET_SETTLED, [row[names.index("id")] for row in opened])

@@ -48,15 +48,19 @@ FROM seen WHERE ts BETWEEN $1 AND $2
 
 async def writes_between(connection: Connection, since: datetime, until: datetime) -> list[Row]:
     """Of calls that began then: id, ts, server_name, tool_name, evidence; the stronger evidence last."""
+    proved = await connection.fetch(_BY_STATEMENT, since, until, day_before(since))
+    return [*await _by_notice(connection, since, until), *map(dict, proved)]
+
+
+async def _by_notice(connection: Connection, since: datetime, until: datetime) -> list[Row]:
     day = day_before(since)
     first, last = await connection.fetchrow(_NOTICES, since, last_notice_at(until), day)
-    rows: list[Row] = []
-    if first is not None:
-        rows += map(dict, await connection.fetch(_BY_NOTICE, since, until, day, first, last, LONGEST))
-    return rows + [dict(row) for row in await connection.fetch(_BY_STATEMENT, since, until, day)]
+    if first is None:
+        return []
+    return [dict(row) for row in await connection.fetch(_BY_NOTICE, since, until, day, first, last, LONGEST)]
 
 
 async def mark_writes(connection: Connection, rows: Sequence[Row]) -> None:
     """Adds `seen_to_write` to calls: the evidence, or None."""
     if (stretch := seen.stretch_of_calls(rows)) is not None:
-        seen.mark_seen(rows, await writes_between(connection, *stretch))
+        seen.mark_seen(rows, await _by_notice(connection, *stretch))

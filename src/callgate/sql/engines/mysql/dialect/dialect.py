@@ -94,15 +94,9 @@ _READABLE_IN_MYSQL = word_set(
     """
 )
 # Statements that other sessions have run, and their variables, with the values in them; the server's log and
-# where its keys are. sys shows the same once more. What runs just now may be seen (SHOW PROCESSLIST), as far
-# as the account may see it.
-_HISTORY_IN_SYS = word_set(
-    """
-    processlist session statement_analysis statements_with_errors_or_warnings statements_with_full_table_scans
-    statements_with_runtimes_in_95th_percentile statements_with_sorting statements_with_temp_tables
-    innodb_lock_waits schema_table_lock_waits
-    """
-)
+# where its keys are. sys shows the last statement of each session once more. What runs just now may be seen
+# (SHOW PROCESSLIST), as far as the account may see it, and so may statistics of statements without values.
+_HISTORY_IN_SYS = ("processlist", "session")
 _HIDDEN = word_set(
     """
     performance_schema.events_statements_current performance_schema.events_statements_history
@@ -112,6 +106,10 @@ _HIDDEN = word_set(
     performance_schema.keyring_component_status information_schema.user_variables
     """
 ) | {f"sys.{prefix}{name}" for prefix in ("", "x$") for name in _HISTORY_IN_SYS}
+# Statistics of statements, by their text without values. One column has a statement as it was run.
+_PARTLY_HIDDEN = {
+    "performance_schema.events_statements_summary_by_digest": frozenset({"query_sample_text"}),
+}
 _TABLES = "SHOW TABLES FROM database_name"
 
 MYSQL = Dialect(
@@ -128,6 +126,7 @@ MYSQL = Dialect(
         call_keywords=_CALL_KEYWORDS | _TYPE_NAMES,
         definition_keywords=_DEFINITION_KEYWORDS,
         hidden_tables=_HIDDEN,
+        partly_hidden=MappingProxyType(_PARTLY_HIDDEN),
         hidden_schemas=MappingProxyType({"mysql": _READABLE_IN_MYSQL}),
         system_schemas=frozenset({"mysql", "information_schema", "performance_schema", "sys"}),
         bare_tables=frozenset({"dual"}),

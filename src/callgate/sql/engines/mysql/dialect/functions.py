@@ -73,7 +73,7 @@ HASH = word_set(
 ABOUT = word_set(
     """
     charset coercibility collation connection_id current_role current_user database found_rows
-    format_bytes format_pico_time gtid_subset gtid_subtract icu_version is_free_lock is_used_lock
+    etag format_bytes format_pico_time gtid_subset gtid_subtract icu_version is_free_lock is_used_lock
     last_insert_id lastval ps_current_thread_id ps_thread_id row_count rownum schema session_user
     system_user user version
     """

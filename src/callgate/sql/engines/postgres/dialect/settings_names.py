@@ -1,7 +1,8 @@
 """Which settings may be shown: all but those that hold secrets or say where files and machines are. Pure.
 
-One by one, by `SHOW name`, by `current_setting('name')`, and in pg_settings by a WHERE that names them. What
-shows all of them at once (SHOW ALL) would show these too, and is refused.
+One by one, by `SHOW name`, by `current_setting('name')`, and in pg_settings by a WHERE that names them, and not
+with the column that says in which file a setting stands. What shows all of them at once (SHOW ALL) would show
+these too, and is refused.
 """
 
 import re
@@ -27,6 +28,7 @@ _WRITTEN_NAME = re.compile(r"'[A-Za-z0-9_.]+'")
 _ENDS_WHERE = frozenset(
     {"", ")", "order", "group", "limit", "offset", "fetch", "union", "intersect", "except"}
 )
+_BEFORE_STAR = frozenset({"select", "distinct", "all", ",", ".", "("})
 _HINT = "Settings that hold no secrets can be shown, e.g. SHOW server_version."
 
 
@@ -57,10 +59,10 @@ def secret_fault(name: str) -> Fault | None:
 def settings_view_fault(tokens: Tokens, at: int) -> Fault | None:
     """For the name pg_settings at `at`: `FROM pg_settings s WHERE s.name IN ('work_mem', 'jit')`, no more."""
     before = at - 3 if word_at(tokens, at - 1) == "." and word_at(tokens, at - 2) == "pg_catalog" else at - 1
-    after, alias = at + 1, "pg_settings"
+    after, alias, alias_at = at + 1, "pg_settings", at
     after += word_at(tokens, after) == "as"
     if word_at(tokens, after) != "where" and after < len(tokens) and tokens[after].kind in NAMES:
-        alias = tokens[after].name
+        alias, alias_at = tokens[after].name, after
         after += 1
     if word_at(tokens, before) != "from" or word_at(tokens, after) != "where":
         return _unnamed()
@@ -77,7 +79,43 @@ def settings_view_fault(tokens: Tokens, at: int) -> Fault | None:
     has_more = follows == "and" and not any(token.word == "OR" for token in tokens)
     if not names or not (is_alone or has_more):
         return _unnamed()
+    if any(
+        _shows_source(tokens, place, alias) for place in _query_around(tokens, at) if place not in (at, alias_at)
+    ):
+        return Fault(
+            "secret_setting",
+            "pg_settings.sourcefile tells where the server's files are, and * shows it too.",
+            "Name the columns: SELECT name, setting, unit, source FROM pg_settings WHERE name = 'work_mem'",
+            is_forbidden=True,
+        )
     return next((fault for name in names if (fault := secret_fault(name)) is not None), None)
+
+
+def _query_around(tokens: Tokens, at: int) -> range:
+    """The parentheses that it stands in, or the whole statement: nowhere else can its columns be named."""
+    begin, depth = at, 0
+    while begin > 0 and depth >= 0:
+        begin -= 1
+        depth += {")": 1, "(": -1}.get(word_at(tokens, begin), 0)
+    end, depth = at, 0
+    while end < len(tokens) and depth >= 0:
+        depth += {"(": 1, ")": -1}.get(word_at(tokens, end), 0)
+        end += 1
+    return range(begin, end)
+
+
+def _shows_source(tokens: Tokens, at: int, alias: str) -> bool:
+    """`sourcefile`, `*`, `s.*`, and `s` itself, which is the whole row; not `count(*)`, `a * 2` and `s.name`."""
+    token = tokens[at]
+    before, behind = word_at(tokens, at - 1), word_at(tokens, at + 1)
+    if token.is_operator("*"):
+        is_count = before == "(" and behind == ")"
+        ends_item = at + 1 == len(tokens) or behind in ("from", ",", ")")
+        is_all = before in _BEFORE_STAR or (before == ")" and ends_item)
+        return is_all and not is_count
+    if token.kind not in NAMES:
+        return False
+    return token.name == "sourcefile" or (token.name == alias and behind != ".")
 
 
 def _compared(tokens: Tokens, at: int) -> tuple[int, list[str]]:

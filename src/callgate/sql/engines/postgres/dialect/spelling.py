@@ -41,6 +41,7 @@ _PHRASES: dict[tuple[str, ...], str] = {
     ("for", "read", "only"): "",
     ("array", "wrapper"): "",
     ("on", "scalar", "string"): "",
+    ("at", "local"): "AT TIME ZONE 'x'",
 }
 # `JSON_VALUE(x, '$.a' PASSING 1 AS n)`: the name is one of the path's.
 _NAME_WHAT_IS_PASSED = frozenset({"json_value", "json_query", "json_exists", "json_table"})
@@ -146,6 +147,9 @@ class _Speller:
             case "returning" if opener.startswith("json_"):
                 found = read_type(self.tokens, at + 1)
                 return found.end if found else at + 1
+            case "returning" if following == "with":
+                self.pieces.append("RETURNING")  # WITH (OLD AS a, NEW AS b): other names for two rows
+                return skip_group(self.tokens, at + 2)
             case "operator" if following == "(" and operator_behind(self.tokens, at) is not None:
                 behind = at + (6 if word_at(self.tokens, at + 3) == "." else 4)
                 self.pieces.append(self._plain_operator(at, behind))
@@ -219,7 +223,7 @@ class _Speller:
             found = read_type(self.tokens, at + 1)
             self.pieces.append("AS text" if opener == "cast" else "")
             return found.end if found else at + 1
-        if opener in _NAME_WHAT_IS_PASSED or self._is_alias_of_join(at):
+        if opener in _NAME_WHAT_IS_PASSED or self._is_alias_of_join(at) or self._is_name_of_path(opener, at):
             return at + 2
         self.pieces.append("AS")
         is_body = word_at(self.tokens, at + 1) in ("materialized", "not")
@@ -227,6 +231,11 @@ class _Speller:
             self.pieces.append(_quoted(following.name))
             return at + 2
         return at + 1
+
+    def _is_name_of_path(self, opener: str, at: int) -> bool:
+        """`NESTED PATH '$.b[*]' AS b COLUMNS (…)` in a JSON_TABLE."""
+        is_path = opener == "columns" and self.tokens[at - 1].kind is TokenKind.STRING
+        return is_path and word_at(self.tokens, at + 2) == "columns"
 
     def _is_alias_of_join(self, at: int) -> bool:
         """`JOIN t USING (id) AS j`."""

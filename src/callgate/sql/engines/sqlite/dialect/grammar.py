@@ -26,11 +26,11 @@ _DEFINABLE = Definable(
 
 
 def explain(tokens: Tokens) -> FormMatch | Fault:
-    """`EXPLAIN [QUERY PLAN] <read>`. It would not run a write either, but only reads are explained."""
+    """`EXPLAIN [QUERY PLAN] <read or write>`. SQLite runs neither."""
     found = match_phrase(("EXPLAIN QUERY PLAN statement", "EXPLAIN statement"), tokens)
     if found is None:
         return Fault("explain", "EXPLAIN needs a statement.", EXPLAIN_HINT)
-    return FormMatch(reads=(found.statement,))
+    return FormMatch(explained=(found.statement,))
 
 
 def names_table(tokens: Tokens, at: int, verb: str) -> bool:

@@ -32,6 +32,7 @@ _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE})
 class _Gate:
     policy: Policy
     callable_names: frozenset[str]
+    plans_write: bool
 
     def allows(self, action: int, first: str, second: str | None) -> bool:
         match action:
@@ -58,7 +59,7 @@ class _Gate:
 
     def _may_write(self, action: int, table: str) -> bool:
         if table not in _SCHEMA_TABLES:
-            return self.policy.may_write and not table.startswith("sqlite_")
+            return (self.policy.may_write or self.plans_write) and not table.startswith("sqlite_")
         if self.policy.may_define:
             return action != sqlite3.SQLITE_DELETE
         # Connecting a virtual table (json_each, FTS) parses its declaration and asks for this. A real UPDATE
@@ -66,11 +67,12 @@ class _Gate:
         return action == sqlite3.SQLITE_UPDATE
 
 
-def make_authorizer(policy: Policy) -> Authorizer:
+def make_authorizer(policy: Policy, *, plans_write: bool = False) -> Authorizer:
+    """`plans_write`: for EXPLAIN of a write, which SQLite prepares and does not run."""
     callable_names = policy.functions | functions.OF_OPERATORS
     if policy.may_define:
         callable_names |= functions.OF_ALTER
-    gate = _Gate(policy, callable_names)
+    gate = _Gate(policy, callable_names, plans_write)
 
     def authorize(action: int, first: str | None, second: str | None, db: str | None, _by: str | None) -> int:
         # With the file attached as a schema, main is an empty database in memory: what is made there is lost.

@@ -13,6 +13,7 @@ from callgate.sql.drivers.driver import Cell, Column, StatementResult
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.drivers.workers.file_calls import FileCalls, FileWords
 from callgate.sql.drivers.workers.job import Job, Stopped
+from callgate.sql.engines.sqlite.driver.authorizer import make_authorizer
 from callgate.sql.engines.sqlite.driver.connection import (
     FileConnection,
     check_file,
@@ -107,13 +108,19 @@ class SqliteDriver:
     def _run_one(
         self, connection: sqlite3.Connection, statement: Statement, *, done: int, count: int
     ) -> StatementResult:
+        plans_write = statement.plans_write and not self._policy.may_write
         try:
+            if plans_write:
+                connection.set_authorizer(make_authorizer(self._policy, plans_write=True))
             return run_statement(connection, statement, statement.limits or self._policy.limits)
         except (sqlite3.Error, MemoryError) as error:
             told = explain_failure(error, statement, connection, self._policy)
             if count > 1:
                 told.message += f" (Statement {done + 1} of {count}; {done} before it were run.)"
             raise told from error
+        finally:
+            if plans_write:
+                connection.set_authorizer(make_authorizer(self._policy))
 
 
 def run_statement(connection: sqlite3.Connection, statement: Statement, limits: Limits) -> StatementResult:

@@ -1,0 +1,188 @@
+"""What servers changed of what they say, and the operator's word on it: accept or block.
+
+An answer to what was shown: it names the digest, and a change in between is `caller.stale`. Definitions are
+told without the secrets that servers put into their schemas.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+from zlib import crc32
+
+import msgspec
+from msgspec import Meta
+
+from callgate.api.operation import Asked, Operation
+from callgate.model.error_codes import (
+    CALLER_NOT_FOUND,
+    CALLER_STALE,
+    CALLER_UNKNOWN_SERVER,
+    SETUP_LOCK,
+)
+from callgate.model.errors import unknown_server
+from callgate.model.identity import Role
+from callgate.model.trust import Change, Flaw, PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.ports.faces import TrustDesk
+
+_MAX_ITEMS = 10_000
+
+
+class FlawShape(msgspec.Struct):
+    kind: str
+    words: str
+    holds: bool
+    where: str
+    excerpt: str
+
+
+class TrustItemShape(msgspec.Struct):
+    kind: PinnedKind
+    name: str
+    change: Change
+    held: bool
+    digest: str
+    findings: list[FlawShape]
+    accepted: Any = None  # the definition; null: none was accepted, or it is not known here
+    now: Any = None
+
+
+class ServerTrustShape(msgspec.Struct):
+    server: str
+    trust: TrustMode
+    pinned: int
+    changed: int  # beside what is held
+    held: int
+    items: list[TrustItemShape]
+
+
+class TrustList(msgspec.Struct):
+    servers: list[ServerTrustShape]
+    held: int
+    changed: int
+    problem: str | None = None
+
+
+class NamedItem(msgspec.Struct, forbid_unknown_fields=True):
+    digest: Annotated[str, Meta(max_length=100, description="As it was shown.")]
+    name: Annotated[str, Meta(max_length=10_000)] = ""
+    kind: PinnedKind = "tool"
+
+
+class TrustBody(msgspec.Struct, forbid_unknown_fields=True):
+    items: Annotated[list[NamedItem], Meta(min_length=1, max_length=_MAX_ITEMS)]
+
+
+class TrustApi:
+    def __init__(self, desk: TrustDesk | None, redact_document: Callable[[bytes], bytes]) -> None:
+        self._desk = desk
+        self._redact = redact_document
+
+    def operations(self) -> list[Operation]:
+        return [
+            Operation(
+                "/api/v1/trust",
+                "listTrust",
+                "What servers changed of what was accepted, in short; asks them again",
+                self.list,
+                TrustList,
+                role=Role.WATCH,
+            ),
+            Operation(
+                "/api/v1/trust/{server}",
+                "getTrust",
+                "The same of one server, with both definitions of each change",
+                self.get,
+                ServerTrustShape,
+                errors=(CALLER_UNKNOWN_SERVER,),
+                role=Role.WATCH,
+            ),
+            Operation(
+                "/api/v1/trust/{server}/accept",
+                "acceptTrust",
+                "Accept what was shown: callers get it from now on",
+                self.accept,
+                ServerTrustShape,
+                takes=TrustBody,
+                errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
+                role=Role.OPERATE,
+            ),
+            Operation(
+                "/api/v1/trust/{server}/block",
+                "blockTrust",
+                "Block tools or prompts: callers do not know of them from now on",
+                self.block,
+                ServerTrustShape,
+                takes=TrustBody,
+                errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
+                role=Role.OPERATE,
+            ),
+        ]
+
+    async def list(self, asked: Asked[None, None]) -> TrustList:
+        if self._desk is None:
+            return TrustList([], 0, 0)
+        told = [self._shape(one, in_short=True) for one in await self._desk.look()]
+        held, changed = sum(one.held for one in told), sum(one.changed for one in told)
+        return TrustList(told, held, changed, self._desk.problem)
+
+    async def get(self, asked: Asked[None, None]) -> ServerTrustShape:
+        desk, server = self._of(asked)
+        return self._shape((await desk.look(server))[0])
+
+    async def accept(self, asked: Asked[None, TrustBody]) -> ServerTrustShape:
+        desk, server = self._of(asked)
+        return self._shape(await desk.accept(server, _items(asked.body)))
+
+    async def block(self, asked: Asked[None, TrustBody]) -> ServerTrustShape:
+        desk, server = self._of(asked)
+        return self._shape(await desk.block(server, _items(asked.body)))
+
+    def _of(self, asked: Asked[Any, Any]) -> tuple[TrustDesk, str]:
+        server = asked.path["server"]
+        if self._desk is None:
+            raise unknown_server(server, ())
+        return self._desk, server
+
+    def _shape(self, told: ServerTrust, *, in_short: bool = False) -> ServerTrustShape:
+        items = [self._item(item, in_short) for item in told.items]
+        return ServerTrustShape(told.server, told.mode, told.pinned, told.changed, told.held, items)
+
+    def _item(self, item: TrustItem, in_short: bool) -> TrustItemShape:
+        shape = TrustItemShape(
+            item.kind, item.name, item.change, item.is_held, item.digest, [_flaw(one) for one in item.flaws]
+        )
+        if not in_short:
+            shape.accepted, shape.now = self._read(item.accepted), self._read(item.now)
+        return shape
+
+    def _read(self, definition: bytes | None) -> Any:
+        if definition is None:
+            return None
+        try:
+            return msgspec.json.decode(self._redact(definition))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {"unreadable": definition[:2_000].decode(errors="replace")}
+
+
+def trust_in_short(desk: TrustDesk | None) -> Sequence[dict[str, Any]]:
+    """For the stream: names and numbers, never what a server says."""
+    if desk is None:
+        return ()
+    return [
+        {
+            "server": one.server,
+            "held": one.held,
+            "changed": one.changed,
+            "version": crc32(
+                repr([(item.kind, item.name, item.digest, item.change) for item in one.items]).encode()
+            ),
+        }
+        for one in desk.news
+    ]
+
+
+def _items(body: TrustBody) -> list[TrustItem]:
+    return [TrustItem(one.kind, one.name, "changed", False, one.digest) for one in body.items]
+
+
+def _flaw(flaw: Flaw) -> FlawShape:
+    return FlawShape(flaw.kind, flaw.words, flaw.holds, flaw.where, flaw.excerpt)

@@ -1,0 +1,178 @@
+"""`callgate restore`: what `backup.py` wrote, back in its places.
+
+Rules
+1. Before anything is restored the whole archive is read and compared with its manifest.
+2. Only regular files with the names below are taken out, never through a link, into new folders; what was in
+   their place is renamed, never removed.
+"""
+
+import gzip
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from callgate.app.commands.backup import CHUNK_BYTES, FORMAT, LOCK, MANIFEST, Digested, Entry, Manifest, Tell
+from callgate.app.running import find_running
+from callgate.config.whole_file import whole_file
+from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_STATE_FOLDER, SETUP_STATE_NEWER
+from callgate.model.errors import CallerError, SetupError
+
+_NAMES = re.compile(
+    r"config/callgate\.(?:toml|json|lock)|state/state\.(?:db|key)"
+    r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb"
+)
+_MAX_MANIFEST_BYTES = 16 * 1024 * 1024  # a line for each day, for more years than anybody keeps
+
+
+def check_backup(archive: Path, tell: Tell) -> Manifest:
+    """Reads all of it. Raises CallerError for no whole backup, SetupError for one of a newer Callgate."""
+    found: dict[str, Entry] = {}
+    manifest: Manifest | None = None
+    with _members(archive) as members:
+        for member, data in members:
+            if manifest is not None:
+                raise _unfit(archive, f"something follows its {MANIFEST}")
+            if member.name == MANIFEST:
+                manifest = _read_manifest(archive, data, member.size)
+                continue
+            if not _NAMES.fullmatch(member.name) or member.name in found:
+                raise _unfit(archive, f"{member.name[:100]!r} does not belong into a backup")
+            tell(f"checking {member.name}")
+            digested = Digested(data)
+            while digested.read(CHUNK_BYTES):
+                pass
+            found[member.name] = Entry(member.size, digested.sha256)
+    if manifest is None:
+        raise _unfit(archive, "it is cut: its manifest is missing")
+    if manifest.entries != found:
+        names = sorted({*found, *manifest.entries})
+        differing = [name for name in names if found.get(name) != manifest.entries.get(name)]
+        raise _unfit(archive, f"{differing[0]} is not what its manifest says")
+    return manifest
+
+
+def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell: Tell) -> list[Path]:
+    """What was in the place of what is restored, under its new names. Raises as `check_backup`."""
+    manifest = check_backup(archive, tell)
+    has_config = any(name.startswith("config/") for name in manifest.entries)
+    _check_place(state, config if has_config else None, overwrites=overwrites)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{state.name}.restoring-", dir=state.parent))
+    try:
+        (made / "state").mkdir(mode=0o700)
+        with _members(archive) as members:
+            for member, data in members:
+                if member.name != MANIFEST:
+                    tell(f"restoring {member.name}")
+                    _write(_target(made, member.name), data)
+        return _put_in_place(made, state, config)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _target(made: Path, name: str) -> Path:
+    room, _, file = name.partition("/")
+    folders = {"state": made / "state", "record": made / "state" / "record", "config": made / "config"}
+    return folders[room] / file
+
+
+def _write(path: Path, data: IO[bytes]) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        shutil.copyfileobj(data, file, CHUNK_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _put_in_place(made: Path, state: Path, config: Path) -> list[Path]:
+    moved: list[Path] = []
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+
+    def make_room(path: Path) -> None:
+        if path.is_symlink() or path.exists():
+            before = path.with_name(f"{path.name}.before-{stamp}")
+            path.rename(before)
+            moved.append(before)
+
+    if state.exists() and not any(state.iterdir()):
+        state.rmdir()
+    make_room(state)
+    (made / "state").rename(state)
+    for file in sorted((made / "config").iterdir()) if (made / "config").is_dir() else ():
+        target = config.with_name(LOCK) if file.name == LOCK else config
+        config.parent.mkdir(parents=True, exist_ok=True)
+        make_room(target)
+        with whole_file(target) as whole, file.open("rb") as data:
+            shutil.copyfileobj(data, whole)
+    return moved
+
+
+def _check_place(state: Path, config: Path | None, *, overwrites: bool) -> None:
+    if state.is_symlink() or (state.exists() and not state.is_dir()):
+        raise SetupError(
+            SETUP_STATE_FOLDER, f"{state} is not a folder", hint="Choose another with --state-dir"
+        )
+    if state.is_dir() and (running := find_running(state)) is not None:
+        raise SetupError(
+            SETUP_STATE_FOLDER,
+            f"A gateway runs on {state} (pid {running.pid})",
+            hint="Stop it first, or choose another folder with --state-dir",
+        )
+    taken = [state] if state.is_dir() and any(state.iterdir()) else []
+    taken += [config] if config is not None and (config.exists() or config.is_symlink()) else []
+    if taken and not overwrites:
+        raise SetupError(
+            SETUP_STATE_FOLDER,
+            f"{' and '.join(map(str, taken))} would be replaced",
+            hint="Choose other places with --state-dir and --config, or add --overwrite (renames them)",
+        )
+
+
+@contextmanager
+def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[bytes]]]]:
+    """Regular files only. Raises CallerError for what cannot be read."""
+
+    def each(tar: tarfile.TarFile) -> Generator[tuple[tarfile.TarInfo, IO[bytes]]]:
+        for member in tar:
+            data = tar.extractfile(member) if member.isreg() else None
+            if data is None:
+                raise _unfit(archive, f"{member.name[:100]!r} is not a regular file")
+            yield member, data
+
+    try:
+        with tarfile.open(archive, mode="r|gz") as tar:
+            yield each(tar)
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, UnicodeError) as problem:
+        raise _unfit(archive, "it is cut or damaged") from problem
+    except OSError as problem:
+        raise _unfit(archive, f"it cannot be read ({problem.strerror or 'damaged'})") from problem
+
+
+def _read_manifest(archive: Path, data: IO[bytes], size_bytes: int) -> Manifest:
+    if size_bytes > _MAX_MANIFEST_BYTES:
+        raise _unfit(archive, "its manifest is too large")
+    try:
+        manifest = msgspec.json.decode(data.read(), type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise _unfit(archive, "its manifest cannot be read") from problem
+    if manifest.format > FORMAT:
+        raise SetupError(
+            SETUP_STATE_NEWER,
+            f"{archive} was written by a newer Callgate ({manifest.callgate[:50]})",
+            hint="Restore it with that version",
+        )
+    return manifest
+
+
+def _unfit(archive: Path, why: str) -> CallerError:
+    return CallerError(CALLER_BAD_PARAMS, f"{archive} is no whole backup: {why}", hint="Use another backup")

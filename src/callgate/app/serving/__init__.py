@@ -1,0 +1,1 @@
+"""What a gateway serves now: its configuration, and the upstreams. Both change while it runs."""

@@ -1,0 +1,132 @@
+"""`/servers/<name>/mcp` of a server whose words are pinned: its lists and introduction as callers may see
+them, and what they may call. Counterpart: `relay.lists`, where the aggregate's lists are read.
+"""
+
+import asyncio
+import hashlib
+import time
+from contextlib import suppress
+
+import msgspec
+
+from callgate.model.envelope import Envelope, Era
+from callgate.model.error_codes import CALLER_UNKNOWN_PROMPT, CALLER_UNKNOWN_TOOL
+from callgate.model.errors import CallerError, CallgateError
+from callgate.model.exchange import Hop
+from callgate.model.offers import OfferKind, Route
+from callgate.model.reply import tell_nobody
+from callgate.model.view import COMMON
+from callgate.ports.faces import Faces
+from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.lists.ask_listing import in_our_name
+from callgate.relay.lists.listings import Listings
+from callgate.wire.eras.params import OUR_INFO
+from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.revisions import MODERN_REVISIONS
+
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_CODES = {OfferKind.TOOL: (CALLER_UNKNOWN_TOOL, "tool"), OfferKind.PROMPT: (CALLER_UNKNOWN_PROMPT, "prompt")}
+# Pages that were judged; each client lists the same few.
+_MAX_PAGES = 64
+# For how a server introduces itself; a person waits.
+_PATIENCE_S = 15.0
+FACED_KINDS = {OfferKind.TOOL.method: OfferKind.TOOL, OfferKind.PROMPT.method: OfferKind.PROMPT}
+
+
+class FacedServers:
+    def __init__(self, listings: Listings) -> None:
+        self._listings = listings
+        # By server, kind and digest of the page: the version it was judged by, and the page; None: as it is.
+        self._pages: dict[tuple[str, OfferKind, bytes], tuple[int, bytes | None]] = {}
+
+    def of(self, server: str) -> Faces | None:
+        return self._listings.faces_of(server)
+
+    async def page(self, faces: Faces, server: str, kind: OfferKind, result: bytes, asker: Asker) -> bytes:
+        """A page of its list as callers may see it: the same bytes, unless something is held."""
+        if self._listings.listing(server, kind, asker) is None:
+            with suppress(CallgateError):  # first sight is of the whole list
+                await self._listings.ask_part(server, kind, in_our_name(COMMON))
+        key = (server, kind, hashlib.blake2b(result, digest_size=16).digest())
+        version = faces.version
+        known = self._pages.get(key)
+        if known is None or known[0] != version:
+            known = (version, await asyncio.to_thread(_faced_page, faces, server, kind, result))
+            if len(self._pages) >= _MAX_PAGES:
+                del self._pages[next(iter(self._pages))]
+            self._pages[key] = known
+        return result if known[1] is None else known[1]
+
+    async def introduction(self, faces: Faces, server: str, result: bytes) -> bytes:
+        """`initialize` or `server/discover`, with the instructions that callers may see."""
+        try:
+            members = _members_decoder.decode(result)
+            told = text_of(members.get("instructions", msgspec.Raw(b"")))
+        except NOT_READABLE:
+            return result
+        shown = await asyncio.to_thread(faces.instructions, server, told)
+        if shown == told:
+            return result
+        if shown is not None:
+            return with_member(result, "instructions", msgspec.json.encode(shown))
+        del members["instructions"]
+        return msgspec.json.encode(members)
+
+    def check(self, faces: Faces, server: str, kind: OfferKind, name: str, asker: Asker) -> None:
+        """Raises CallerError for what callers must not know of."""
+        listing = self._listings.listing(server, kind, asker)
+        part = listing.part if listing is not None else None
+        is_hidden = faces.hides(server, kind, name) or (part is not None and name in part.hidden)
+        if not is_hidden and faces.holds(server) and part is not None:
+            is_hidden = Route(server, name) not in part.by_route
+        if is_hidden:
+            code, what = _CODES[kind]
+            raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=f"{server} does not offer it")
+
+    def check_reference(self, faces: Faces, server: str, params: bytes, asker: Asker) -> None:
+        """Of `completion/complete`: the arguments of a prompt that is not offered are not completed."""
+        try:
+            members = _members_decoder.decode(bytes(peek(params).ref) or b"{}")
+        except NOT_READABLE:
+            return
+        name = text_of(members.get("name", msgspec.Raw(b"")))
+        if text_of(members.get("type", msgspec.Raw(b""))) == "ref/prompt" and name is not None:
+            self.check(faces, server, OfferKind.PROMPT, name, asker)
+
+    async def look(self, server: Upstream) -> None:
+        """Has what the server says now judged: its lists, and how it introduces itself."""
+        faces = self.of(server.name)
+        if faces is None:
+            return
+        asker = in_our_name(COMMON)
+        for kind in FACED_KINDS.values():
+            with suppress(CallgateError):
+                await self._listings.ask_part(server.name, kind, asker)
+        method = "initialize"  # answered from the server's own handshake
+        if server.health().era == Era.MODERN.value:
+            method, envelope = (
+                "server/discover",
+                Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO),
+            )
+            asker = Asker(envelope, asker.session, asker.rpc_id)
+        hop = Hop(server.name, method, b"{}", time.monotonic())
+        with suppress(CallgateError, TimeoutError):
+            reply = await asyncio.wait_for(server.ask(hop, asker, tell_nobody), _PATIENCE_S)
+            if reply.result is not None:
+                await self.introduction(faces, server.name, reply.result)
+
+
+def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> bytes | None:
+    """None: as it is."""
+    try:
+        members = _members_decoder.decode(result)
+        entries = [bytes(entry) for entry in _list_decoder.decode(members[kind.member])]
+    except (*NOT_READABLE, KeyError):
+        return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted
+    shown = list(faces.show(server, kind, entries, is_whole=False).entries)
+    if shown == entries:
+        return None
+    members[kind.member] = msgspec.Raw(b"[%b]" % b",".join(shown))
+    return msgspec.json.encode(members)

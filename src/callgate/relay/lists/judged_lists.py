@@ -1,0 +1,52 @@
+"""Lists whose words are pinned (`ports.Faces`): shown again when the operator's word on them changes.
+
+Nobody is asked for that: what the server told is kept, and read once more. A list that was being read while
+the word changed is read again at once.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from callgate.ports.faces import Faces
+from callgate.relay.lists.ask_listing import Listing, judged_again
+from callgate.relay.lists.known_lists import KnownLists
+from callgate.relay.lists.listing_attempts import Key
+from callgate.relay.lists.read_listing import ListReading
+
+
+class JudgedLists:
+    def __init__(
+        self,
+        faces: Faces | None,
+        known: KnownLists,
+        reading: Callable[[Key], ListReading],
+        take: Callable[[Key, Listing], None],
+    ) -> None:
+        """`reading`: how a list is read. `take`: who keeps it, as one that was asked for."""
+        self._faces = faces
+        self._known = known
+        self._reading = reading
+        self._take = take
+        self._task: asyncio.Task[None] | None = None
+
+    def taken(self, listing: Listing) -> None:
+        if self._faces is None or not listing.pages or listing.faces_version == self._faces.version:
+            return
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self.judge_again())
+
+    async def judge_again(self) -> None:
+        if self._faces is None:
+            return
+        for key, listing in self._known.judged_before(self._faces.version):
+            reading = self._reading(key)
+            if reading.faces is None:  # it is not pinned any more
+                continue
+            judged = await judged_again(listing, reading)
+            if self._known.get(key) is listing:
+                self._take(key, judged)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

@@ -1,0 +1,104 @@
+"""The lock as this process knows it: read again when the file is another one, and changed pin by pin.
+
+A file that cannot be used is told, and what was read before stays: a merge that is not finished yet holds
+nobody up. At the start there is nothing before, and nothing is accepted.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from callgate.model.error_codes import SETUP_LOCK
+from callgate.model.errors import SetupError
+from callgate.model.trust import PinnedKind, TrustItem
+from callgate.trust.canonical import UnreadableError, read_definition
+from callgate.trust.lock_file import Lock, LockFile, LockProblemError, Pin, Section, ServerPins
+
+_log = logging.getLogger(__name__)
+
+SECTION_OF: dict[PinnedKind, Section] = {"tool": "tools", "prompt": "prompts", "instructions": "instructions"}
+
+
+class KnownLock:
+    def __init__(self, file: LockFile) -> None:
+        self._file = file
+        self._lock: Lock = {}
+        self._read_state: object = ()  # of the file when it was read; none yet
+        self.is_usable = True
+        self.problem: str | None = None
+        self.version = 0  # increases when an operator's word changed
+        self.refresh()
+
+    def pins(self, server: str) -> ServerPins:
+        return self._lock.get(server) or ServerPins()
+
+    def refresh(self) -> None:
+        state = self._file.state()
+        if state == self._read_state:
+            return
+        is_first = self._read_state == ()
+        self._read_state = state
+        try:
+            lock = self._file.read()
+        except LockProblemError as problem:
+            self.is_usable = self.is_usable and not is_first
+            self.say(f"{problem}: nothing new of its servers is accepted until it is repaired")
+            return
+        is_other = lock != self._lock or not self.is_usable
+        self._lock, self.is_usable = lock, True
+        self.say(None)
+        if is_other and not is_first:
+            self.version += 1
+
+    def say(self, problem: str | None) -> None:
+        if problem is not None and problem != self.problem:
+            _log.error("%s", problem)
+        self.problem = problem
+
+    def set(self, server: str, changed: Sequence[tuple[TrustItem, Pin | None]]) -> None:
+        """An operator's word. Raises SetupError."""
+        try:
+            self._write(partial(_having, server, changed))
+        except LockProblemError as problem:
+            hint = "Repair it or make its folder writable, then try again"
+            raise SetupError(SETUP_LOCK, f"{problem}", hint=hint) from None
+        self.say(None)
+        self.version += 1
+
+    def set_first(self, server: str, section: Section, new: Sequence[TrustItem]) -> None:
+        """What is accepted at first sight. Raises LockProblemError."""
+        self._write(partial(_first, server, section, new))
+
+    def _write(self, change: Callable[[Lock], Lock]) -> None:
+        self._lock = self._file.change(change)
+        self._read_state = self._file.state()
+
+
+def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: Lock) -> Lock:
+    pins = lock.get(server) or ServerPins()
+    for item, pin in changed:
+        pins = pins.having(SECTION_OF[item.kind], {item.name: pin})
+    return {**lock, server: pins}
+
+
+def _first(server: str, section: Section, new: Sequence[TrustItem], lock: Lock) -> Lock:
+    """Another process may have been first: what it accepted stays."""
+    pins = lock.get(server) or ServerPins()
+    if section in pins.seen:
+        return lock
+    return {**lock, server: pins.having(section, {item.name: pin_of(item, None) for item in new})}
+
+
+def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
+    """What is written when it is accepted. None: it is gone, and so is its entry."""
+    if item.now is None:
+        is_kept = before is not None and before.is_blocked and before.digest
+        return replace(before, is_blocked=False) if is_kept and before is not None else None
+    try:
+        read: Any = read_definition(item.now)
+    except UnreadableError:
+        read = None
+    told: Any = cast("dict[str, Any]", read).get("description") if isinstance(read, dict) else read
+    return Pin(item.digest, told if isinstance(told, str) else "")

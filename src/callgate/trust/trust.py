@@ -1,0 +1,338 @@
+"""Keeps what servers say to what was accepted of it. Implements `ports.Faces`.
+
+Used by the loop and by threads: everything that looks at the lock does so alone. Must not know how a server
+is asked.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from callgate.model.counted import counted
+from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE
+from callgate.model.errors import CallerError, SetupError
+from callgate.model.offers import OfferKind
+from callgate.model.trust import PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.ports.faces import DefinitionStore, ShownEntries
+from callgate.trust.judge import Face, judge
+from callgate.trust.known_lock import SECTION_OF, KnownLock, pin_of
+from callgate.trust.lock_file import LockFile, LockProblemError, Pin, Section, ServerPins
+from callgate.trust.looked_at import LookedAt, name_of
+
+_log = logging.getLogger(__name__)
+
+_KINDS: dict[OfferKind, PinnedKind] = {OfferKind.TOOL: "tool", OfferKind.PROMPT: "prompt"}
+# Of one server and kind: it may make up new names all day.
+_MAX_ITEMS = 20_000
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one server says of one kind, as far as it is not as it was accepted."""
+
+    items: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])
+    listed: frozenset[str] | None = None  # all of it, as told last
+
+
+class Trust:
+    def __init__(
+        self,
+        modes: Mapping[str, TrustMode],
+        lock_file: LockFile,
+        store: DefinitionStore,
+        *,
+        writes: bool = True,
+    ) -> None:
+        """`writes`: False to compare only, and to leave the lock as it is."""
+        self._modes = dict(modes)
+        self._lock = KnownLock(lock_file)
+        self._store = store
+        self._writes = writes
+        self._alone = threading.RLock()
+        self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
+        self._looked = LookedAt()
+        self._stored: set[tuple[str, str]] = set()
+        self._early: set[tuple[str, Section]] = set()  # parts of lists that came before the whole one
+
+    # ---- ports.Faces
+
+    @property
+    def version(self) -> int:
+        return self._lock.version
+
+    @property
+    def problem(self) -> str | None:
+        return self._lock.problem
+
+    def watches(self, server: str) -> bool:
+        return self._modes.get(server, "free") != "free"
+
+    def holds(self, server: str) -> bool:
+        return self._modes.get(server) == "hold"
+
+    def use(self, modes: Mapping[str, TrustMode]) -> None:
+        """The operator's words, taken over while we run."""
+        with self._alone:
+            if modes != self._modes:
+                self._modes = dict(modes)
+                self._lock.version += 1
+
+    def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
+        pinned = _KINDS.get(kind)
+        if pinned is None or not self.watches(server):
+            return ShownEntries(entries)
+        named = {entry: name for entry in entries if (name := name_of(entry)) is not None}
+        with self._alone:
+            self._lock.refresh()
+            shown = self._judge(server, pinned, named, is_whole)
+            for entry in entries:
+                if (
+                    entry not in named
+                ):  # nobody can say whose it is: it passes only if nothing is wrong with it
+                    is_odd = self.holds(server) or self._looked.look(entry, frozenset()).holds
+                    shown[entry] = None if is_odd else entry
+        kept = [face for entry in entries if (face := shown[entry]) is not None]
+        hidden = {name for entry, name in named.items() if shown[entry] is None}
+        visible = {name for entry, name in named.items() if shown[entry] is not None}
+        return ShownEntries(kept, frozenset(hidden - visible))
+
+    def instructions(self, server: str, told: str | None) -> str | None:
+        if not self.watches(server):
+            return told
+        entry = json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass")
+        with self._alone:
+            self._lock.refresh()
+            face = self._judge(server, "instructions", {entry: ""}, is_whole=True)[entry]
+        if face is entry:
+            return told
+        return None if face is None else json.loads(face)
+
+    def hides(self, server: str, kind: OfferKind, native_name: str) -> bool:
+        pinned = _KINDS.get(kind)
+        if pinned is None or not self.watches(server):
+            return False
+        pin = self._lock.pins(server).get(SECTION_OF[pinned], native_name)
+        if pin is not None and pin.is_blocked:
+            return True
+        return self.holds(server) and (pin is None or not pin.digest)
+
+    def guards(self, server: str) -> bool:
+        if self.holds(server):
+            return True
+        pins = self._lock.pins(server).pins
+        if any(pin.is_blocked for section in pins.values() for pin in section.values()):
+            return True
+        seen = [found for (name, _), found in self._seen.items() if name == server]
+        return any(item.is_held for found in seen for item in list(found.items.values()))
+
+    def notes(self, server: str) -> list[str]:
+        if not self.watches(server):
+            return []
+        found = self.of(server)
+        told = [] if found.problem is None or not self.holds(server) else [found.problem]
+        if found.held:
+            told.append(f"{counted(found.held, 'change')} of it held: see callgate trust diff {server}")
+        return told
+
+    # ---- for the operator
+
+    def of(self, server: str) -> ServerTrust:
+        with self._alone:
+            pins = self._lock.pins(server)
+            items: list[TrustItem] = []
+            for kind in ("instructions", "tool", "prompt"):
+                seen = self._seen.get((server, kind)) or _Seen()
+                items += [seen.items[name] for name in sorted(seen.items)]
+                items += self._not_listed(pins, kind, seen)
+            pinned = sum(len(pins.pins.get(section, {})) for section in ("tools", "prompts"))
+            return ServerTrust(server, self._modes[server], pinned, tuple(items), self.problem)
+
+    def servers(self) -> list[str]:
+        return [name for name, mode in self._modes.items() if mode != "free"]
+
+    def accept(self, server: str, asked: Sequence[TrustItem]) -> None:
+        """Raises CallerError and SetupError."""
+        with self._alone:
+            items = [self._current(server, one) for one in asked]
+            self._store.put(server, [item for item in items if item.now is not None])
+            pins = self._lock.pins(server)
+            taken = [(item, pin_of(item, pins.get(SECTION_OF[item.kind], item.name))) for item in items]
+            self._lock.set(server, taken)
+            self._settle(server, items)
+
+    def block(self, server: str, asked: Sequence[TrustItem]) -> None:
+        with self._alone:
+            pins = self._lock.pins(server)
+            items = [self._current(server, one, may_be_as_accepted=True) for one in asked]
+            blocked = [
+                (item, replace(pins.get(SECTION_OF[item.kind], item.name) or Pin(), is_blocked=True))
+                for item in items
+            ]
+            self._lock.set(server, blocked)
+            self._settle(server, items)
+
+    def _settle(self, server: str, items: Sequence[TrustItem]) -> None:
+        """Until its list is judged again."""
+        for item in items:
+            if (seen := self._seen.get((server, item.kind))) is not None:
+                seen.items.pop(item.name, None)
+
+    def look(self) -> bool:
+        """Whether the lock is another one than before: somebody else wrote it."""
+        with self._alone:
+            before = self.version
+            self._lock.refresh()
+            return self.version != before
+
+    # ---- judging
+
+    def _judge(
+        self, server: str, kind: PinnedKind, named: Mapping[bytes, str], is_whole: bool
+    ) -> dict[bytes, bytes | None]:
+        """By entry what is shown of it; None: nothing."""
+        section, pins = SECTION_OF[kind], self._lock.pins(server)
+        is_first = section not in pins.seen
+        if is_first and not is_whole:
+            self._early.add((server, section))
+        own_names = frozenset(named.values())
+        looked = {entry: self._looked.look(entry, own_names) for entry in named}
+        judged = {
+            entry: judge(
+                self._modes[server],
+                pins.get(section, name),
+                looked[entry].digest,
+                holds=looked[entry].holds,
+                is_first=is_first and is_whole,
+                has_lock=self._lock.is_usable,
+            )
+            for entry, name in named.items()
+        }
+        new = [
+            TrustItem(kind, name, "new", False, looked[entry].digest, None, entry, looked[entry].flaws)
+            for entry, name in named.items()
+            if judged[entry].accepts
+        ]
+        accepts = is_first and is_whole and self._lock.is_usable
+        if accepts and not self._accept_first(server, section, new):
+            face = Face.NONE if self.holds(server) else Face.AS_IT_IS
+            judged |= {
+                entry: replace(one, face=face, change="new") for entry, one in judged.items() if one.accepts
+            }
+        shown: dict[bytes, bytes | None] = {}
+        items: dict[str, TrustItem] = {}
+        for entry, name in named.items():
+            face, accepted = judged[entry].face, None
+            pin = pins.get(section, name)
+            if judged[entry].change in ("changed", "blocked") and pin is not None and pin.digest:
+                accepted = self._accepted(server, kind, name, pin.digest)
+            shown[entry] = entry if face is Face.AS_IT_IS else accepted if face is Face.ACCEPTED else None
+            if face is Face.AS_IT_IS and judged[entry].change is None and pin is not None:
+                self._keep(server, kind, name, pin.digest, entry)
+            change = judged[entry].change
+            if change is not None and not (is_first and not is_whole and face is Face.AS_IT_IS):
+                held = face is not Face.AS_IT_IS and change != "blocked"
+                items[name] = TrustItem(
+                    kind, name, change, held, looked[entry].digest, accepted, entry, looked[entry].flaws
+                )
+        self._note(server, kind, items, frozenset(named.values()), is_whole)
+        return shown
+
+    def _accept_first(self, server: str, section: Section, new: list[TrustItem]) -> bool:
+        if not self._writes:
+            return False
+        try:
+            self._store.put(server, new)
+            self._lock.set_first(server, section, new)
+        except (LockProblemError, SetupError) as problem:
+            self._lock.say(f"{problem}: what {server} lists is not accepted")
+            return False
+        self._stored |= {(server, item.digest) for item in new}
+        if (server, section) in self._early:
+            self._early.discard((server, section))
+            self._lock.version += 1
+        return True
+
+    def _accepted(self, server: str, kind: PinnedKind, name: str, digest: str) -> bytes | None:
+        try:
+            return self._store.get(server, kind, name, digest)
+        except SetupError as problem:
+            self._lock.say(f"{problem.message}: what was accepted of {server} cannot be shown")
+            return None
+
+    def _keep(self, server: str, kind: PinnedKind, name: str, digest: str, entry: bytes) -> None:
+        """The lock may come from another machine: the definition is kept here too, once it is met."""
+        if (server, digest) in self._stored or not self._writes:
+            return
+        self._stored.add((server, digest))
+        try:
+            if self._store.get(server, kind, name, digest) is None:
+                self._store.put(server, [TrustItem(kind, name, "new", False, digest, None, entry)])
+        except SetupError as problem:
+            self._lock.say(f"{problem.message}: definitions of {server} are not kept")
+
+    def _note(
+        self,
+        server: str,
+        kind: PinnedKind,
+        items: dict[str, TrustItem],
+        listed: frozenset[str],
+        is_whole: bool,
+    ) -> None:
+        seen = self._seen.setdefault((server, kind), _Seen())
+        before = dict(seen.items)
+        if is_whole:
+            seen.items, seen.listed = items, listed
+        else:
+            for name in listed:
+                seen.items.pop(name, None)
+            seen.items |= items
+            while len(seen.items) > _MAX_ITEMS:
+                del seen.items[next(iter(seen.items))]
+        for name, item in seen.items.items():
+            was = before.get(name)
+            if was is None or was.digest != item.digest:
+                flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
+                _log.warning(
+                    "%s: the %s %s is %s%s%s",
+                    server,
+                    kind,
+                    name,
+                    item.change,
+                    " and held" if item.is_held else "",
+                    f" ({flaws})" if flaws else "",
+                )
+
+    # ---- for accepting
+
+    def _current(self, server: str, asked: TrustItem, *, may_be_as_accepted: bool = False) -> TrustItem:
+        """What it is now, if that is what was shown."""
+        seen = self._seen.get((server, asked.kind)) or _Seen()
+        found = seen.items.get(asked.name)
+        pin = self._lock.pins(server).get(SECTION_OF[asked.kind], asked.name)
+        if found is None and pin is not None and (may_be_as_accepted or pin.is_blocked):
+            found = TrustItem(asked.kind, asked.name, "gone", False, pin.digest)
+        if found is None:
+            raise CallerError(
+                CALLER_NOT_FOUND,
+                f"Nothing waits to be accepted of the {asked.kind} {asked.name[:100]} of {server}",
+                hint=f"See what does: callgate trust diff {server}",
+            )
+        if found.digest != asked.digest:
+            raise CallerError(
+                CALLER_STALE,
+                f"The {asked.kind} {asked.name[:100]} of {server} is another one than was shown",
+                hint="Look at it again",
+            )
+        return found
+
+    def _not_listed(self, pins: ServerPins, kind: PinnedKind, seen: _Seen) -> list[TrustItem]:
+        if kind == "instructions":
+            return []
+        return [
+            TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
+            for name, pin in sorted(pins.pins.get(SECTION_OF[kind], {}).items())
+            if name not in seen.items
+            and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
+        ]

@@ -1,0 +1,177 @@
+"""`callgate backup` while a gateway serves, and `callgate restore` into another folder."""
+
+import asyncio
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from end_to_end.gateway_process import Finished, run_callgate, running_gateway
+from mcp import Client
+
+from callgate.vault.state_db import StateDb
+
+COUNT = "SELECT count(*) AS n FROM rpc_events WHERE method = 'tools/call' AND outcome = 'answered'"
+
+
+async def restored(tmp_path: Path, archive: Path, *more: str) -> Finished:
+    place = tmp_path / "there"
+    place.mkdir(exist_ok=True)
+    return await run_callgate(
+        place,
+        "restore",
+        str(archive),
+        "--state-dir",
+        str(place / "state"),
+        "--config",
+        str(place / "callgate.toml"),
+        *more,
+    )
+
+
+async def test_a_backup_under_load_has_every_call_up_to_its_moment(tmp_path: Path) -> None:
+    state, archive = tmp_path / "here", tmp_path / "backup.tar.gz"
+    state.mkdir()
+    StateDb(state).put_secret("api-key", b"sealed")
+    answered: list[int] = []
+    is_over = asyncio.Event()
+    async with running_gateway(state) as gateway, Client(gateway.mcp_url) as client:
+        (tool,) = [each.name for each in (await client.list_tools()).tools if each.name.endswith("query")]
+
+        async def load() -> None:
+            while not is_over.is_set():
+                number = len(answered)
+                told = await client.call_tool(tool, {"sql": f"SELECT {number} AS load"})
+                assert not told.is_error, told
+                answered.append(number)
+
+        loading = asyncio.create_task(load())
+        while len(answered) < 100:
+            await asyncio.sleep(0)
+        before = len(answered)
+        done = await run_callgate(state, "backup", str(archive))
+        assert done.exit_code == 0, done.stderr
+        is_over.set()
+        await loading
+    assert archive.stat().st_mode & 0o777 == 0o600
+    told = await restored(tmp_path, archive)
+    assert told.exit_code == 0, told.stderr
+    there = tmp_path / "there" / "state"
+    counted = await run_callgate(there, "query", COUNT, "--json")
+    assert before <= json.loads(counted.stdout)["rows"][0][0] <= len(answered)
+    secret = StateDb(there).secret("api-key")
+    assert secret is not None
+    assert secret.sealed == b"sealed"
+    assert (there / "state.key").read_bytes() == (state / "state.key").read_bytes()
+    assert (there / "state.key").stat().st_mode & 0o777 == 0o600
+    async with running_gateway(there) as gateway, Client(gateway.mcp_url) as client:
+        await client.list_tools()  # it serves, and goes on with the record
+
+
+async def test_without_a_gateway_the_files_are_backed_up_and_the_configuration_too(tmp_path: Path) -> None:
+    state, archive = tmp_path / "here", tmp_path / "backup.tar.gz"
+    state.mkdir()
+    (state / "callgate.toml").write_text("# mine\nversion = 1\n")
+    (state / "callgate.lock").write_text("{}")
+    assert (await run_callgate(state, "backup", str(archive))).exit_code == 0
+    with tarfile.open(archive) as tar:
+        assert tar.getnames()[-1] == "manifest.json"
+    assert (await restored(tmp_path, archive)).exit_code == 0
+    assert (tmp_path / "there" / "callgate.toml").read_text() == "# mine\nversion = 1\n"
+    assert (tmp_path / "there" / "callgate.lock").read_text() == "{}"
+    refused = await restored(tmp_path, archive)
+    assert refused.exit_code == 1
+    assert "would be replaced" in refused.stderr
+    (tmp_path / "there" / "callgate.toml").write_text("version = 1\n# newer")
+    forced = await restored(tmp_path, archive, "--overwrite")
+    assert forced.exit_code == 0, forced.stderr
+    (kept,) = (tmp_path / "there").glob("callgate.toml.before-*")
+    assert kept.read_text() == "version = 1\n# newer"
+
+
+def archive_of(entries: dict[str, bytes | tarfile.TarInfo], manifest: dict[str, Any] | None) -> bytes:
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb") as zipped, tarfile.open(fileobj=zipped, mode="w|") as tar:
+        for name, data in entries.items():
+            if isinstance(data, tarfile.TarInfo):
+                tar.addfile(data)
+                continue
+            head = tarfile.TarInfo(name)
+            head.size = len(data)
+            tar.addfile(head, io.BytesIO(data))
+        if manifest is not None:
+            text = json.dumps(manifest).encode()
+            head = tarfile.TarInfo("manifest.json")
+            head.size = len(text)
+            tar.addfile(head, io.BytesIO(text))
+    return out.getvalue()
+
+
+def link(name: str) -> tarfile.TarInfo:
+    head = tarfile.TarInfo(name)
+    head.type, head.linkname = tarfile.SYMTYPE, "/etc"
+    return head
+
+
+MANIFEST = {"format": 1, "callgate": "1", "made_at": "now", "entries": {}}
+KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"no archive", "is no whole backup"),
+        (archive_of({}, MANIFEST)[:40], "is no whole backup"),
+        (archive_of({"state/state.key": b"x"}, None), "its manifest is missing"),
+        (archive_of({"state/state.key": b"x"}, MANIFEST | {"entries": KEY}), "is not what its manifest says"),
+        (archive_of({"../../etc/cron.d/x": b"x"}, MANIFEST), "does not belong into a backup"),
+        (archive_of({"state/state.key": link("state/state.key")}, MANIFEST), "is not a regular file"),
+        (archive_of({}, MANIFEST | {"format": 2}), "was written by a newer Callgate"),
+    ],
+)
+async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: bytes, words: str) -> None:
+    archive = tmp_path / "backup.tar.gz"
+    archive.write_bytes(data)
+    told = await restored(tmp_path, archive)
+    assert told.exit_code != 0
+    assert words in told.stderr
+    assert not (tmp_path / "there" / "state").exists()
+
+
+async def test_a_folder_that_a_gateway_runs_on_is_not_replaced(tmp_path: Path) -> None:
+    archive = tmp_path / "backup.tar.gz"
+    archive.write_bytes(archive_of({}, MANIFEST))
+    state = tmp_path / "there" / "state"
+    state.mkdir(parents=True)
+    async with running_gateway(state):
+        told = await restored(tmp_path, archive, "--overwrite")
+    assert told.exit_code == 1
+    assert "A gateway runs on" in told.stderr
+
+
+async def test_only_an_operator_gets_the_files(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[server]\ntokens = ["{"o" * 32}"]\n'
+        f'[principals.eve]\ntoken = "{"w" * 32}"\nrole = "watch"\n'
+    )
+    async with running_gateway(tmp_path) as gateway:
+        url = f"{gateway.announced['url']}/api/v1/record/files"
+        command = (
+            "curl",
+            "-s",
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{http_code}",
+            url,
+        )
+        codes: list[str] = []
+        for token in ("w" * 32, "o" * 32):
+            process = await asyncio.create_subprocess_exec(
+                *command, "-H", f"Authorization: Bearer {token}", stdout=asyncio.subprocess.PIPE
+            )
+            codes.append((await process.communicate())[0].decode())
+    assert codes == ["403", "200"]

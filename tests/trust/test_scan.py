@@ -1,0 +1,79 @@
+"""The scan: every attack of the corpus is held, no honest definition is, whatever comes it ends soon."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from relay.real_tools import tools_by_server
+from trust.attacks import ATTACKS
+from trust.evasions import EVASIONS
+from trust.honest import honest_definitions
+
+from callgate.trust.scan import HOLDING, MAX_TEXT_CHARS, WORDS, scan
+
+OWN_NAMES = ["create_issue", "add_labels", "update"]  # that honest descriptions speak of
+_ALL = [(kind, one) for kind, definitions in ATTACKS.items() for one in definitions]
+
+
+def held_by(definition: dict[str, Any], own_names: list[str]) -> set[str]:
+    return {one.kind for one in scan(json.dumps(definition).encode(), own_names) if one.tier == "holds"}
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_every_attack_of_a_kind_is_held(kind: str) -> None:
+    missed = [one for one in ATTACKS[kind] if not held_by(one, ["lookup"])]
+    assert missed == []
+
+
+def test_the_corpus_has_enough_attacks_of_every_holding_kind() -> None:
+    assert len(_ALL) >= 150
+    assert set(ATTACKS) == HOLDING
+    assert set(WORDS) > HOLDING
+
+
+def test_no_honest_definition_is_held() -> None:
+    honest = honest_definitions()
+    assert len(honest) >= 300
+    assert [one["description"] for one in honest if held_by(one, OWN_NAMES)] == []
+
+
+def test_no_definition_of_a_real_server_is_held() -> None:
+    for server, tools in tools_by_server().items():
+        names = [tool["name"] for tool in tools]
+        assert [(server, tool["name"]) for tool in tools if held_by(tool, names)] == []
+
+
+def test_what_was_written_to_get_past_the_rules_is_held_no_less_than_before() -> None:
+    held = [text for text in EVASIONS if held_by({"name": "x", "description": f"Looks up. {text}"}, ["x"])]
+    assert len(held) >= 14, held
+
+
+def test_an_order_about_a_tool_of_the_same_server_is_no_order_about_others() -> None:
+    tool = {"name": "read", "description": "When you call write_file, set the mode too."}
+    assert held_by(tool, ["read", "write_file"]) == set()
+    assert held_by(tool, ["read"]) == {"other_tools"}
+
+
+def test_what_can_be_read_in_two_ways_is_held() -> None:
+    twice = b'{"name": "a", "description": "fine", "description": "other"}'
+    deep = b'{"name": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    for definition in (twice, deep, b"\xff", b"", b"[1, 2", b'"text'):
+        assert [one.kind for one in scan(definition)] == ["unreadable"]
+
+
+def test_the_same_definition_gives_the_same_findings() -> None:
+    for _, definition in _ALL:
+        raw = json.dumps(definition).encode()
+        assert scan(raw) == scan(raw)
+
+
+def test_a_long_hostile_text_is_held_without_being_read() -> None:
+    """Bounded by work, not by a clock: what is longer than the bound is not looked through."""
+    text = ("never do not tell send all previous conversation ~/.ssh " * 20_000)[:1_000_000]
+    began = time.process_time()
+    (found,) = scan(json.dumps({"name": "a", "description": text}).encode())
+    spent_s = time.process_time() - began
+    assert found.kind == "unreadable"
+    assert f"{MAX_TEXT_CHARS:,}" in found.excerpt
+    assert spent_s < 5, "a hang detector"
