@@ -1,4 +1,4 @@
-"""Api shows the configuration, has its file changed, has a changed one taken over, and tells what came of it."""
+"""Api shows the configuration, has its file changed and taken over, and tells what came of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
