@@ -1,13 +1,15 @@
 """What a program prints, for secrets that another program keeps: a password, a token.
 
-Started without a shell, with ten seconds and 64 KiB. Whatever it started ends with it. Neither what it prints
-nor what it writes to stderr is in any error: both may hold a secret. Must not know what the text is for.
+Started without a shell, with ten seconds and 64 KiB. Its process group ends with it; what has left the group
+is not waited for. Neither what it prints nor what it writes to stderr is in any error: both may hold a
+secret. Must not know what the text is for.
 """
 
 import os
+import selectors
 import signal
 import subprocess
-import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -41,8 +43,8 @@ def printed_line(command: Sequence[str]) -> str:
 
 
 def _run(command: Sequence[str]) -> tuple[bytes, int, bool]:
-    """What it printed, its exit code, and whether its time was over. All that it started ends with it."""
-    is_over = threading.Event()
+    """What it printed, its exit code, and whether its time was over."""
+    deadline = time.monotonic() + _LIMIT_S
     with subprocess.Popen(  # noqa: S603 - the operator's own command
         command,
         stdin=subprocess.DEVNULL,
@@ -50,22 +52,29 @@ def _run(command: Sequence[str]) -> tuple[bytes, int, bool]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as program:
-
-        def kill() -> None:
-            with suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGKILL)
-
-        def end() -> None:
-            is_over.set()
-            kill()
-
-        timer = threading.Timer(_LIMIT_S, end)
-        timer.start()
         try:
             assert program.stdout is not None
-            said = program.stdout.read(_MAX_BYTES + 1)
-            if len(said) > _MAX_BYTES:
-                kill()
-            return said, program.wait(), is_over.is_set()
+            said, is_late = _read(program.stdout.fileno(), deadline)
+            if not is_late and len(said) <= _MAX_BYTES:  # it may close its output long before it ends
+                program.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            said, is_late = b"", True
         finally:
-            timer.cancel()
+            with suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+        return said, program.wait(), is_late
+
+
+def _read(pipe: int, deadline: float) -> tuple[bytes, bool]:
+    """Until its end, one byte too many, or the deadline: a program that left the group may hold it open."""
+    said = b""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(pipe, selectors.EVENT_READ)
+        while len(said) <= _MAX_BYTES:
+            if not waiting.select(max(0.0, deadline - time.monotonic())):
+                return said, True
+            piece = os.read(pipe, _MAX_BYTES + 1 - len(said))
+            if not piece:
+                break
+            said += piece
+    return said, False

@@ -38,15 +38,16 @@ def run_on_terminal(
     *,
     width: int = 200,
     until: str | None = None,
+    typed: str | None = None,
 ) -> Shown:
-    """Until it ends, or (`until`) until that was shown: then it is interrupted."""
+    """Until it ends, or (`until`) until that was shown: then it is interrupted, or `typed` is typed."""
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     # rich asks stdin, stdout and stderr in turn how wide they are
     process = _started(list(command), {"TERM": "xterm", **environment}, folder, terminal)
     os.close(terminal)
     try:
-        told = _read(reader, process, until)
+        told = _read(reader, process, until, typed)
         return Shown(process.wait(_PATIENCE_S), told.decode())
     finally:
         process.kill()
@@ -57,12 +58,13 @@ def run_on_terminal(
 def _started(command: list[str], environment: dict[str, str], folder: Path, terminal: int) -> Process:
     if command[: len(CALLGATE)] == CALLGATE:
         return ForkedProcess(command[len(CALLGATE) :], environment, folder, [terminal] * 3)
-    return subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment, cwd=folder
-    )
+    return subprocess.Popen(  # in a session of its own: it must not ask at the terminal of who runs the tests
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment, cwd=folder,
+        start_new_session=True,
+    )  # fmt: skip
 
 
-def _read(reader: int, process: Process, until: str | None) -> bytes:
+def _read(reader: int, process: Process, until: str | None, typed: str | None) -> bytes:
     told, ends_at = b"", time.monotonic() + _PATIENCE_S
     while select.select([reader], [], [], max(0.0, ends_at - time.monotonic()))[0]:
         try:
@@ -73,6 +75,6 @@ def _read(reader: int, process: Process, until: str | None) -> bytes:
             return told
         told += piece
         if until is not None and until.encode() in told:
-            process.send_signal(signal.SIGINT)
+            os.write(reader, typed.encode()) if typed is not None else process.send_signal(signal.SIGINT)
             until = None
     raise AssertionError(f"it neither ended nor showed {until!r}: {told!r}")

@@ -51,6 +51,7 @@ class Desk:
     def environment(self) -> dict[str, str]:
         bin_folder = Path(sys.executable).parent
         kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+        kept["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
         return kept | {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOME": str(self.folder), "TERM": "dumb"}
 
     def here(self, text: str) -> str:

@@ -72,8 +72,9 @@ def forked_callgate() -> list[str]:
 
 
 def machine_environment() -> dict[str, str]:
-    """What every process of ours gets of this machine's environment."""
-    return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    """What every process of ours gets of this machine's environment. The person's keyring is not theirs."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return kept | {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 
 
 class ForkedProcess:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import keyring
 import pytest
+from keyring.backends import fail, null
 
 from callgate.model.error_codes import SETUP_SECRET
 from callgate.model.errors import SetupError
-from callgate.vault.keyring_key import keyring_key
+from callgate.vault.keyring_key import is_wanted, keyring_key
 from callgate.vault.secrets import BY_KEYRING, BY_STATE_KEY, Secrets
 from callgate.vault.state_db import StateDb
 from vault.memory_keyring import MemoryKeyring
@@ -101,5 +102,20 @@ def test_with_a_keyring_the_key_is_there_and_nowhere_else(state: StateDb) -> Non
         with pytest.raises(SetupError, match="keyring cannot be used") as caught:
             secrets_with(state, b"one").read("shop")
         assert caught.value.code is SETUP_SECRET
+    finally:
+        keyring.set_keyring(before)
+
+
+def test_a_machine_without_a_keyring_is_told_and_gets_no_other_key() -> None:
+    before = keyring.get_keyring()
+    try:
+        keyring.set_keyring(fail.Keyring())
+        with pytest.raises(SetupError, match="this machine has no keyring") as caught:
+            is_wanted()
+        assert caught.value.code is SETUP_SECRET
+        keyring.set_keyring(null.Keyring())
+        assert not is_wanted()
+        keyring.set_keyring(MemoryKeyring())
+        assert is_wanted()
     finally:
         keyring.set_keyring(before)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from callgate.config.problem import Loc
 from callgate.config.raw_values import table_of
+from callgate.config.secret_source import EXEC
 
 # Keys of any table. `env` and `args` decide what a program does as much as its name; `sandbox` what it may.
 _KEYS = frozenset(
@@ -40,6 +41,16 @@ def newly_reaching(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     kept = {loc[:2] for loc in new}
     taken = [loc for loc, value in old.items() if loc not in new and loc[:2] in kept and reaches(loc, value)]
     return [*added, *taken]
+
+
+def newly_started(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Loc]:
+    """The places where `exec:` is new. Only an editor writes it into the file: no request, no pasted text."""
+    old = dict(leaves(before))
+    return [
+        loc
+        for loc, value in leaves(after)
+        if isinstance(value, str) and value.startswith(EXEC) and old.get(loc) != value
+    ]
 
 
 class _Nothing:

@@ -1,8 +1,9 @@
 """The key of the secrets in the system's keyring, with the extra `callgate[keyring]`.
 
-Where there is a keyring, the key is kept there and not in a file beside the secrets. A machine without one (a
-server, a container) may have the package for another program: there it is not used. A keyring that is locked
-or fails is an error, and no other key is taken in its place. Each state folder has a key of its own.
+With the package, the key is kept there and not in a file beside the secrets. A machine without a keyring, or
+with one that is locked or fails, is an error: no other key is taken in its place. Who has the package for
+another program, and wants the state key, turns keyrings off with the package's own switch (the backend
+`null`). Each state folder has a key of its own.
 """
 
 import base64
@@ -17,13 +18,22 @@ _SERVICE = "callgate"
 _KEY_BYTES = 32
 
 
-def has_keyring() -> bool:
+def is_wanted() -> bool:
+    """Whether new secrets are sealed with it. Raises SetupError where there is the package and no keyring."""
     if find_spec("keyring") is None:
         return False
     import keyring
     from keyring.backends import fail, null
 
-    return not isinstance(keyring.get_keyring(), fail.Keyring | null.Keyring)
+    found = keyring.get_keyring()
+    if isinstance(found, fail.Keyring):
+        raise SetupError(
+            SETUP_SECRET,
+            "The extra callgate[keyring] is installed, and this machine has no keyring",
+            hint="Start one (python -m keyring diagnose), or use the state key instead: uninstall the "
+            "package keyring, or set PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring",
+        )
+    return not isinstance(found, null.Keyring)
 
 
 def keyring_key(folder: Path) -> bytes:

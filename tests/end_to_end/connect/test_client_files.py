@@ -1,49 +1,22 @@
 """Every client's file, in every shape: connecting and undoing gives back each byte, and tells no secret."""
 
-import json
 import os
 import stat
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from end_to_end.connect.client_corpus import FILES, PLANTED, shapes
 from end_to_end.gateway_process import run_callgate
 
+from callgate.app.setup.connect_client import apply_plan, plan_connection, shown, undo
 from callgate.config.client_files import choose_path, find_client
 from callgate.config.editing.json_text import JsonEditError, JsonText
-
-PLANTED = "QZ7planted-by-the-test"
-JSON_CLIENTS = {
-    "cursor": "mcpServers",
-    "claude-code": "mcpServers",
-    "claude-desktop": "mcpServers",
-    "vscode": "servers",
-    "windsurf": "mcpServers",
-    "gemini-cli": "mcpServers",
-    "opencode": "mcp",
-    "zed": "context_servers",
-}
-
-
-def json_shapes(key: str) -> dict[str, bytes]:
-    other = f'{{"command": "x", "env": {{"TOKEN": "{PLANTED}"}}, "odd": [1, {{"deep": null}}]}}'
-    normal = f'{{\n  "theme": "dark",\n  "{key}": {{\n    "other": {other}\n  }},\n  "last": 1.50\n}}\n'
-    ours = f'{{"{key}": {{"callgate": {{"url": "http://old/"}}, "other": {other}}}}}'
-    shapes = {
-        "normal": normal,
-        "empty": "",
-        "blank": " \n\n",
-        "empty object": "{}",
-        "without servers": '{\n\t"a": 1\n}',
-        "minified": f'{{"{key}":{{"other":{other}}}}}',
-        "comments": f'// top\n{{\n  "{key}": {{ // here\n    "other": {other}, /* last */\n  }},\n}}\n',
-        "crlf": normal.replace("\n", "\r\n"),
-        "bom": "\ufeff" + normal,
-        "our own entry": ours,
-        "deep": f'{{"deep": {"[" * 300}{"]" * 300}, "{key}": {{"other": {other}}}}}',
-        "huge": f'{{"history": {json.dumps([PLANTED] * 400_000)}, "{key}": {{"other": {other}}}}}',
-    }
-    return {name: text.encode() for name, text in shapes.items()}
+from callgate.config.mcp_clients import Door
+from callgate.config.sources.file import read_json_object
+from callgate.model.error_codes import CALLER_STALE
+from callgate.model.errors import CallerError
 
 
 async def connect_and_undo(home: Path, client: str, content: bytes) -> None:
@@ -71,30 +44,80 @@ async def connect_and_undo(home: Path, client: str, content: bytes) -> None:
     assert list((home / "connected").iterdir()) == []
 
 
-@pytest.mark.parametrize("shape", list(json_shapes("x")))
-@pytest.mark.parametrize("client", ["cursor", "vscode"])
-async def test_a_json_file_is_what_it_was(
-    tmp_path: Path, client: str, shape: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("client", FILES)
+async def test_connecting_and_undoing_gives_back_every_byte_of_every_shape(
+    tmp_path: Path, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    await connect_and_undo(tmp_path, client, json_shapes(JSON_CLIENTS[client])[shape])
+    (tmp_path / "state").mkdir(mode=0o700)
+    found, path = find_client(client), tmp_path / FILES[client][0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for shape, content in shapes(client).items():
+        path.write_bytes(content)
+        path.chmod(0o640)
+        assert choose_path(found, None) == path
+        plan = plan_connection(found, path, Door("http://127.0.0.1:7420/mcp"), "cg_token", is_shared=False)
+        told = shown(plan, "cg_token")
+        assert not any(secret in told for secret in (PLANTED, "cg_token")), shape
+        apply_plan(plan, tmp_path / "state", client)
+        written = path.read_bytes()
+        assert written != content
+        assert same_but_for_us(client, content, written), shape
+        assert not any(PLANTED in one.name for one in (tmp_path / "state/connected").iterdir())
+        assert undo(tmp_path / "state", found, path)[1]
+        assert path.read_bytes() == content, shape
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize("client", [one for one in JSON_CLIENTS if one not in ("cursor", "vscode")])
-async def test_every_other_client_too(tmp_path: Path, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def same_but_for_us(client: str, before: bytes, after: bytes) -> bool:
+    """Whether both say the same, without our entry and the input that asks for its token."""
+    trees = [_read(client, content) for content in (before, after)]
+    for tree in trees:
+        servers = tree.get(FILES[client][1][0], {})
+        for holder in (servers, servers.get("servers", {})):
+            holder.pop("callgate", None)
+        tree["inputs"] = [one for one in tree.get("inputs", []) if one["id"] != "callgate-token"]
+    return _without_empty(trees[0]) == _without_empty(trees[1])
+
+
+def _read(client: str, content: bytes) -> dict[str, Any]:
+    text = content.decode("utf-8-sig")
+    return tomllib.loads(text) if client == "codex" else read_json_object(text if text.strip() else "{}")
+
+
+def _without_empty(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in tree.items() if one not in ({}, [], {"servers": {}})}
+
+
+@pytest.mark.parametrize("client", FILES)
+async def test_the_commands_do_so_too_and_tell_no_secret(
+    tmp_path: Path, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    await connect_and_undo(tmp_path, client, json_shapes(JSON_CLIENTS[client])["comments"])
+    await connect_and_undo(tmp_path, client, shapes(client)["crlf"])
 
 
-async def test_codex_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    text = f'# mine\r\nmodel = "x"\r\n[mcp_servers.other]\r\nurl = "http://h/"\r\nkey = "{PLANTED}"\r\n'
-    await connect_and_undo(tmp_path, "codex", text.encode())
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_a_file_that_changes_after_it_was_shown_is_not_written(tmp_path: Path, client: str) -> None:
+    found, path, state = find_client(client), tmp_path / "file", tmp_path / "state"
+    state.mkdir(mode=0o700)
+    normal = shapes(client)["normal"]
+    for before, after in ((normal, normal + b"\n"), (None, normal), (normal, None)):
+        path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
+        plan = plan_connection(found, path, Door("http://127.0.0.1:7420/mcp"), "cg_token", is_shared=False)
+        path.unlink() if after is None else path.write_bytes(after)
+        with pytest.raises(CallerError, match="changed by somebody else") as refused:
+            apply_plan(plan, state, client)
+        assert refused.value.code is CALLER_STALE
+        assert (path.read_bytes() if path.exists() else None) == after
+        assert not (state / "connected").exists()
 
 
 @pytest.mark.parametrize(
     "content", [b'{"mcpServers": {', b"[]", b"\xff\xfe{}", b'{"mcpServers": 5}',
-                b'{"mcpServers": {}, "mcpServers": {}}', b"{" * 100_000]
+                b'{"mcpServers": {}, "mcpServers": {}}', b"{" * 100_000,
+                b'{"mcpServers": {}, "mcp\\u0053ervers": {}}',
+                b'{"mcpServers": {"callgate": {}, "callgate": {"url": "x"}}}']
 )  # fmt: skip
 async def test_what_is_not_understood_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / ".cursor/mcp.json"
@@ -150,29 +173,6 @@ async def test_a_project_file_holds_no_token(tmp_path: Path) -> None:
     assert token.startswith("cg_")
     assert token not in (tmp_path / ".cursor/mcp.json").read_text()
     assert "${env:CALLGATE_TOKEN}" in (tmp_path / ".cursor/mcp.json").read_text()
-
-
-async def test_import_keeps_every_key_and_no_secret_is_told(tmp_path: Path) -> None:
-    (tmp_path / ".cursor").mkdir()
-    entry = {"url": "http://h/mcp", "headers": {"Authorization": f"Bearer {PLANTED}"}, "odd": {"a": [1]}}
-    servers = {"mine": entry, "off": {"command": "x", "disabled": True}, "callgate": {"url": "http://us/"}}
-    (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    (tmp_path / ".codex").mkdir()
-    (tmp_path / ".codex/config.toml").write_text('[mcp_servers.mine]\ncommand = "other"\n')
-    (tmp_path / ".claude.json").write_text('{"mcp')
-    done = await run_callgate(tmp_path, "import", "--secrets")
-    assert done.exit_code == 0, done.stderr
-    assert PLANTED not in done.stdout + done.stderr
-    text = (tmp_path / "callgate.toml").read_text()
-    assert PLANTED not in text
-    taken = tomllib.loads(text)["mcpServers"]
-    assert set(taken) == {"mine", "off", "mine-codex"}
-    assert taken["mine"]["_imported"] == {"odd": {"a": [1]}}
-    assert taken["mine"]["headers"]["Authorization"].startswith("Bearer ${secret:")
-    assert taken["off"]["disabled"] is True
-    assert (await run_callgate(tmp_path, "config", "check")).exit_code == 0
-    again = await run_callgate(tmp_path, "import", "--json")
-    assert json.loads(again.stdout)["servers"] == []
 
 
 def test_a_key_that_is_there_twice_is_not_guessed() -> None:

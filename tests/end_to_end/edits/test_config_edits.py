@@ -260,6 +260,28 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
     assert status == 200
 
 
+async def test_exec_comes_from_nobody_but_the_file_itself(gateway: GatewayProcess, tmp_path: Path) -> None:
+    before = (tmp_path / "callgate.toml").read_bytes()
+    pasted = '{"x": {"url": "http://127.0.0.1:9/", "headers": {"A": "exec:touch ran"}}}'
+    bodies: tuple[dict[str, Any], ...] = (
+        {"set": {"mcpServers.files.env.A": "exec:touch ran"}},
+        {"set": {"mcpServers.new": {"serverUrl": "http://h/", "http_headers": {"A": "exec:touch ran"}}}},
+        {"set": {"server.tokens": ["exec:touch ran"]}},
+        {"set": {"sources": [{"id": "x", "dsn": "exec:touch ran"}]}},
+        {"add": {"text": pasted}},
+    )
+    for body in bodies:
+        for query in ("", "?dry_run=true"):
+            status, answer = await patch(gateway, body, query=query)
+            assert (status, answer["code"]) == (422, "caller.bad_config"), answer
+            assert "touch" not in json.dumps(answer)
+    url = f"{gateway.announced['url']}/api/v1/servers/probe"
+    status, answer = await asyncio.to_thread(_send, url, "POST", {}, {"text": pasted})
+    assert (status, answer["code"]) == (422, "caller.bad_config"), answer
+    assert not (tmp_path / "ran").exists()
+    assert (tmp_path / "callgate.toml").read_bytes() == before
+
+
 async def test_a_file_that_cannot_be_written_answers_with_what_to_paste(gateway: GatewayProcess) -> None:
     (gateway.state / "callgate.toml").chmod(0o444)
     assert (await get(gateway))["is_writable"] is False

@@ -16,7 +16,7 @@ from pathlib import Path
 from platformdirs import user_config_path
 
 from callgate.app.edits.config_values import ConfigValues
-from callgate.app.edits.probe import bad_config, not_local, renamed
+from callgate.app.edits.probe import bad_config, not_local, renamed, starts_program
 from callgate.app.reload import differences
 from callgate.app.setup.setup_problems import load_and_check, problems_in
 from callgate.app.take_over import needs_restart
@@ -24,7 +24,7 @@ from callgate.config.edit_file import FileEdit, digest_of, edit_of
 from callgate.config.editing.masked_lines import changed_lines
 from callgate.config.editing.written_values import read_key_path, written_path
 from callgate.config.load import Loaded
-from callgate.config.local_reach import newly_reaching
+from callgate.config.local_reach import newly_reaching, newly_started
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.adopt_file import adopt_file
 from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file, read_config_text
@@ -116,7 +116,10 @@ class FileEdits:
             )
         text, tree = edit.text, deepcopy(edit.tree)
         changed, name = self._apply(edit, change)
-        places = newly_reaching(_adopted(tree), _adopted(edit.tree))
+        before, after = _adopted(tree), _adopted(edit.tree)
+        if started := newly_started(before, after):
+            raise starts_program([written_path(loc) for loc in started])
+        places = newly_reaching(before, after)
         if places and not is_local:
             raise not_local([written_path(loc) for loc in places])
         try:

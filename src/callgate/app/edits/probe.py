@@ -21,7 +21,7 @@ from callgate.app.server_care import PATIENCE_S, Diagnosis, examine_source, read
 from callgate.app.setup.setup_problems import load_and_check
 from callgate.app.sources import open_one_source, source_plan
 from callgate.config.load import Loaded
-from callgate.config.local_reach import reaching
+from callgate.config.local_reach import newly_started, reaching
 from callgate.config.problem import ConfigProblems, key_path
 from callgate.config.sources.adopt_file import AdoptedFile
 from callgate.config.sources.file import FILE_NAME, ConfigFile
@@ -85,6 +85,8 @@ def renamed(pasted: Pasted, name: str, taken: Collection[str]) -> Pasted:
 
 async def probe(pasted: Pasted, folder: Path, *, is_local: bool) -> Probed:
     """Raises RefusedError, and CallerError for an entry with problems."""
+    if started := newly_started({}, pasted.tables()):
+        raise starts_program([key_path(loc[2:]) for loc in started])
     places = reaching(pasted.tables())
     if places and not is_local:
         raise not_local([key_path(loc[2:]) for loc in places])
@@ -112,6 +114,16 @@ def not_local(places: Collection[str]) -> RefusedError:
         REFUSED_NOT_LOCAL,
         f"What starts a program or reads a file is taken from this machine only: {named}",
         hint="Do it on the machine of the gateway: callgate add, or the file itself",
+    )
+
+
+def starts_program(places: Collection[str]) -> CallerError:
+    what = "exec: is taken only from what a person has written into the file"
+    hint = "Write it into the file with an editor, or keep the value with: callgate secret set"
+    listed = sorted(set(places))[:100]
+    problems = [{"key_path": place, "message": what, "hint": hint} for place in listed]
+    return CallerError(
+        CALLER_BAD_CONFIG, f"{what}: {', '.join(listed)[:500]}", hint=hint, data={"problems": problems}
     )
 
 

@@ -6,8 +6,11 @@ Rules
 2. We ourselves are left out. An entry that is there already is taken once; another one of the same name gets
    a name with its client's.
 3. Reading changes nothing, and no value is told: what looks like a secret is moved or left, never shown.
+4. `exec:`, `file:` and `secret:` are words of our file. In another client's they are text, and would start a
+   program or read a file if they were copied: such an entry is left out.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import deepcopy
@@ -16,6 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any, cast
 
 from callgate.config.client_files import client_paths
+from callgate.config.local_reach import leaves
 from callgate.config.mcp_clients import NAME, McpClient
 from callgate.config.raw_values import list_of, table_of
 from callgate.config.sources.adopt_entry import adopt_entry
@@ -25,6 +29,8 @@ from callgate.config.sources.pasted_secrets import PastedSecret
 
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 _KEPT = "_imported"
+_INPUT = re.compile(r"\$\{input:([^}]+)\}")
+_OUR_WORDS = re.compile(r"(?:exec|file|secret):|.*\$\{secret:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,32 @@ def with_named_secrets(
     return named, left
 
 
+def asked_inputs(entry: dict[str, Any]) -> list[tuple[PastedSecret, str]]:
+    """The places of `env` and `headers` with one `${input:…}`, without a value yet, and the input of each."""
+    return [
+        (PastedSecret((table, key), "", "", text[: found.start()], text[found.end() :]), found[1])
+        for table in ("env", "headers")
+        for key, text in table_of(entry.get(table)).items()
+        if isinstance(text, str) and len(marks := list(_INPUT.finditer(text))) == 1
+        for found in marks
+    ]
+
+
+def with_values(entry: dict[str, Any], secrets: Iterable[PastedSecret]) -> dict[str, Any]:
+    """The entry with the secrets in their places, as text that says nothing else."""
+    filled: dict[str, Any] = deepcopy(entry)
+    for secret in secrets:
+        value = secret.value.replace("$", "$$")
+        filled[str(secret.loc[0])][str(secret.loc[1])] = f"{secret.before}{value}{secret.after}"
+    return filled
+
+
+def inputs_of(entry: dict[str, Any]) -> set[str]:
+    """The ids of all that VS Code would ask for."""
+    texts = (value for _, value in leaves(entry) if isinstance(value, str))
+    return {one for text in texts for one in _INPUT.findall(text)}
+
+
 def _in_file(client: McpClient, path: Path, found: Import) -> Iterator[FoundServer]:
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
@@ -93,7 +125,8 @@ def _in_file(client: McpClient, path: Path, found: Import) -> Iterator[FoundServ
         return
     trees = [tables, *(table_of(one) for one in table_of(tables.get("projects")).values())]
     for tree in trees:
-        adopted = adopt_file(dict(tree), is_json=True)
+        # `version` as a number would say that the file is ours.
+        adopted = adopt_file({key: one for key, one in tree.items() if key != "version"}, is_json=True)
         found.inputs |= adopted.inputs
         taken = table_of(adopted.tables.get(OURS))
         for _, entries in server_tables(tree):
@@ -118,6 +151,12 @@ def _take(one: FoundServer, found: Import, present: dict[str, Any]) -> None:
     if not ("url" in one.entry or "command" in one.entry):
         found.told.append(f"{where} has neither a url nor a command")
         return
+    for table in ("env", "headers"):
+        for key, text in table_of(one.entry.get(table)).items():
+            if isinstance(text, str) and _OUR_WORDS.match(text):
+                word = "secret:" if text[:5] not in ("exec:", "file:") else text[:5]
+                found.told.append(f"{where} is left out: {table}.{key} has {word}, which would act here")
+                return
     known = {server.name: server.entry for server in found.servers} | present
     alike = [entry for name, entry in known.items() if name in (one.name, f"{one.name}-{one.client}")]
     if any(_outline(table_of(entry)) == _outline(one.entry) for entry in alike):

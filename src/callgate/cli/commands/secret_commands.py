@@ -86,12 +86,12 @@ def check_name(name: str) -> None:
 def keep_secret(flags: "Flags", name: str, value: str) -> None:
     from callgate.app.setup.loading import secrets_at
     from callgate.app.state_folder import make_folder
-    from callgate.vault.keyring_key import has_keyring
+    from callgate.vault.keyring_key import is_wanted
     from callgate.vault.secrets import BY_KEYRING, BY_STATE_KEY
 
     secrets, folder = secrets_at(flags)
     make_folder(folder)
-    secrets.set(name, value, BY_KEYRING if has_keyring() else BY_STATE_KEY)
+    secrets.set(name, value, BY_KEYRING if is_wanted() else BY_STATE_KEY)
 
 
 def keep_new_secret(flags: "Flags", name: str, value: str) -> str:

@@ -7,6 +7,7 @@ Rules
 3. In both, servers may stand under any client's word for them. Their entries are read by `adopt_entry`.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -21,6 +22,7 @@ _TABLES = (OURS, "servers", "mcp_servers", "context_servers")
 _NESTED = "mcp"
 _SILENT = frozenset({"$schema", "inputs", *_TABLES, _NESTED})
 _MAX_NAMED = 12
+_NOT_IN_VARIABLE = re.compile(r"[^A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Input:
 
     default: str | None = None
     description: str = ""
+
+
+def variable_of_input(input_id: str) -> str:
+    """The variable of the environment that is taken in its place."""
+    return _NOT_IN_VARIABLE.sub("_", input_id).strip("_").upper()
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from typing import Any, cast
 from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.secret import MASK
 from callgate.config.secret_source import EXEC, SECRET, SECRET_NAME, SecretSource, StatePlace
-from callgate.config.sources.adopt_file import Input
+from callgate.config.sources.adopt_file import Input, variable_of_input
 from callgate.config.sources.secret_places import (
     STATE_KEY,
     Escape,
@@ -41,7 +41,6 @@ _ENTRY_MARK = re.compile(
 _BARE_MARK = re.compile(r"((?:\S+ )?)\$([A-Z_][A-Z0-9_]*)")
 _EDITOR_FOLDERS = frozenset({".vscode", ".cursor", ".roo", ".zed"})
 _MAX_ABOUT_CHARS = 100
-_INPUT_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _DEFAULT = re.compile(r"(\$\{[^}]*?:-)[^}]*\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
@@ -200,7 +199,7 @@ class Interpolation:
     def _input(self, input_id: str, loc: Loc) -> str:
         """VS Code asks the person for it; we take it from the environment."""
         asked = self.inputs.get(input_id, Input())
-        variable = _INPUT_SEPARATOR.sub("_", input_id).strip("_").upper()
+        variable = variable_of_input(input_id)
         value = self.environ.get(variable) or asked.default
         if value is not None:
             return value
