@@ -1,6 +1,7 @@
 """`state.db`: kept for this user, brought up to date by one of many processes, and never misread."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -100,6 +101,16 @@ def test_a_link_in_its_place_is_refused(state: StateDb, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="symbolic link"):
         state.put_secret("shop", b"x")
     assert target.read_bytes() == b""
+
+
+def test_the_first_version_is_read_and_brought_up_to_date(state: StateDb) -> None:
+    """As written by the gateway whose state.db had version 1."""
+    shutil.copy(Path(__file__).parent / "versions" / "state-1.db", state.path)
+    assert [(one.name, one.sealed) for one in state.secrets()] == [("shop", b"not a real secret")]
+    assert [(one.name, one.definition) for one in state.definitions("one")] == [("look", b'{"name":"look"}')]
+    state.put_secret("other", b"y")
+    with closing(sqlite3.connect(state.path)) as found:
+        assert found.execute("PRAGMA user_version").fetchall() == [(VERSION,)]
 
 
 def test_a_newer_version_is_refused_and_stays_as_it_is(state: StateDb) -> None:

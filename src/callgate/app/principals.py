@@ -8,10 +8,11 @@ from callgate.model.identity import LOCAL, Principal, Role
 def gate_rules(config: Config) -> GateRules:
     server = config.server
     listen = server.listen
-    host = f"[{listen.host}]" if ":" in listen.host else listen.host.lower()
-    hosts = LOOPBACK_NAMES | {host} | {name.lower() for name in server.allowed_hosts}
+    hosts = LOOPBACK_NAMES | {name.lower() for name in server.allowed_hosts}
+    if listen.socket_path is None:
+        hosts |= {f"[{listen.host}]" if ":" in listen.host else listen.host.lower()}
     # Beyond loopback the names we are reached by are the operator's affair, and tokens are mandatory.
-    open_to_any_name = not listen.is_loopback and not server.allowed_hosts
+    open_to_any_name = not server.is_private and not server.allowed_hosts
     return GateRules(
         hosts=None if open_to_any_name else frozenset(hosts),
         origins=frozenset(origin.lower().rstrip("/") for origin in server.allowed_origins),
@@ -22,7 +23,7 @@ def gate_rules(config: Config) -> GateRules:
 
 def needs_token(config: Config) -> bool:
     """Whether everybody needs one. `[principals]` alone only give names to those who have one."""
-    return bool(config.server.tokens) or not config.server.listen.is_loopback
+    return bool(config.server.tokens) or not config.server.is_private
 
 
 def bearer_tokens(config: Config) -> list[BearerToken]:

@@ -8,7 +8,7 @@ from callgate.app.membership import MemberParts, Membership, make_parts
 from callgate.app.principals import tokens_in_short
 from callgate.config.show import fingerprint
 from callgate.config.specs.config import Config
-from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_listen
+from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_host, parse_host_and_port
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
 from callgate.replicas.comparison import problems_of
@@ -39,7 +39,7 @@ class Replicas(Membership):
             host = self._directory.own_host
             return str(ListenAddress(host, port)) if host else ""
         try:
-            return str(parse_listen(advertise))
+            return str(parse_host_and_port(advertise))
         except ListenError:
             return str(ListenAddress(parse_host(advertise), port))
 

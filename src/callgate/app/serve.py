@@ -18,6 +18,7 @@ from callgate.app.edits.config_edits import FileEdits
 from callgate.app.edits.probe import UpstreamProber
 from callgate.app.reload import Reloader, reload_signals
 from callgate.app.running import Running, announce, describe_self, find_running, withdraw
+from callgate.app.serving.http_socket import HttpSocket, open_http_socket
 from callgate.app.take_over import take_over
 from callgate.app.telling.state_log import log_states
 from callgate.app.telling.tool_cost import ToolCost
@@ -95,18 +96,23 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
     gateway = await build_gateway(loaded, keeps_store=True, is_replica=True)
     ours: Running | None = None
     telling: list[asyncio.Task[None]] = []
+    http_socket: HttpSocket | None = None
     try:
+        http_socket = open_http_socket(config)
         listen = config.server.listen
-        port = await _listen(gateway, config)
+        if http_socket is None:
+            listen = ListenAddress(listen.host, await _listen(gateway, config))
+        else:
+            await gateway.listener.start_on([http_socket.sock])
         if gateway.replicas is not None:
             await gateway.replicas.start(config, gateway.listener)
-        url = f"http://{ListenAddress(listen.host, port)}"
+        url = listen.url
         folder = state_folder(config)
         other = find_running(folder)
         if other is None:
             ours = describe_self(config, url, await gateway.local_socket.start())
             announce(folder, ours)
-        moved = listen.port if port != listen.port and listen.port != 0 else None
+        moved = moved_from_port(config, listen.port)
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))
         gateway.load_parsers()
         calm_collector()
@@ -123,6 +129,8 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         if ours is not None:
             withdraw(state_folder(config), ours)
         await gateway.close()
+        if http_socket is not None:
+            http_socket.remove()
         gc.unfreeze()  # else the interpreter cannot take modules apart, and DuckDB complains at the very end
 
 
@@ -179,6 +187,12 @@ def calm_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+
+
+def moved_from_port(config: Config, port: int) -> int | None:
+    """The port that was asked for, if it was another."""
+    asked = config.server.listen.port
+    return asked if asked not in (port, 0) else None
 
 
 def ports_to_try(config: Config) -> list[int]:

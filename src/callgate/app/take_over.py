@@ -12,7 +12,7 @@ from callgate.config.specs.config import Config
 # Keys that are read once: what they decide is opened, bound or forked at the start. Of a table without
 # names, all of it.
 _AT_START: dict[str, tuple[str, ...]] = {
-    "server": ("listen", "state_dir", "state_key", "workers", "audit_stderr"),
+    "server": ("listen", "socket_group", "state_dir", "state_key", "workers", "audit_stderr"),
     "record": ("enabled", "path", "store", "migrate", "archive"),
     "otel": (),
     "replicas": (),

@@ -14,6 +14,7 @@ import callgate
 from callgate.app.membership import MemberParts, Membership, make_parts
 from callgate.config.show import fingerprint
 from callgate.config.specs.config import Config
+from callgate.config.specs.listen_address import UNIX
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
 from callgate.ports.http_app import HttpApp, MountedApp, Receive, Scope, Send
@@ -25,7 +26,6 @@ from callgate.replicas.hop_client import HopClient
 from callgate.replicas.lead import EXCERPT_PATH, LeadWorker, OtherWorkersOf, answer_excerpt, socket_name
 from callgate.replicas.members import Members
 from callgate.replicas.sealed_ids import new_gateway_name
-from callgate.upstreams.http.streamed_answer import UNIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,10 @@ from callgate.config.specs.config import Config
 from callgate.config.specs.spec import EFFECTIVE
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_WHEREABOUTS = {"server": {"listen", "state_dir", "workers"}, "replicas": {"listen", "advertise"}}
+_WHEREABOUTS = {
+    "server": {"listen", "socket_group", "state_dir", "workers"},
+    "replicas": {"listen", "advertise"},
+}
 
 
 def masked(config: Config) -> dict[str, Any]:

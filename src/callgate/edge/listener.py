@@ -137,7 +137,8 @@ class Listener:
         """On sockets that listen already: several processes may serve one address."""
         loop = asyncio.get_running_loop()
         for sock in listening:
-            self._begin(await loop.create_server(self.accept, sock=sock, backlog=BACKLOG))
+            of_kind = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
+            self._begin(await of_kind(self.accept, sock=sock, backlog=BACKLOG))
 
     async def start_at(self, path: Path) -> None:
         """On a Unix socket, for this user's processes only."""

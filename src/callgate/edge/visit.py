@@ -12,6 +12,7 @@ from callgate.model.errors import CallgateError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.session import Session
+from callgate.ports.http_app import UNIX_PEER
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
@@ -57,7 +58,7 @@ class Visit(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def _is_loopback(peer: str | None) -> bool:
-    return peer is not None and is_loopback(peer)
+    return peer is not None and (peer == UNIX_PEER or is_loopback(peer))
 
 
 def name_client(envelope: Envelope, headers: Mapping[str, str] = _NONE, peer: str | None = None) -> str:

@@ -171,15 +171,19 @@ async def test_what_is_no_folder_of_this_machine_is_refused(tmp_path: Path, fold
     assert refused["error"]["data"]["code"] == "caller.no_workspace"
 
 
-async def test_who_comes_through_a_proxy_has_no_folder_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [InFolder, ModernInFolder])
+async def test_who_comes_through_a_proxy_has_no_folder_here(tmp_path: Path, kind: Any) -> None:
+    """Also not after the same program came without one: to us it is the same client."""
     a, _ = folders(tmp_path)
     async with (
         gateway_with(tmp_path / "state") as (_, port),
-        in_folder(InFolder, port, a, **{"x-forwarded-for": "192.0.2.7"}) as client,
+        in_folder(kind, port, a) as near,
+        in_folder(kind, port, a, **{"x-forwarded-for": "192.0.2.7"}) as far,
     ):
-        refused = await client.call("one__where")
-    assert refused["error"]["data"]["code"] == "caller.no_workspace"
-    assert "another machine" in refused["error"]["message"]
+        found = [await client.call("one__where") for client in (near, far, near)]
+    assert [where(found[at])["folder"] for at in (0, 2)] == [str(a), str(a)]
+    assert found[1]["error"]["data"]["code"] == "caller.no_workspace"
+    assert "another machine" in found[1]["error"]["message"]
 
 
 @pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)

@@ -24,7 +24,7 @@ from callgate.model.errors import (
 from callgate.model.identity import LOCAL
 from callgate.ports.caller import CLI_PROGRAM
 from callgate.ports.http_app import HttpApp, Message, Scope
-from callgate.upstreams.http.address import operator_headers, parse_address, request_line
+from callgate.upstreams.http.address import gateway_address, operator_headers, request_line
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
@@ -93,7 +93,7 @@ class HttpApiTransport:
             self._headers.append(("authorization", f"Bearer {token}"))
 
     async def send(self, request: ApiRequest) -> AsyncGenerator[int | bytes]:
-        address = parse_address(self._url + request.target)
+        address = gateway_address(self._url, request.target)
         head = request_line(request.method, address) + operator_headers(address, self._headers)
         body = request.body or b""
         if request.body is not None:

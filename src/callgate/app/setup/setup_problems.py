@@ -1,5 +1,6 @@
 """What is wrong with a configuration that only the parts themselves can tell. No database is asked."""
 
+import grp
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
@@ -7,7 +8,7 @@ from callgate.app.setup.loading import load_config
 from callgate.app.sources import tool_problems
 from callgate.app.telling.telemetry import otel_problems
 from callgate.config.load import Loaded
-from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.problem import ConfigProblem, ConfigProblems, shown
 from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
@@ -34,11 +35,28 @@ def setup_problems(config: Config) -> Iterator[ConfigProblem]:
     yield from tool_problems(config)
     yield from otel_problems(config)
     yield from _store_problems(config)
+    yield from _socket_problems(config)
     yield from _child_problems(config)
     yield from _source_problems(config)
     if config.server.workers > 1 and config.replicas.is_on:
         hint = "Leave workers out, and start a replica for each core, each with a state_dir of its own."
         yield ConfigProblem("server.workers", "workers and [replicas] do not go together", hint)
+
+
+def _socket_problems(config: Config) -> Iterator[ConfigProblem]:
+    path, group = config.server.listen.socket_path, config.server.socket_group
+    if path is not None and not path.parent.is_dir():
+        text = f"there is no folder {shown(str(path.parent))} for the socket"
+        yield ConfigProblem("server.listen", text, "Make it, or choose another path.")
+    if group is None:
+        return
+    if path is None:
+        hint = 'Leave it out, or write listen = "unix:/run/callgate/http.sock".'
+        yield ConfigProblem("server.socket_group", "it is for a Unix socket, and listen is none", hint)
+    try:
+        grp.getgrnam(group)
+    except KeyError:
+        yield ConfigProblem("server.socket_group", f"there is no group {shown(group)} on this machine")
 
 
 def _child_problems(config: Config) -> Iterator[ConfigProblem]:

@@ -8,12 +8,14 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from callgate.app.loop import run_loop
 from callgate.app.process import keep_memory_private
 from callgate.app.running import find_running
-from callgate.app.serve import Serving, explained, ports_to_try
+from callgate.app.serve import Serving, explained, moved_from_port, ports_to_try
+from callgate.app.serving.http_socket import HttpSocket, open_http_socket
 from callgate.app.setup.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.worker_parts import WorkerPlace
@@ -62,10 +64,11 @@ def run_workers(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
 
 def _serve(loaded: Loaded, state: Path, files: Path, on_ready: Callable[[Serving], None]) -> int:
     asked = loaded.config.server.listen
-    listening = _open_sockets(loaded, state)
-    url = f"http://{ListenAddress(asked.host, listening.port)}"
+    http_socket = open_http_socket(loaded.config)
+    listening = _open_sockets(loaded, state, http_socket)
+    url = replace(asked, port=listening.port).url
     sockets = _sockets_folder(files)
-    moved = asked.port if listening.port != asked.port and asked.port != 0 else None
+    moved = moved_from_port(loaded.config, listening.port)
     lead = WorkerPlace(0, loaded.config.server.workers, url, (), state, files, sockets, os.getpid())
     try:
         supervisor = Supervisor(
@@ -73,6 +76,8 @@ def _serve(loaded: Loaded, state: Path, files: Path, on_ready: Callable[[Serving
         )
         stopped_by = supervisor.run()
     finally:
+        if http_socket is not None:
+            http_socket.remove()
         shutil.rmtree(sockets, ignore_errors=True)
         _note_of(files).unlink(missing_ok=True)
     if supervisor.killed_by is not None:  # as if nobody had a handler
@@ -96,9 +101,11 @@ def _only_one(files: Path) -> int:
     return fd
 
 
-def _open_sockets(loaded: Loaded, state: Path) -> WorkerSockets:
+def _open_sockets(loaded: Loaded, state: Path, http_socket: HttpSocket | None) -> WorkerSockets:
     config = loaded.config
     host, count, ports = config.server.listen.host, config.server.workers, ports_to_try(config)
+    if http_socket is not None:
+        return WorkerSockets(host, ports[0], count, http_socket.sock)
     for port in ports[:-1]:
         with suppress(SetupError):
             return WorkerSockets(host, port, count)

@@ -1,8 +1,8 @@
 """The listening sockets of all workers: opened by their supervisor, which keeps them while a worker is away.
 
 On Linux each worker has sockets of its own on the same address (SO_REUSEPORT): the kernel spreads connections
-by their addresses, evenly also when many come at once. Elsewhere all accept on the same ones. What comes for
-a worker that is being started again waits in its queue.
+by their addresses, evenly also when many come at once. Elsewhere, and on a Unix socket, all accept on the
+same ones. What comes for a worker that is being started again waits in its queue.
 """
 
 import socket
@@ -15,9 +15,14 @@ _HAS_OWN_EACH = sys.platform == "linux"
 
 
 class WorkerSockets:
-    def __init__(self, host: str, port: int, count: int) -> None:
-        """Raises SetupError."""
+    def __init__(self, host: str, port: int, count: int, shared: socket.socket | None = None) -> None:
+        """`shared`: listens already, instead of host and port. Raises SetupError."""
         self._of_worker: dict[int, list[socket.socket]] = {}
+        self._has_own_each = _HAS_OWN_EACH and shared is None
+        self.port = port
+        if shared is not None:
+            self._of_worker = {number: [shared] for number in range(count)}
+            return
         try:
             self._addresses = _addresses(host, port)
             first = [self._first(address) for address in self._addresses]
@@ -28,7 +33,7 @@ class WorkerSockets:
             (family, (address[0], sock.getsockname()[1], *address[2:]))
             for (family, address), sock in zip(self._addresses, first, strict=True)
         ]
-        self.port: int = first[0].getsockname()[1]
+        self.port = first[0].getsockname()[1]
         for number in range(1, count):
             self.open(number)
         for sock in self._all():
@@ -41,7 +46,7 @@ class WorkerSockets:
         """Again, if they were closed."""
         if self._of_worker.get(number):
             return
-        if not _HAS_OWN_EACH:
+        if not self._has_own_each:
             self._of_worker[number] = self._of_worker[0]
             return
         self._of_worker[number] = [_bound(family, address) for family, address in self._addresses]
@@ -50,7 +55,7 @@ class WorkerSockets:
 
     def shut(self, number: int) -> None:
         """The worker will be away for long: its share of connections goes to the others."""
-        if _HAS_OWN_EACH and sum(map(bool, self._of_worker.values())) > 1:
+        if self._has_own_each and sum(map(bool, self._of_worker.values())) > 1:
             for sock in self._of_worker.pop(number, ()):
                 sock.close()
 

@@ -22,6 +22,7 @@ from callgate.config.client_files import choose_path, find_client
 from callgate.config.mcp_clients import NAME, TOKEN, Door, McpClient
 from callgate.config.paths import installed_program, state_folder
 from callgate.config.sources.flags import Flags
+from callgate.config.specs.listen_address import UNIX
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, SETUP_CONFIG
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.identity import token_hash_of
@@ -123,9 +124,16 @@ def _write(flags: Flags, plan: ConnectPlan, principal: str, token: str) -> None:
 def _door(flags: Flags) -> Door:
     config = load_config(flags).config
     running = find_running(state_folder(config))
+    listen = config.server.listen
+    if running.url.startswith(UNIX) if running is not None else listen.socket_path is not None:
+        hint = (
+            "Write the address of the proxy in front of it into the client, or let it start: callgate stdio"
+        )
+        raise SetupError(
+            SETUP_CONFIG, "This gateway listens on a Unix socket, which no client opens", hint=hint
+        )
     if running is not None:
         return Door(running.url + _MCP_PATH)
-    listen = config.server.listen
     if listen.port == 0:
         hint = "Start the gateway first, or write [server] listen with a port"
         raise SetupError(SETUP_CONFIG, "The address of this gateway is not known yet", hint=hint)

@@ -22,6 +22,7 @@ from callgate.config.mcp_clients import Door, claude_code_command
 from callgate.config.paths import record_folder
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
+from callgate.config.specs.listen_address import UNIX
 from callgate.model.health import State
 from callgate.model.terminal_text import one_safe_line
 
@@ -50,7 +51,7 @@ def run_serve(flags: Flags, output: ServeOutput, opens_page: bool) -> None:
             _announce_in_log(serving)
         else:
             _announce(serving)
-        if opens_page:
+        if opens_page and not serving.url.startswith(UNIX):
             open_page(f"{serving.url}/")
 
     if _run(loaded, on_ready) == signal.SIGINT:
@@ -69,8 +70,11 @@ def _announce(serving: Serving) -> None:
     console = stderr()
     config = serving.loaded.config
     console.print(f"[bold]Callgate[/] {callgate.__version__} is ready")
-    console.print(f"  web page      [bold]{serving.url}/[/]")
-    console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
+    if serving.url.startswith(UNIX):
+        console.print(f"  listens on    {one_safe_line(serving.url)}", markup=False)
+    else:
+        console.print(f"  web page      [bold]{serving.url}/[/]")
+        console.print(f"  MCP endpoint  [bold]{serving.url}/mcp[/]")
     origin = origin_in_words(serving.loaded, "none found: all defaults")
     console.print(f"  config        {one_safe_line(origin)}", markup=False)
     if config.server.workers > 1:
@@ -89,7 +93,13 @@ def _announce(serving: Serving) -> None:
     console.print("Try it from another terminal:", style="dim")
     if config.is_empty:
         console.print(f"  {_program()} call demo__query {_SAMPLE}", markup=False)
-    console.print(f"  {_claude_line(serving)}", markup=False)
+    if serving.url.startswith(UNIX):
+        console.print(
+            f"  curl --unix-socket {shlex.quote(serving.url.removeprefix(UNIX))} http://localhost/healthz",
+            markup=False,
+        )
+    else:
+        console.print(f"  {_claude_line(serving)}", markup=False)
 
 
 def _record_in_words(config: Config) -> str:
@@ -104,11 +114,15 @@ def _record_in_words(config: Config) -> str:
 
 def _announce_in_log(serving: Serving) -> None:
     """Where no greeting is wanted, or every line must be JSON: the warnings are still to be heard."""
-    _log.info("Callgate %s is ready: %s/ and %s/mcp", callgate.__version__, serving.url, serving.url)
+    _log.info("Callgate %s is ready: %s", callgate.__version__, " and ".join(_addresses(serving.url)))
     for warning in _warnings(serving):
         _log.warning("%s", warning)
     for note in _notes(serving):
         _log.info("%s", note)
+
+
+def _addresses(url: str) -> tuple[str, ...]:
+    return (url,) if url.startswith(UNIX) else (f"{url}/", f"{url}/mcp")
 
 
 def _claude_line(serving: Serving) -> str:
@@ -145,8 +159,8 @@ def _notes(serving: Serving) -> list[str]:
 def _announce_json(serving: Serving) -> None:
     body = {
         "url": serving.url,
-        "page": f"{serving.url}/",
-        "mcp": f"{serving.url}/mcp",
+        "page": None if serving.url.startswith(UNIX) else f"{serving.url}/",
+        "mcp": None if serving.url.startswith(UNIX) else f"{serving.url}/mcp",
         "config": serving.loaded.origin and str(serving.loaded.origin),
         "workers": serving.loaded.config.server.workers,
         "servers": [

@@ -43,8 +43,9 @@ def _check_tokens(draft: Draft) -> Iterator[ConfigProblem]:
     tokens = section.get("tokens", [])
     if not _needs_token(draft) and not _listens_on_loopback(draft, section):
         hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
+        who = "other users" if "socket_group" in section else "other machines"
         yield ConfigProblem(
-            "server.tokens", "an address that other machines can reach needs at least one token", hint
+            "server.tokens", f"an address that {who} can reach needs at least one token", hint
         )
     seen: dict[str, Loc] = {}
     for loc, token_hash in (*_server_tokens(draft, list_of(tokens)), *_tokens_of_principals(draft)):
@@ -108,7 +109,7 @@ def _listens_on_loopback(draft: Draft, section: Mapping[str, Any]) -> bool:
     if not isinstance(text, str) or draft.is_broken(("server", "listen")):
         return True
     try:
-        return parse_listen(text).is_loopback
+        return parse_listen(text).is_loopback and "socket_group" not in section
     except ListenError:
         return True
 

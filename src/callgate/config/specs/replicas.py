@@ -18,7 +18,7 @@ from callgate.config.specs.listen_address import (
     ListenAddress,
     ListenError,
     parse_host,
-    parse_listen,
+    parse_host_and_port,
     read_listen,
 )
 from callgate.config.specs.record_store import DatabaseField, StoreAddressSpec, mask_store
@@ -29,11 +29,11 @@ DEFAULT_PORT = 7421
 
 
 def _read_hop_listen(value: Any) -> ListenAddress:
-    return read_listen(value, f'Write "{_ANY_INTERFACE}:{DEFAULT_PORT}".')
+    return read_listen(value, f'Write "{_ANY_INTERFACE}:{DEFAULT_PORT}".', parse_host_and_port)
 
 
 def _check_advertise(text: str) -> str:
-    for parse in (parse_listen, parse_host):
+    for parse in (parse_host_and_port, parse_host):
         with suppress(ListenError):
             parse(text)
             return text

@@ -122,8 +122,18 @@ class ServerSpec(Spec):
         ListenAddress,
         PlainValidator(_read_listen),
         PlainSerializer(str, return_type=str),
-        WithJsonSchema({"type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420"]}),
-    ] = Field(default=ListenAddress(), description="Host and port of the HTTP endpoint; port 0 takes any.")
+        WithJsonSchema(
+            {"type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420", "unix:/run/callgate/http.sock"]}
+        ),
+    ] = Field(
+        default=ListenAddress(),
+        description="Host and port of the HTTP endpoint, or unix:/path of a socket; port 0 takes any.",
+    )
+    socket_group: str | None = Field(
+        default=None,
+        min_length=1,
+        description="With listen = unix:/path: a group whose members may connect, each with a token.",
+    )
     tokens: Annotated[tuple[_Token, ...], BeforeValidator(_name_tokens)] = Field(
         default=(), description="Bearer tokens; required on any address but loopback."
     )
@@ -179,6 +189,11 @@ class ServerSpec(Spec):
         default=None,
         description="Folder of the record and the address file; the user's state folder if unset.",
     )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it can be reached from this machine only, and a socket by this user only."""
+        return self.listen.is_loopback and self.socket_group is None
 
     @property
     def listen_is_default(self) -> bool:

@@ -15,6 +15,7 @@ from callgate.recorder.flush.foreign_rows import ForeignRows, Write
 from callgate.recorder.flush.tokens import TokenCounter
 from callgate.recorder.journal.journal import (
     is_abandoned,
+    is_of_newer_version,
     is_read_to_its_end,
     read_frames,
     segments,
@@ -178,7 +179,13 @@ class Drain:
     def _put_away(self, segment: Path, reached: int) -> bool:
         """A segment that is stored as far as it can be read. Whether that is new."""
         is_new = self.stored.add(segment)
-        if self.stored.may_go(segment):
+        if is_of_newer_version(segment):
+            if is_new:
+                _log.error(
+                    "%s was written by a newer Callgate and is left as it is: start that version again to"
+                    " have its calls in the record", segment,
+                )  # fmt: skip
+        elif self.stored.may_go(segment):
             _remove(segment, reached)
             self._store.forget(segment.name)
             self.stored.discard(segment)

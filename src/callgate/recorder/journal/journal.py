@@ -21,7 +21,8 @@ from callgate.background import Background
 from callgate.recorder.journal.frames import HEAD, Frame, read_frame
 from callgate.recorder.trouble import JournalFullError, Trouble, attempt, journal_unsynced
 
-_MAGIC = b"callgate-journal-4\n"
+_MAGIC_OF_ANY = b"callgate-journal-"
+_MAGIC = _MAGIC_OF_ANY + b"4\n"
 # What a crash left before an upgrade: without frames of calls, else the same.
 _READ_MAGICS = (_MAGIC, b"callgate-journal-3\n")
 _SUFFIX = ".journal"
@@ -162,6 +163,12 @@ def is_abandoned(path: Path) -> bool:
 def is_read_to_its_end(path: Path, offset: int) -> bool:
     """`offset`: as far as frames were read, 0 if there was none."""
     return path.stat().st_size <= max(offset, len(_MAGIC))
+
+
+def is_of_newer_version(path: Path) -> bool:
+    with path.open("rb") as file:
+        begin = file.read(len(_MAGIC))
+    return begin.startswith(_MAGIC_OF_ANY) and begin not in _READ_MAGICS
 
 
 def read_frames(path: Path, offset: int) -> Iterator[Frame]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from callgate.config.specs.listen_address import UNIX
 from callgate.model.error_codes import SETUP_CONFIG
 from callgate.model.errors import SetupError
 from callgate.upstreams.hide_secrets import Hide, as_it_is
@@ -85,6 +86,14 @@ def parse_address(url: str) -> HttpAddress:
         shown=str(origin) + path,
         user=None if user is None else f"{unquote(user)}:{unquote(parts.password or '')}",
     )
+
+
+def gateway_address(url: str, target: str) -> HttpAddress:
+    """Of a gateway of ours: `http://host:port`, or `unix:` and the path of its socket."""
+    if not url.startswith(UNIX):
+        return parse_address(url + target)
+    origin = Origin(url.removeprefix(UNIX), 0, is_tls=False)
+    return HttpAddress(origin, "localhost", target, str(origin), None)
 
 
 def _bracketed(host: str) -> str:

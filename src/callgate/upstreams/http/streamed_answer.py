@@ -8,16 +8,16 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from functools import lru_cache
 
+from callgate.config.specs.listen_address import UNIX
 from callgate.model.errors import UpstreamError
 from callgate.ports.peers import Headers, NotSentError, PassedReceiver
-from callgate.upstreams.http.address import Origin, parse_address
+from callgate.upstreams.http.address import Origin, gateway_address
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of
 from callgate.upstreams.http.pool import PoolLimits
 
 # Read ahead of a slow reader: enough to keep a fast one busy.
 _MAX_AHEAD_BYTES = 256 * 1024
-UNIX = "unix:"
 # Other replicas are near: one that has not accepted by then is not there.
 _CONNECT_S = 1.2
 # Answers that are passed back in one piece.
@@ -178,7 +178,4 @@ class StreamingTransport:
 
 @lru_cache(maxsize=1024)
 def _origin(address: str) -> Origin:
-    """A host and port, or `unix:` and the path of a socket."""
-    if address.startswith(UNIX):
-        return Origin(address.removeprefix(UNIX), 0, is_tls=False)
-    return parse_address(f"http://{address}/").origin
+    return gateway_address(address if address.startswith(UNIX) else f"http://{address}", "/").origin
