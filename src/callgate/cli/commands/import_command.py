@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 from callgate.app.commands.tell_gateway import GatewayHere
-from callgate.app.setup.import_servers import FoundServer, find_servers, with_named_secrets
+from callgate.app.setup.import_servers import FoundServer, find_servers
+from callgate.app.setup.keep_secrets import keep_new_secret, with_named_secrets
 from callgate.app.setup.loading import own_file, problems_of
-from callgate.cli.commands.secret_commands import keep_new_secret, take_over
+from callgate.cli.commands.secret_commands import take_over
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import confirmed, print_json, say
 from callgate.config.client_files import find_client
@@ -71,9 +72,11 @@ def _take(
         edit.set(place, one.entry)
         edit.check(problems_of)
         if moves and not is_dry:
-            secrets = secrets_in("server", one.name, one.entry)
             named, left = with_named_secrets(
-                one.entry, secrets, lambda secret: keep_new_secret(flags, secret.name, secret.value)
+                "server",
+                one.name,
+                one.entry,
+                lambda secret: keep_new_secret(flags, secret.name, secret.value),
             )
             edit.remove(place)
             edit.set(place, named)
