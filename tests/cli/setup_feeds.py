@@ -42,8 +42,8 @@ def feed_connect(stage: Stage) -> Iterator[Shown]:
 
 
 def feed_secret_set(stage: Stage) -> Iterator[Shown]:
-    """A name that is none is not repeated; the file's own is."""
-    yield stage.run("secret", "set", "x", "--config", str(missing(stage)))
+    """It asks for the value, and repeats neither that nor the name: only its usage can be wrong."""
+    yield stage.run("secret", "set", "x", HOSTILE)
 
 
 def feed_secret_list(stage: Stage) -> Iterator[Shown]:
@@ -65,7 +65,7 @@ def feed_config_set(stage: Stage) -> Iterator[Shown]:
 
 
 def feed_config_unset(stage: Stage) -> Iterator[Shown]:
-    yield stage.run("config", "unset", f"server.{toml_text(HOSTILE)}")
+    yield stage.run("config", "unset", "server.max_offers", "--config", str(missing(stage)))
 
 
 def feed_trust_diff(stage: Stage) -> Iterator[Shown]:
