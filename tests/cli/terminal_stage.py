@@ -38,15 +38,17 @@ def run_on_terminal(
     *,
     width: int = 200,
     until: str | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Shown:
-    """Until it ends, or (`until`) until that was shown: then it is interrupted."""
+    """Until it ends, or (`until`) until that was shown: then it is interrupted. `answers`: the lines that are
+    typed once their question is shown."""
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     # rich asks stdin, stdout and stderr in turn how wide they are
     process = _started(list(command), {"TERM": "xterm", **environment}, folder, terminal)
     os.close(terminal)
     try:
-        told = _read(reader, process, until)
+        told = _read(reader, process, until, dict(answers or {}))
         return Shown(process.wait(_PATIENCE_S), told.decode())
     finally:
         process.kill()
@@ -62,7 +64,7 @@ def _started(command: list[str], environment: dict[str, str], folder: Path, term
     )
 
 
-def _read(reader: int, process: Process, until: str | None) -> bytes:
+def _read(reader: int, process: Process, until: str | None, answers: dict[str, str]) -> bytes:
     told, ends_at = b"", time.monotonic() + _PATIENCE_S
     while select.select([reader], [], [], max(0.0, ends_at - time.monotonic()))[0]:
         try:
@@ -72,6 +74,8 @@ def _read(reader: int, process: Process, until: str | None) -> bytes:
         if not piece:
             return told
         told += piece
+        for question in [one for one in answers if one.encode() in told]:
+            os.write(reader, f"{answers.pop(question)}\n".encode())
         if until is not None and until.encode() in told:
             process.send_signal(signal.SIGINT)
             until = None
