@@ -2,8 +2,10 @@
 
 import asyncio
 import sys
+import tomllib
 from pathlib import Path
 
+import httpx2
 from api.write_openapi import document
 from end_to_end.gateway_process import clean_environment, run_callgate, running_gateway
 from examples import examples
@@ -28,3 +30,26 @@ async def test_schemathesis_finds_nothing_at_a_running_gateway(tmp_path: Path) -
         )  # fmt: skip
         told, _ = await process.communicate()
         assert process.returncode == 0, told.decode()[-6000:]
+        config = await gateway.get("/api/v1/config")
+        assert (config["file"], config["entries"]) == (None, []), "it has changed nothing"
+
+
+async def test_nothing_that_schemathesis_sends_can_start_a_program(tmp_path: Path) -> None:
+    headers = tomllib.loads(SETTINGS.read_text())["headers"]
+    started = tmp_path / "started"
+    async with running_gateway(tmp_path) as gateway:
+        url = f"{gateway.announced['url']}/api/v1"
+        async with httpx2.AsyncClient(headers=headers) as client:
+            tag = (await client.get(f"{url}/config")).headers["etag"]
+            text = f"touch {started}"
+            for answer in (
+                await client.post(f"{url}/servers/probe", json={"text": text}),
+                await client.patch(f"{url}/config", json={"add": {"text": text}}, headers={"if-match": tag}),
+                await client.patch(
+                    f"{url}/config",
+                    json={"set": {"mcpServers.x": {"command": "touch", "args": [str(started)]}}},
+                    headers={"if-match": tag},
+                ),
+            ):
+                assert (answer.status_code, answer.json()["code"]) == (403, "refused.not_local")
+    assert not started.exists()

@@ -2,9 +2,13 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
+from browser.sight import expect_loaded
 from locked_packages import node_modules
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
+
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @cache
@@ -20,3 +24,16 @@ async def serious_findings(page: Page) -> list[str]:
         for one in found["violations"]
         if one["impact"] in ("serious", "critical")
     ]
+
+
+async def expect_nothing_serious_in_either_theme(page: Page) -> None:
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
+        await expect_loaded(page)
+        assert (theme, await serious_findings(page)) == (theme, [])
+
+
+async def expect_it_fits_a_phone(page: Page) -> None:
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")

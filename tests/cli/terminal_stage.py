@@ -38,16 +38,17 @@ def run_on_terminal(
     *,
     width: int = 200,
     until: str | None = None,
-    typed: str | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Shown:
-    """Until it ends, or (`until`) until that was shown: then it is interrupted, or `typed` is typed."""
+    """Until it ends, or (`until`) until that was shown: then it is interrupted. `answers`: the lines that are
+    typed once their question is shown."""
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     # rich asks stdin, stdout and stderr in turn how wide they are
     process = _started(list(command), {"TERM": "xterm", **environment}, folder, terminal)
     os.close(terminal)
     try:
-        told = _read(reader, process, until, typed)
+        told = _read(reader, process, until, dict(answers or {}))
         return Shown(process.wait(_PATIENCE_S), told.decode())
     finally:
         process.kill()
@@ -64,7 +65,7 @@ def _started(command: list[str], environment: dict[str, str], folder: Path, term
     )  # fmt: skip
 
 
-def _read(reader: int, process: Process, until: str | None, typed: str | None) -> bytes:
+def _read(reader: int, process: Process, until: str | None, answers: dict[str, str]) -> bytes:
     told, ends_at = b"", time.monotonic() + _PATIENCE_S
     while select.select([reader], [], [], max(0.0, ends_at - time.monotonic()))[0]:
         try:
@@ -74,7 +75,9 @@ def _read(reader: int, process: Process, until: str | None, typed: str | None) -
         if not piece:
             return told
         told += piece
+        for question in [one for one in answers if one.encode() in told]:
+            os.write(reader, f"{answers.pop(question)}\n".encode())
         if until is not None and until.encode() in told:
-            os.write(reader, typed.encode()) if typed is not None else process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
             until = None
     raise AssertionError(f"it neither ended nor showed {until!r}: {told!r}")

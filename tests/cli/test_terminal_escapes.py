@@ -12,14 +12,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 import typer
+from cli.hostile_stage import Stage, toml_text
 from cli.hostile_text import ACTS, FORBIDDEN, FORGED, HOSTILE, MARK, OWN
+from cli.setup_feeds import SETUP_FEEDS
 from cli.terminal_stage import Shown, run_on_terminal
 from end_to_end.forked import forked_callgate
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate
@@ -29,23 +29,6 @@ from callgate.client import ServerFault, connect
 
 SERVER = Path(__file__).with_name("hostile_server.py")
 SPELLED = " || ".join(f"chr({ord(char)})" for char in HOSTILE)  # for SQL
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A gateway with hostile servers, in a folder with a hostile name, and calls in its record."""
-
-    state: Path
-    config: Path
-    url: str
-
-    def run(self, *arguments: str, until: str | None = None) -> Shown:
-        environment = clean_environment(self.state)
-        return run_on_terminal([*CALLGATE, *arguments], environment, self.config.parent, until=until)
-
-    def call_id(self, tool: str) -> str:
-        with urlopen(f"{self.url}/api/v1/tool-calls?tool=hostile__{tool}") as answer:
-            return json.load(answer)["tool_calls"][0]["id"]
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +46,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         f"[mcpServers.hostile]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}, {toml_text(HOSTILE)}]\n"
         "isolation = 'shared'\n"  # it keeps nothing, and is called again and again by new clients
+        "trust = 'free'\n"  # the scan would hold all of it
+        f"[mcpServers.held]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(SERVER))}]\n"
         f"[mcpServers.dying]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}, '--dies']\n"
     )
@@ -89,11 +75,6 @@ def call_tool(url: str, tool: str) -> None:
                 await server.call_tool(tool, {"text": HOSTILE})
 
     asyncio.run(call())
-
-
-def toml_text(text: str) -> str:
-    """TOML has the same escapes as JSON, and wants DEL escaped too."""
-    return json.dumps(text).replace("\x7f", "\\u007f")
 
 
 # ---- what each command is fed with; all of it is shown again with --json where the command has that
@@ -314,6 +295,7 @@ FEEDS = {
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,
     ("config", "path"): feed_config_path,
+    **SETUP_FEEDS,
 }
 # What a tool said is shown with its lines, an export is somebody's rows: a line of theirs may look like ours.
 OWN_LINES = {("call",), ("replay",), ("export",)}

@@ -148,7 +148,12 @@ class TrustApi:
 
     def _item(self, item: TrustItem, in_short: bool) -> TrustItemShape:
         shape = TrustItemShape(
-            item.kind, item.name, item.change, item.is_held, item.digest, [_flaw(one) for one in item.flaws]
+            item.kind,
+            item.name,
+            item.change,
+            item.is_held,
+            item.digest,
+            [flaw_shape(one) for one in item.flaws],
         )
         if not in_short:
             shape.accepted, shape.now = self._read(item.accepted), self._read(item.now)
@@ -184,5 +189,5 @@ def _items(body: TrustBody) -> list[TrustItem]:
     return [TrustItem(one.kind, one.name, "changed", False, one.digest) for one in body.items]
 
 
-def _flaw(flaw: Flaw) -> FlawShape:
+def flaw_shape(flaw: Flaw) -> FlawShape:
     return FlawShape(flaw.kind, flaw.words, flaw.holds, flaw.where, flaw.excerpt)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from callgate.model.offers import Offer
+from callgate.model.trust import Flaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,9 @@ class Probed:
     mode: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     tools: Sequence[Offer] = ()
+    destructive: int = 0  # of its tools, by the specification's defaults
+    undeclared: int = 0  # tools that declare nothing
+    scan: Mapping[str, Sequence[Flaw]] = field(default_factory=dict[str, Sequence[Flaw]])  # by tool
     findings: Sequence[DoctorFinding] = ()
     secrets: Sequence[str] = ()  # where in the entry there are some
     is_local: bool = False  # a program of this machine is started, or a file of it is read

@@ -80,6 +80,8 @@ class ChangedConfig:
     name: str | None = None  # of what was added
     needs_restart: Sequence[str] = ()
     problem: str | None = None  # why it is written, but not taken over
+    kept: Sequence[str] = ()  # the names of secrets that are sealed instead of written
+    plain: Sequence[str] = ()  # key paths whose secrets stay in the file
 
 
 class ConfigEdits(Protocol):

@@ -1,11 +1,10 @@
 """What must hold for every page: it fits a phone, satisfies axe in both themes, and loads little."""
 
 from collections.abc import AsyncIterator
-from typing import Literal
 
 import pytest
 import pytest_asyncio
-from browser.axe import serious_findings
+from browser.axe import THEMES, expect_it_fits_a_phone, expect_nothing_serious_in_either_theme
 from browser.browser_stage import Stage, open_stage
 from browser.page_watch import PageWatch
 from browser.sight import expect_loaded, rows
@@ -31,7 +30,6 @@ PAGES = [
     "/tool-calls?call={call}",
     "/tool-calls?order=slowest&server=demo&min_tokens=1",
 ]
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # As it is sent, everything that is loaded before the page stands still: the whole of it, not just the entry.
 MAX_FIRST_LOAD_BYTES = 250_000
 
@@ -60,13 +58,8 @@ async def test_axe_finds_nothing_serious_in_either_theme_and_a_phone_needs_no_sc
 ) -> None:
     stage, names = lived_in
     await show(page, stage, path.format(**names))
-    for theme in THEMES:
-        await page.emulate_media(color_scheme=theme)
-        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
-        await expect_loaded(page)
-        assert (theme, await serious_findings(page)) == (theme, [])
-    await page.set_viewport_size({"width": 360, "height": 740})
-    await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")
+    await expect_nothing_serious_in_either_theme(page)
+    await expect_it_fits_a_phone(page)
 
 
 @pytest.mark.parametrize("opened", ["Find", "Saved"])
@@ -79,11 +72,7 @@ async def test_axe_finds_nothing_serious_in_what_opens_above_a_list_and_a_phone_
     await page.locator("button, summary").filter(has_text=opened).click()
     shown = page.locator("#palette-list" if opened == "Find" else "details[open] .panel")
     await expect(shown).to_be_visible()
-    for theme in THEMES:
-        await page.emulate_media(color_scheme=theme)
-        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
-        await expect_loaded(page)
-        assert (theme, await serious_findings(page)) == (theme, [])
+    await expect_nothing_serious_in_either_theme(page)
     box = await shown.bounding_box()
     assert box is not None
     assert 0 <= box["x"] < box["x"] + box["width"] <= 360

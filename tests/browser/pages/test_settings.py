@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from browser.axe import serious_findings
+from browser.axe import expect_it_fits_a_phone, expect_nothing_serious_in_either_theme
 from browser.browser_stage import TICKETS, Stage, open_stage
 from browser.page_watch import PageWatch
-from browser.sight import expect_loaded
 from playwright.async_api import Locator, Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -40,13 +39,8 @@ def setting(page: Page, key: str) -> Locator:
 
 
 async def fits_a_phone_and_axe(page: Page) -> None:
-    for theme in ("light", "dark"):
-        await page.emulate_media(color_scheme=theme)
-        await expect(page.locator("html")).to_have_attribute("data-theme", f"callgate-{theme}")
-        await expect_loaded(page)
-        assert (theme, await serious_findings(page)) == (theme, [])
-    await page.set_viewport_size({"width": 360, "height": 740})
-    await page.wait_for_function("() => document.scrollingElement.scrollWidth <= 360")
+    await expect_nothing_serious_in_either_theme(page)
+    await expect_it_fits_a_phone(page)
     await page.set_viewport_size({"width": 1440, "height": 900})
 
 

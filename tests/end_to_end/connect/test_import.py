@@ -136,8 +136,7 @@ def test_at_a_terminal_an_input_of_vs_code_is_asked_for_and_sealed(tmp_path: Pat
         ["env", *CALLGATE, "import"],
         clean_environment(tmp_path),
         tmp_path,
-        until="Value of API_KEY",
-        typed=f"{PLANTED}$\n",
+        answers={"Value of API_KEY": f"{PLANTED}$"},
     )
     assert shown.exit_code == 0, shown.text
     assert PLANTED not in shown.text

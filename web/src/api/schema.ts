@@ -1490,9 +1490,25 @@ export interface components {
             };
             tools: components["schemas"]["ToolShape"][];
             tokens: number;
+            destructive: number;
+            undeclared: number;
+            scan: components["schemas"]["ScannedTool"][];
             findings: components["schemas"]["FindingShape"][];
             secrets: string[];
             is_local: boolean;
+        };
+        /** ScannedTool */
+        ScannedTool: {
+            tool: string;
+            findings: components["schemas"]["FlawShape"][];
+        };
+        /** FlawShape */
+        FlawShape: {
+            kind: string;
+            words: string;
+            holds: boolean;
+            where: string;
+            excerpt: string;
         };
         /** ProbeBody */
         ProbeBody: {
@@ -1533,14 +1549,6 @@ export interface components {
             accepted?: unknown;
             /** @default null */
             now?: unknown;
-        };
-        /** FlawShape */
-        FlawShape: {
-            kind: string;
-            words: string;
-            holds: boolean;
-            where: string;
-            excerpt: string;
         };
         /** TrustBody */
         TrustBody: {
@@ -1598,6 +1606,8 @@ export interface components {
             name: string | null;
             needs_restart: string[];
             problem: string | null;
+            kept: string[];
+            plain: string[];
         };
         /** ConfigBody */
         ConfigBody: {

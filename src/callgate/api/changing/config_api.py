@@ -82,6 +82,8 @@ class ChangedShape(msgspec.Struct):
     name: str | None  # of what was added
     needs_restart: list[str]
     problem: str | None  # why it is written, but not taken over
+    kept: list[str]  # the names of secrets of what was added, which are sealed instead of written
+    plain: list[str]  # key paths whose secrets stay in the file: arguments and addresses cannot name them
 
 
 class ConfigApi:

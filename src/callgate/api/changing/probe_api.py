@@ -10,6 +10,7 @@ from msgspec import Meta
 from callgate.api.operation import Asked, Operation
 from callgate.api.shapes import Era, FindingShape, ToolShape
 from callgate.api.tool_views import ToolViews
+from callgate.api.trust_api import FlawShape, flaw_shape
 from callgate.model.error_codes import (
     CALLER_BAD_CONFIG,
     REFUSED_NOT_LOCAL,
@@ -17,6 +18,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import SetupError
 from callgate.model.identity import Role
+from callgate.model.trust import Flaw
 from callgate.ports.http_app import UNIX_PEER
 from callgate.ports.server_care import Prober
 
@@ -34,6 +36,11 @@ class ProbeBody(msgspec.Struct, forbid_unknown_fields=True):
         ),
     ]
     name: Annotated[str, Meta(max_length=100)] | None = None  # null: chosen here
+
+
+class ScannedTool(msgspec.Struct):
+    tool: str
+    findings: list[FlawShape]
 
 
 class ProbedServer(msgspec.Struct, kw_only=True):
@@ -54,8 +61,11 @@ class ProbedServer(msgspec.Struct, kw_only=True):
     settings: dict[str, str]  # of a database, as its session has them
     tools: list[ToolShape]
     tokens: int  # of all its tools
+    destructive: int  # how many tools may destroy something, by their own words and the defaults
+    undeclared: int  # how many declare nothing
+    scan: list[ScannedTool]  # tools in which the scan finds something; of a database it looks at none
     findings: list[FindingShape]
-    secrets: list[str]  # the keys of its entry that hold a secret in plain text
+    secrets: list[str]  # the keys of its entry that hold a secret
     is_local: bool  # a program of the gateway's machine is started for it, or a file is read
 
 
@@ -100,6 +110,12 @@ class ProbeApi:
             settings=dict(found.settings),
             tools=tools,
             tokens=sum(tool.tokens for tool in tools),
+            destructive=found.destructive,
+            undeclared=found.undeclared,
+            scan=[
+                ScannedTool(self._redact(tool), [self._flaw(one) for one in flaws])
+                for tool, flaws in found.scan.items()
+            ],
             findings=[
                 FindingShape(cast(Any, one.severity), self._redact(one.text), self._redact(one.advice))
                 for one in found.findings
@@ -107,6 +123,11 @@ class ProbeApi:
             secrets=list(found.secrets),
             is_local=found.is_local,
         )
+
+    def _flaw(self, flaw: Flaw) -> FlawShape:
+        shape = flaw_shape(flaw)
+        shape.where, shape.excerpt = self._redact(shape.where), self._redact(shape.excerpt)
+        return shape
 
 
 def is_of_this_machine(asked: Asked[Any, Any]) -> bool:

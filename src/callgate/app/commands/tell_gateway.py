@@ -8,10 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from callgate.app.commands.record_access import running_api
-from callgate.app.setup.loading import load_config, secrets_at
-from callgate.config.problem import ConfigProblems
+from callgate.app.setup.loading import config_of_running
 from callgate.config.sources.flags import Flags
-from callgate.config.specs.config import Config, ServerSpec
+from callgate.config.specs.config import Config
 from callgate.model.errors import CallgateError
 
 
@@ -20,7 +19,7 @@ class GatewayHere:
 
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
-        self._before = _config_of(flags)
+        self._before = config_of_running(flags)[0]
 
     async def take_over(self) -> dict[str, Any] | None:
         """Its `SettingsNews`; None when none runs here."""
@@ -28,16 +27,9 @@ class GatewayHere:
         with suppress(CallgateError):
             return await _reload(self._before)
         try:
-            return await _reload(_config_of(self._flags))
+            return await _reload(config_of_running(self._flags)[0])
         except CallgateError as error:
             return {"problem": error.message, "needs_restart": [], "changed": []}
-
-
-def _config_of(flags: Flags) -> Config:
-    try:
-        return load_config(flags).config
-    except ConfigProblems:  # the one that runs serves an earlier state of the file, and says what is wrong
-        return Config(server=ServerSpec(state_dir=secrets_at(flags)[1]))
 
 
 async def _reload(config: Config) -> dict[str, Any] | None:

@@ -5,16 +5,19 @@ Rules
 2. The whole new configuration is checked as at a start. What has a problem is not written.
 3. What starts a program or reads a file is taken from this machine only.
 4. What is told of it holds key paths and masked lines, never a secret.
+5. Secrets of a pasted entry are kept sealed, and the file only names them.
 """
 
 import asyncio
 import os
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 from platformdirs import user_config_path
 
+from callgate.app.edits.added_secrets import AddedSecrets
 from callgate.app.edits.config_values import ConfigValues
 from callgate.app.edits.probe import bad_config, not_local, renamed, starts_program
 from callgate.app.reload import differences
@@ -28,9 +31,9 @@ from callgate.config.local_reach import newly_reaching, newly_started
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.adopt_file import adopt_file
 from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file, read_config_text
-from callgate.config.sources.pasted import read_pasted
+from callgate.config.sources.pasted import Pasted, read_pasted
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_STALE, SETUP_CONFIG_LOCKED
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.errors import CallerError, CallgateError, SetupError
 from callgate.ports.settings import ChangedConfig, ConfigChange, ConfigView, Settings, SettingsNews
 
 
@@ -63,9 +66,7 @@ class FileEdits:
         if dry_run:
             return done
         news = await self._settings.reload()
-        return ChangedConfig(
-            done.file, done.digest, done.diff, done.changed, done.name, news.needs_restart, news.problem
-        )
+        return replace(done, needs_restart=news.needs_restart, problem=news.problem)
 
     def _view(self) -> ConfigView:
         file, flags = self._find(), self._served.flags
@@ -115,20 +116,32 @@ class FileEdits:
                 hint="Read the configuration again, and repeat the change",
             )
         text, tree = edit.text, deepcopy(edit.tree)
-        changed, name = self._apply(edit, change)
+        changed, pasted = self._apply(edit, change)
         before, after = _adopted(tree), _adopted(edit.tree)
         if started := newly_started(before, after):
             raise starts_program([written_path(loc) for loc in started])
         places = newly_reaching(before, after)
         if places and not is_local:
             raise not_local([written_path(loc) for loc in places])
+        added = AddedSecrets(self._served.flags, edit, pasted)
         try:
-            edit.check(self._problems) if dry_run else edit.write(self._problems)
+            # With the values of its secrets first: what has problems leaves none behind.
+            edit.check(self._problems)
+            waits = self._waiting(edit) if dry_run else ()
+            added.name_them(keeps=not dry_run)
+            if not dry_run:
+                edit.write(self._problems)
         except ConfigProblems as found:
+            added.forget()
             raise bad_config(found, "The configuration would have problems") from None
+        except CallgateError:
+            added.forget()
+            raise
         diff = changed_lines(text if edit.is_there else "", edit.text)
-        waits = self._waiting(edit) if dry_run else ()
-        return ChangedConfig(str(edit.path), edit.new_digest, diff, changed, name, waits)
+        name = pasted and pasted.name
+        return ChangedConfig(
+            str(edit.path), edit.new_digest, diff, changed, name, waits, kept=added.kept, plain=added.plain
+        )
 
     def _waiting(self, edit: FileEdit) -> list[str]:
         """What of this change only a new start would take over."""
@@ -138,7 +151,7 @@ class FileEdits:
             return []
         return [path for path in differences(self._served.config, after) if needs_restart(path)]
 
-    def _apply(self, edit: FileEdit, change: ConfigChange) -> tuple[list[str], str | None]:
+    def _apply(self, edit: FileEdit, change: ConfigChange) -> tuple[list[str], Pasted | None]:
         for path in change.unset:
             if not edit.has(loc := read_key_path(path)):
                 hint = "GET /api/v1/config says where each value comes from"
@@ -153,7 +166,7 @@ class FileEdits:
         if change.add_name is not None:
             pasted = renamed(pasted, change.add_name, self.names())
         edit.set(pasted.written_at(), pasted.entry)
-        return [*changed, written_path(pasted.written_at())], pasted.name
+        return [*changed, written_path(pasted.written_at())], pasted
 
     def _problems(self, file: ConfigFile) -> Sequence[ConfigProblem]:
         return problems_in(self._served.flags, file)

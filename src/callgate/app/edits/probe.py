@@ -7,12 +7,14 @@ Rules
 """
 
 import asyncio
+import json
 import shlex
 import time
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import callgate
 from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
@@ -23,6 +25,7 @@ from callgate.app.sources import open_one_source, source_plan
 from callgate.config.load import Loaded
 from callgate.config.local_reach import newly_started, reaching
 from callgate.config.problem import ConfigProblems, key_path
+from callgate.config.raw_values import table_of
 from callgate.config.sources.adopt_file import AdoptedFile
 from callgate.config.sources.file import FILE_NAME, ConfigFile
 from callgate.config.sources.flags import Flags
@@ -39,12 +42,14 @@ from callgate.model.error_codes import (
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
-from callgate.model.offers import OfferKind
+from callgate.model.offers import Offer, OfferKind
 from callgate.model.session import Session
+from callgate.model.trust import Flaw
 from callgate.ports.server_care import DoctorFinding, Probed
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
 from callgate.relay.lists.listing_notes import listing_notes
+from callgate.trust.looked_at import LookedAt
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.wire.revisions import MODERN_REVISIONS
@@ -191,15 +196,38 @@ async def _ask(upstream: Upstream, config: Config, pasted: Pasted, blank: Probed
     except CallgateError as error:
         return _failed(seen, error)
     health = upstream.health()
+    declared = [_declared(offer) for offer in listing.part.offers.values()]
+    # The tools of a database are ours.
+    is_scanned = pasted.kind == "server"
     return replace(
         seen,
         reachable=True,
+        destructive=sum(map(_is_destructive, filter(None, declared))),
+        undeclared=sum(not one for one in declared),
+        scan=await asyncio.to_thread(_scanned, listing) if is_scanned else {},
         era=health.era,
         protocol=health.protocol,
         version=seen.version or health.version,
         tools=tuple(listing.part.offers.values()),
         findings=[*seen.findings, *_notes(listing)],
     )
+
+
+def _declared(offer: Offer) -> dict[str, Any]:
+    return table_of(json.loads(offer.annotations)) if offer.annotations else {}
+
+
+def _is_destructive(declared: dict[str, Any]) -> bool:
+    """By the specification's defaults."""
+    return not declared.get("readOnlyHint") and bool(declared.get("destructiveHint", True))
+
+
+def _scanned(listing: Listing) -> dict[str, Sequence[Flaw]]:
+    """What the scan finds, as it would once the server is there."""
+    offers, looked = listing.part.offers.values(), LookedAt()
+    names = frozenset(offer.route.native_name for offer in offers)
+    found = {offer.route.native_name: looked.look(offer.definition, names).flaws for offer in offers}
+    return {name: flaws for name, flaws in found.items() if flaws}
 
 
 def _asker() -> Asker:

@@ -12,7 +12,7 @@ Rules
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -25,7 +25,6 @@ from callgate.config.raw_values import list_of, table_of
 from callgate.config.sources.adopt_entry import adopt_entry
 from callgate.config.sources.adopt_file import OURS, Input, adopt_file, server_tables
 from callgate.config.sources.file import JsonTextError, read_json_object
-from callgate.config.sources.pasted_secrets import PastedSecret
 
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 _KEPT = "_imported"
@@ -59,25 +58,6 @@ def find_servers(clients: Collection[McpClient], folder: Path, present: dict[str
                 for one in _in_file(client, path, found):
                     _take(one, found, present)
     return found
-
-
-def with_named_secrets(
-    entry: dict[str, Any], secrets: Iterable[PastedSecret], keep: Callable[[PastedSecret], str]
-) -> tuple[dict[str, Any], list[PastedSecret]]:
-    """The entry with names in place of its secrets, and those that must stay: in arguments and addresses a
-    secret cannot be named. `keep`: keeps one, and says under which name."""
-    named: dict[str, Any] = deepcopy(entry)
-    left: list[PastedSecret] = []
-    for secret in secrets:
-        if secret.loc[0] not in ("dsn", "env", "headers"):
-            left.append(secret)
-            continue
-        name = f"secret:{keep(secret)}"
-        is_whole = not secret.before and not secret.after
-        text = name if is_whole else f"{secret.before}${{{name}}}{secret.after}"
-        table: dict[str, Any] = named if len(secret.loc) == 1 else named[str(secret.loc[0])]
-        table[str(secret.loc[-1])] = text
-    return named, left
 
 
 def asked_inputs(entry: dict[str, Any]) -> list[tuple[PastedSecret, str]]:

@@ -18,6 +18,7 @@ from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.secret_source import StatePlace
 from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
+from callgate.config.specs.config import Config, ServerSpec
 from callgate.model.error_codes import SETUP_SECRET
 from callgate.model.errors import SetupError
 from callgate.program_output import ProgramFailedError, printed_line
@@ -54,6 +55,20 @@ def secrets_at(flags: Flags) -> tuple[Secrets, Path]:
     """The secrets of the gateway with this configuration, whatever else is wrong with it; their folder."""
     place = state_place(find_config_file(flags.config, os.environ), os.environ, flags, _FoundSecrets())
     return _secrets_of(place), place.folder
+
+
+def config_of_running(flags: Flags) -> tuple[Config, ConfigProblems | None]:
+    """To find the gateway that runs here, also with a file that has problems: it serves an earlier state of
+    it. Then nothing but the state folder is known."""
+    try:
+        return load_config(flags).config, None
+    except ConfigProblems as found:
+        problems = found
+    try:
+        folder = secrets_at(flags)[1]
+    except ConfigProblems:  # the file cannot be read at all
+        folder = state_place(ConfigFile(), os.environ, flags, None).folder
+    return Config(server=ServerSpec(state_dir=folder)), problems
 
 
 class _FoundSecrets:

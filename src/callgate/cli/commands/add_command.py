@@ -1,17 +1,16 @@
 """`callgate add` and `callgate remove`: one database or server more, tried first; or one less."""
 
-import json
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from callgate.app.commands.tell_gateway import GatewayHere
 from callgate.app.edits.probe import probe, renamed
 from callgate.app.loop import run_loop
-from callgate.app.setup.import_servers import with_named_secrets
+from callgate.app.setup.keep_secrets import keep_new_secret, with_named_secrets
 from callgate.app.setup.loading import own_file, problems_of
-from callgate.cli.commands.secret_commands import keep_new_secret, read_value, take_over
+from callgate.cli.commands.secret_commands import read_value, take_over
 from callgate.cli.terminal import confirmed, print_json, print_line, say
 from callgate.config.edit_file import FileEdit
 from callgate.config.raw_values import list_of, table_of
@@ -23,10 +22,10 @@ from callgate.config.specs.dsn import parse_dsn
 from callgate.model.error_codes import CALLER_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.near_miss import did_you_mean
-from callgate.model.offers import Offer
-from callgate.model.wording import counted
 from callgate.ports.server_care import Probed
 from callgate.recorder.flush.tokens import TokenCounter
+
+_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +102,7 @@ def _with_password(pasted: Pasted) -> Pasted:
 
     password = read_value(f"Password of {user}: ")
     filled = f"{scheme}://{user}:{quote(password, safe='')}@{place}"
-    before, after = f"{scheme}://{user}:", f"@{place}"
-    secret = PastedSecret(("dsn",), f"{pasted.name}-password", password, before, after)
-    return replace(pasted, entry={**pasted.entry, "dsn": filled}, secrets=(secret,))
+    return replace(pasted, entry={**pasted.entry, "dsn": filled})
 
 
 def _with_named_secrets(flags: Flags, pasted: Pasted) -> dict[str, Any]:
@@ -116,7 +113,7 @@ def _with_named_secrets(flags: Flags, pasted: Pasted) -> dict[str, Any]:
         say(f"Its secret is kept as secret:{name}.")
         return name
 
-    entry, left = with_named_secrets(pasted.entry, pasted.secrets, keep)
+    entry, left = with_named_secrets(pasted.kind, pasted.name, pasted.entry, keep)
     for secret in left:
         say(f"A secret stays in {secret.loc[0]} of the file: a name of one cannot stand there.")
     return entry
@@ -125,16 +122,17 @@ def _with_named_secrets(flags: Flags, pasted: Pasted) -> dict[str, Any]:
 def _show(probed: Probed, options: AddOptions) -> None:
     counter = TokenCounter()
     tokens = sum(counter.count(offer.definition.decode(errors="replace")) for offer in probed.tools)
-    declared = [_annotations(offer) for offer in probed.tools]
-    silent = sum(not one for one in declared)
-    destructive = sum(map(_is_destructive, filter(None, declared)))
     if options.as_json:
+        scan = [
+            {"tool": tool, "findings": [asdict(flaw) for flaw in flaws]}
+            for tool, flaws in probed.scan.items()
+        ]
         print_json(
             {
                 "name": probed.name, "kind": probed.kind, "address": probed.address, "place": probed.place,
                 "reachable": probed.reachable, "needs_login": probed.needs_login, "version": probed.version,
                 "era": probed.era, "tools": [offer.public_name for offer in probed.tools], "tokens": tokens,
-                "destructive": destructive, "undeclared": silent,
+                "destructive": probed.destructive, "undeclared": probed.undeclared, "scan": scan,
                 "findings": [{"level": one.severity, "text": one.text} for one in probed.findings],
             }
         )  # fmt: skip
@@ -143,17 +141,23 @@ def _show(probed: Probed, options: AddOptions) -> None:
     print_line(f"{probed.name}   {probed.address}{f'   {what}' if what else ''}")
     if probed.tools:
         print_line(
-            f"  {counted(len(probed.tools), 'tool')}, {tokens:,} tokens; {destructive} destructive, "
-            f"{silent} declare nothing"
+            f"  {counted(len(probed.tools), 'tool')}, {tokens:,} tokens; {probed.destructive} destructive, "
+            f"{probed.undeclared} declare nothing{_scan_in_short(probed)}"
         )
+    found = [(tool, flaw) for tool, flaws in probed.scan.items() for flaw in flaws]
+    for tool, flaw in sorted(found, key=lambda one: not one[1].holds)[:_MAX_SHOWN]:
+        print_line(f"  {'held' if flaw.holds else 'seen'}: {tool}: {flaw.words}: {flaw.excerpt}")
+    if len(found) > _MAX_SHOWN:
+        print_line(f"  and {len(found) - _MAX_SHOWN:,} findings more: --json shows them")
     for finding in probed.findings:
         print_line(f"  {finding.severity}: {finding.text} {finding.advice}".rstrip())
 
 
-def _is_destructive(declared: dict[str, Any]) -> bool:
-    """By the specification's defaults."""
-    return not declared.get("readOnlyHint") and bool(declared.get("destructiveHint", True))
-
-
-def _annotations(offer: Offer) -> dict[str, Any]:
-    return table_of(json.loads(offer.annotations)) if offer.annotations else {}
+def _scan_in_short(probed: Probed) -> str:
+    """Databases are not scanned: their tools are ours."""
+    if probed.kind == "sql":
+        return ""
+    if not probed.scan:
+        return "; scan: nothing found"
+    held = sum(any(flaw.holds for flaw in flaws) for flaws in probed.scan.values())
+    return f"; scan: {counted(len(probed.scan), 'tool')} with findings, {held} would be held"

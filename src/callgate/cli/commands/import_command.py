@@ -11,11 +11,11 @@ from callgate.app.setup.import_servers import (
     asked_inputs,
     find_servers,
     inputs_of,
-    with_named_secrets,
     with_values,
 )
+from callgate.app.setup.keep_secrets import keep_new_secret, named_at, with_named_secrets
 from callgate.app.setup.loading import own_file, problems_of
-from callgate.cli.commands.secret_commands import keep_new_secret, read_value, take_over
+from callgate.cli.commands.secret_commands import read_value, take_over
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import confirmed, print_json, say
 from callgate.config.client_files import find_client
@@ -104,15 +104,20 @@ def _take(
         for secret, input_id in asked_inputs(one.entry)
         if input_id in answers
     ]
+
+    def keep(secret: PastedSecret) -> str:
+        return keep_new_secret(flags, secret.name, secret.value)
+
     try:
         # Checked with its values: a secret that is kept before it is known to be of use stays behind.
         edit.set(place, with_values(one.entry, asked))
         edit.check(problems_of)
-        if asked or (moves and not is_dry):
-            secrets = [*asked, *(secrets_in("server", one.name, one.entry) if moves else ())]
-            named, left = with_named_secrets(
-                one.entry, secrets, lambda secret: keep_new_secret(flags, secret.name, secret.value)
-            )
+        named = one.entry
+        for secret in asked:
+            named = named_at(named, secret, keep(secret))
+        if moves and not is_dry:
+            named, left = with_named_secrets("server", one.name, named, keep)
+        if named is not one.entry:
             edit.remove(place)
             edit.set(place, named)
     except ConfigProblems as error:

@@ -14,7 +14,6 @@ from callgate.model.near_miss import did_you_mean
 
 if TYPE_CHECKING:
     from callgate.app.commands.tell_gateway import GatewayHere
-    from callgate.config.sources.flags import Flags
 
 secret_app = typer.Typer(help="Keep passwords and keys outside of the configuration.", no_args_is_help=True)
 _COLUMNS = (TableColumn("name"), TableColumn("set"), TableColumn("state"))
@@ -25,6 +24,7 @@ _Name = Annotated[str, typer.Argument(help="What the configuration calls it: sec
 def set_secret(name: _Name, config: ConfigOption = None, state_dir: StateOption = None) -> None:
     """Keep a value, sealed. It is asked for without echo, or read from stdin."""
     from callgate.app.commands.tell_gateway import GatewayHere
+    from callgate.app.setup.keep_secrets import keep_secret
     from callgate.config.sources.flags import Flags
 
     flags = Flags(config=config, state_dir=state_dir)
@@ -81,32 +81,6 @@ def check_name(name: str) -> None:
     if not SECRET_NAME.fullmatch(name):
         hint = "Letters, digits, dots, dashes and underscores, at most 64, as in shop-password"
         raise CallerError(CALLER_BAD_ARGUMENTS, "This is not a name for a secret", hint=hint)
-
-
-def keep_secret(flags: "Flags", name: str, value: str) -> None:
-    from callgate.app.setup.loading import secrets_at
-    from callgate.app.state_folder import make_folder
-    from callgate.vault.keyring_key import is_wanted
-    from callgate.vault.secrets import BY_KEYRING, BY_STATE_KEY
-
-    secrets, folder = secrets_at(flags)
-    make_folder(folder)
-    secrets.set(name, value, BY_KEYRING if is_wanted() else BY_STATE_KEY)
-
-
-def keep_new_secret(flags: "Flags", name: str, value: str) -> str:
-    """Under this name, or one with a number if another value has it. Returns the name."""
-    from callgate.app.setup.loading import secrets_at
-
-    secrets = secrets_at(flags)[0]
-    names = [one.name for one in secrets.kept()]
-    chosen = name
-    for number in range(2, len(names) + 3):
-        if chosen not in names or secrets.read(chosen) == value:
-            break
-        chosen = f"{name}-{number}"
-    keep_secret(flags, chosen, value)
-    return chosen
 
 
 def read_value(prompt: str) -> str:

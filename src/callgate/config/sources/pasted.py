@@ -71,7 +71,8 @@ class Pasted:
         return ("sources" if self.kind == "source" else OURS, self.name)
 
     def renamed(self, name: str) -> "Pasted":
-        return Pasted(self.kind, name, self.entry, self.secrets, self.notes)
+        secrets = tuple(secrets_in(self.kind, name, self.entry))
+        return Pasted(self.kind, name, self.entry, secrets, self.notes)
 
     def tables(self) -> dict[str, Any]:
         """A file with nothing else in it."""
