@@ -25,6 +25,7 @@ from callgate.config.raw_values import list_of, table_of
 from callgate.config.sources.adopt_entry import adopt_entry
 from callgate.config.sources.adopt_file import OURS, Input, adopt_file, server_tables
 from callgate.config.sources.file import JsonTextError, read_json_object
+from callgate.config.sources.pasted_secrets import PastedSecret
 
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 _KEPT = "_imported"
