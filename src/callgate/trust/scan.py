@@ -13,11 +13,11 @@ Rules
 
 import unicodedata
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from callgate.model.clip import clip
+from callgate.model.trust import Flaw
 from callgate.trust.canonical import UnreadableError, read_definition
 from callgate.trust.encoded import command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold
@@ -25,7 +25,6 @@ from callgate.trust.orders import orders_in, without_citations
 from callgate.trust.re2_rules import Rule, any_of
 from callgate.trust.unseen import unseen_in
 
-Tier = Literal["holds", "shown"]
 # Of all strings of one definition. The longest that we met has 20,000.
 MAX_TEXT_CHARS = 64 * 1024
 _LONG_CHARS = 8_000
@@ -58,19 +57,9 @@ WORDS: dict[str, str] = {
 HOLDING = frozenset(list(WORDS)[: list(WORDS).index("imperative")])
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    kind: str
-    where: str  # "description", "inputSchema.properties.path.description"
-    excerpt: str  # the words, folded, or codes of characters
-
-    @property
-    def tier(self) -> Tier:
-        return "holds" if self.kind in HOLDING else "shown"
-
-    @property
-    def words(self) -> str:
-        return WORDS[self.kind]
+def _flaw(kind: str, where: str, excerpt: str) -> Flaw:
+    """`excerpt`: the words, folded, or codes of characters."""
+    return Flaw(kind, WORDS[kind], kind in HOLDING, where, excerpt)
 
 
 _HIDDEN = (
@@ -132,28 +121,28 @@ def _hidden() -> tuple[Rule, ...]:
     return tuple(map(Rule, _HIDDEN))
 
 
-def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Finding, ...]:
+def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
     """All findings, the holding ones first. `own_names`: of the tools and prompts of the same server."""
     try:
         read = read_definition(definition)
     except UnreadableError as problem:
-        return (Finding("unreadable", "", str(problem)),)
+        return (_flaw("unreadable", "", str(problem)),)
     return scan_value(read, own_names)
 
 
-def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Finding, ...]:
+def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
     texts = list(_strings(read, ""))
     if sum(len(text) for _, text in texts) > MAX_TEXT_CHARS:
-        return (Finding("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
+        return (_flaw("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
     names = {name.lower() for name in own_names}
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], Flaw] = {}
     for where, text in texts:
         for kind, excerpt in _look(where, text, names):
-            found.setdefault((kind, where), Finding(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
+            found.setdefault((kind, where), _flaw(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
     for kind, excerpt in _across(texts, names):
         if not any(known == kind for known, _ in found):
-            found[kind, ""] = Finding(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
-    return tuple(sorted(found.values(), key=lambda one: (one.tier != "holds", one.kind, one.where)))
+            found[kind, ""] = _flaw(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
+    return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind, one.where)))
 
 
 def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,13 @@ the word changed is read again at once.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from callgate.ports.faces import Faces
-from callgate.relay.lists.ask_listing import Listing, judged_again
+from callgate.relay.lists.ask_listing import Listing
 from callgate.relay.lists.known_lists import KnownLists
 from callgate.relay.lists.listing_attempts import Key
-from callgate.relay.lists.read_listing import ListReading
+from callgate.relay.lists.read_listing import ListReading, read_part
 
 
 class JudgedLists:
@@ -42,7 +43,7 @@ class JudgedLists:
             reading = self._reading(key)
             if reading.faces is None:  # it is not pinned any more
                 continue
-            judged = await judged_again(listing, reading)
+            judged = await _judged_again(listing, reading)
             if self._known.get(key) is listing:
                 self._take(key, judged)
 
@@ -50,3 +51,12 @@ class JudgedLists:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def _judged_again(listing: Listing, reading: ListReading) -> Listing:
+    """The same list, by what the operator says now. Nobody is asked."""
+    faces = reading.faces
+    assert faces is not None
+    version = faces.version
+    part = await read_part(replace(reading, era=listing.era), listing.pages)
+    return replace(listing, part=listing.part if part == listing.part else part, faces_version=version)

@@ -14,7 +14,6 @@ Rules
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError, unknown_server
@@ -62,7 +61,7 @@ class Listings:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
         waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
         what of the lists may be shown; None: all of it."""
-        self.faces = faces
+        self._faces = faces
         self._rules = rules
         self._naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
@@ -128,7 +127,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self.faces), rules
+        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self._faces), rules
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -348,7 +347,4 @@ class Listings:
             self._known.forget_declared(name)
 
     def judge(self, health: Health) -> Health:
-        """The health of an upstream with what is wrong with its lists, or left out of them."""
-        health = judged(health, self._known, self._attempts, self._rules.max_offers)
-        held = self.faces.notes(health.name) if self.faces is not None else []
-        return replace(health, notes=(*health.notes, *held)) if held else health
+        return judged(health, self._known, self._attempts, self._rules.max_offers, self._faces)
