@@ -62,16 +62,21 @@ def _flaw(kind: str, where: str, excerpt: str) -> Flaw:
     return Flaw(kind, WORDS[kind], kind in HOLDING, where, excerpt)
 
 
+# What each needs, and how it is found.
 _HIDDEN = (
-    r"(?s)<!--(.+?)-->",
-    r"(?s)(?:\n[ \t\r]*){30,}(\S.*)",
-    r"(?s)[ \t]{200,}(\S.*)",
+    (b"<!--", r"(?s)<!--(.+?)-->"),
+    (b"\n", r"(?s)(?:\n[ \t\r]*){30,}(\S.*)"),
+    (b"  ", r"(?s) [ \t]{199,}(\S.*)"),
+    (b"\t", r"(?s)\t[ \t]{199,}(\S.*)"),
     (
-        r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
-        r"opacity:\s*0|"
-        r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
+        b"<",
+        (
+            r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
+            r"opacity:\s*0|"
+            r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
+        ),
     ),
-    r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]",
+    (b"]:", r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]"),
 )
 _WEAK_ORDER = (
     (
@@ -117,8 +122,8 @@ def _rules() -> dict[str, Rule]:
 
 
 @cache
-def _hidden() -> tuple[Rule, ...]:
-    return tuple(map(Rule, _HIDDEN))
+def _hidden() -> tuple[tuple[bytes, Rule], ...]:
+    return tuple((sign, Rule(pattern)) for sign, pattern in _HIDDEN)
 
 
 def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
@@ -181,7 +186,12 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
     if len(text) > _LONG_CHARS:
         yield "long", f"{len(text):,} characters"
     rules = _rules()
-    for kind, read in (("imperative", folded), ("loud", written), ("address", written), ("command", written)):
+    shown = [("imperative", folded), ("loud", written)]
+    if b"://" in written:
+        shown.append(("address", written))
+    if any(word in folded for word in (b"curl", b"rm -rf", b"chmod")):
+        shown.append(("command", written))
+    for kind, read in shown:
         if (found := rules[kind].found(read)) is not None:
             yield kind, found
 
@@ -193,20 +203,20 @@ def _folded(written: bytes) -> bytes:
 def _encoded(written: bytes, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
     if (found := runs_encoded(written)) is not None:
         yield "encoded", found
-    for number, plain in enumerate(decoded_pieces(written)):
+    if plain := " \n. ".join(decoded_pieces(written)):
         folded = fold(plain).encode()
         hit = command_in(folded) or next((words for _, words in orders_in(folded, own_names)), None)
         hit = hit or _rules()["hidden"].found(folded)
         if hit is not None:
-            yield "encoded", plain
-        if hit is not None or number >= _MAX_DECODED:
-            return
+            yield "encoded", hit
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
     """Text that a page or a terminal does not show: comments, and what is far below or to the right."""
     written = text.encode(errors="surrogatepass")
-    for rule in _hidden():
+    for sign, rule in _hidden():
+        if sign not in written:  # far cheaper than the rule
+            continue
         for number, (hidden, *_) in enumerate(rule.groups(written)):
             if number >= _MAX_DECODED:
                 yield "hidden", "too many hidden places"
@@ -225,9 +235,9 @@ def _across(texts: list[tuple[str, str]], own_names: Collection[str]) -> Iterato
 
 def _mixed_word(text: str) -> str | None:
     """A word with letters of Latin and of Cyrillic or Greek, which look alike."""
-    if text.isascii():
+    if text.isascii() or _several_alphabets().found(text.encode(errors="replace")) is None:
         return None
-    for word in text.split():
+    for word in dict.fromkeys(text.split()):
         if word.isascii() or len(word) < 3:
             continue
         scripts = {_script(char) for char in word if char.isalpha()}
@@ -236,6 +246,13 @@ def _mixed_word(text: str) -> str | None:
             if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
                 return word
     return None
+
+
+@cache
+def _several_alphabets() -> Rule:
+    """A word with letters of both, whichever comes first."""
+    alike = r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]"
+    return any_of(rf"\p{{Latin}}\S*{alike}", rf"{alike}\S*\p{{Latin}}")
 
 
 def _is_mixed(word: str) -> bool:
