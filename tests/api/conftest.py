@@ -28,7 +28,7 @@ class Stage:
         self.api = HttpApi(
             ApiParts(
                 self.server, self.caller, self.record.reader, self.record.queries,
-                self.record.feed, self.meter,
+                feed=self.record.feed, meter=self.meter,
                 redact=lambda text: text.replace("hunter2", "***"),
                 redact_document=lambda raw: REDACTOR.body(raw) or raw,
             )

@@ -49,6 +49,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         "trust = 'free'\n"  # the scan would hold all of it
         f"[mcpServers.held]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}]\n"
+        f"[mcpServers.pinned]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(SERVER))}]\nisolation = 'shared'\n"
         f"[mcpServers.dying]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}, '--dies']\n"
     )
@@ -267,6 +269,35 @@ def feed_token_revoke(stage: Stage) -> Iterator[Shown]:
     yield stage.run("token", "revoke", HOSTILE)
 
 
+def feed_trust_diff(stage: Stage) -> Iterator[Shown]:
+    """The scan holds everything that `pinned` says."""
+    for command in (("trust",), ("trust", "diff"), ("trust", "diff", "pinned")):
+        shown = stage.run(*command)
+        assert "pinned" in "".join(shown.lines)
+        yield shown
+    yield stage.run("trust", "--json")
+    yield stage.run("trust", "--check")
+    yield stage.run("trust", "diff", "--json")
+    yield stage.run("trust", "diff", HOSTILE)
+    yield stage.run("trust", "diff", "pinned", HOSTILE)
+    lock = stage.config.with_name("callgate.lock")
+    whole = lock.read_bytes() if lock.exists() else b""
+    lock.write_text(f"<<<<<<< {HOSTILE}\n")
+    yield stage.run("trust")
+    lock.write_bytes(whole)
+
+
+def feed_trust_accept(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("trust", "accept", "pinned", HOSTILE)
+    yield stage.run("trust", "accept", HOSTILE)
+    yield stage.run("trust", "accept", "pinned", f"named-{HOSTILE}")
+
+
+def feed_trust_block(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("trust", "block", "pinned", HOSTILE)
+    yield stage.run("trust", "block", "pinned", f"named-{HOSTILE}")
+
+
 FEEDS = {
     ("serve",): feed_serve,
     ("init",): feed_init,
@@ -291,6 +322,9 @@ FEEDS = {
     ("token", "add"): feed_token_add,
     ("token", "list"): feed_token_list,
     ("token", "revoke"): feed_token_revoke,
+    ("trust", "diff"): feed_trust_diff,
+    ("trust", "accept"): feed_trust_accept,
+    ("trust", "block"): feed_trust_block,
     ("config", "check"): feed_config_check,
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,

@@ -85,3 +85,10 @@ def test_several_processes_do_not_lose_each_others_entries(tmp_path: Path) -> No
         worker.join()
     assert set(LockFile(path).read()) == {f"server{number}" for number in range(12)}
     assert [one.name for one in tmp_path.iterdir()] == ["callgate.lock"]
+
+
+def test_a_folder_in_which_nobody_can_write_is_a_problem_with_a_sentence() -> None:
+    lock = LockFile(Path("/proc/callgate.lock"))  # not even root can make a file there
+    assert lock.read() == {}
+    with pytest.raises(LockProblemError, match=r"^/proc/callgate\.lock cannot be written \("):
+        lock.change(lambda before: {**before, "one": ServerPins(frozenset({"tools"}))})

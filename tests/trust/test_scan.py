@@ -17,7 +17,7 @@ _ALL = [(kind, one) for kind, definitions in ATTACKS.items() for one in definiti
 
 
 def held_by(definition: dict[str, Any], own_names: list[str]) -> set[str]:
-    return {one.kind for one in scan(json.dumps(definition).encode(), own_names) if one.tier == "holds"}
+    return {one.kind for one in scan(json.dumps(definition).encode(), own_names) if one.holds}
 
 
 @pytest.mark.parametrize("kind", ATTACKS)

@@ -24,6 +24,7 @@ from callgate.model.trust import Change, Flaw, PinnedKind, ServerTrust, TrustIte
 from callgate.ports.faces import TrustDesk
 
 _MAX_ITEMS = 10_000
+_MAX_TOLD = 1_000  # in a row of the record
 
 
 class FlawShape(msgspec.Struct):
@@ -104,6 +105,7 @@ class TrustApi:
                 takes=TrustBody,
                 errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
                 role=Role.OPERATE,
+                tells=_told,
             ),
             Operation(
                 "/api/v1/trust/{server}/block",
@@ -114,6 +116,7 @@ class TrustApi:
                 takes=TrustBody,
                 errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
                 role=Role.OPERATE,
+                tells=_told,
             ),
         ]
 
@@ -187,6 +190,12 @@ def trust_in_short(desk: TrustDesk | None) -> Sequence[dict[str, Any]]:
 
 def _items(body: TrustBody) -> list[TrustItem]:
     return [TrustItem(one.kind, one.name, "changed", False, one.digest) for one in body.items]
+
+
+def _told(asked: Asked[Any, Any]) -> dict[str, Any]:
+    """What was answered, for the record: names and digests."""
+    named: list[NamedItem] = asked.body.items[:_MAX_TOLD]
+    return {"items": [{"kind": one.kind, "name": one.name[:200], "digest": one.digest} for one in named]}
 
 
 def flaw_shape(flaw: Flaw) -> FlawShape:

@@ -9,13 +9,11 @@ Rules
 """
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat
 import tomllib
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from callgate.config.load import load_config  # noqa: TID251 - who edits may ask
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.file import ConfigFile, find_config_file, read_config_text
 from callgate.config.sources.flags import Flags
-from callgate.config.whole_file import whole_file
+from callgate.config.whole_file import alone_in, whole_file
 from callgate.model.error_codes import CALLER_STALE, SETUP_CONFIG, SETUP_CONFIG_LOCKED
 from callgate.model.errors import CallerError, SetupError
 
@@ -114,7 +112,7 @@ class FileEdit:
         """Raises CallerError, SetupError and ConfigProblems."""
         self.check(problems_of)
         try:
-            with _alone(self.path):
+            with alone_in(self.path.parent):
                 self._replace()
         except OSError as problem:
             raise self._locked(problem) from None
@@ -157,19 +155,6 @@ class FileEdit:
             f"{self.path} is written in a way in which this change cannot be made for you",
             hint="Change it with an editor",
         )
-
-
-@contextmanager
-def _alone(path: Path) -> Generator[None]:
-    """Of two that write at once, the second looks after the first is done. The folder is locked: the file is
-    another one afterwards."""
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def digest_of(content: bytes | None) -> str:

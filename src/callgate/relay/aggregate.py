@@ -124,7 +124,7 @@ class AggregatePath:
             known = path.listings.current(kind, asker)
             if kind is not OfferKind.TOOL:
                 raise unknown_name(name, known, kind)
-            path.listings.check_chosen(name)
+            path.listings.naming.check_chosen(name)
             raise self._for_others(name, exchange, asker) or unknown_name(name, known, kind, self._advice)
         headers = path.admit(exchange, offer)
         route, params = to_offer(offer, arrival.params)
@@ -134,7 +134,7 @@ class AggregatePath:
         listings = self._path.listings
         resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
         templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
-        return by_uri(params, resources, templates, listings.territory)
+        return by_uri(params, resources, templates, listings.naming.territory)
 
     def _for_others(self, name: str, exchange: Exchange, asker: Asker) -> CallerError | None:
         """What is missing to this client, if the tool is there for clients that declare more."""

@@ -72,7 +72,7 @@ class DirectPath:
         name = name_of(params, exchange.arrival.method)
         exchange.tool_name = name[:MAX_TOOL_NAME_CHARS]
         listings = self._path.listings
-        if (choice := listings.choices.get(target)) is not None:
+        if (choice := listings.naming.choices.get(target)) is not None:
             choice.check(target, name)
         listing, part = listings.listing(target, OfferKind.TOOL, asker), None
         if listing is not None:
@@ -94,7 +94,7 @@ class DirectPath:
         return self._path.ask(exchange, target, params, asker, tell, param_headers)
 
     def _changes_list(self, target: str, method: str) -> bool:
-        has_choice = method == OfferKind.TOOL.method and target in self._path.listings.choices
+        has_choice = method == OfferKind.TOOL.method and target in self._path.listings.naming.choices
         return has_choice or self._faced.of(target) is not None
 
     async def _list(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
@@ -105,7 +105,7 @@ class DirectPath:
         reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
         if (result := reply.result) is None:
             return reply
-        choice = self._path.listings.choices.get(target) if method == OfferKind.TOOL.method else None
+        choice = self._path.listings.naming.choices.get(target) if method == OfferKind.TOOL.method else None
         if choice is not None:
             result = await chosen_tools(target, result, choice)
         if (faces := self._faced.of(target)) is not None:

@@ -42,7 +42,7 @@ class FacedServers:
         self._pages: dict[tuple[str, OfferKind, bytes], tuple[int, bytes | None]] = {}
 
     def of(self, server: str) -> Faces | None:
-        return self._listings.faces_of(server)
+        return self._listings.naming.faces_of(server)
 
     async def page(self, faces: Faces, server: str, kind: OfferKind, result: bytes, asker: Asker) -> bytes:
         """A page of its list as callers may see it: the same bytes, unless something is held."""

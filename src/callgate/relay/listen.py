@@ -88,7 +88,7 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
     for uri in uris:
         with suppress(CallerError):  # nobody has it: it is missing from the acknowledgment
             route, _ = by_uri(
-                msgspec.json.encode({"uri": uri}), resources, templates, path.listings.territory
+                msgspec.json.encode({"uri": uri}), resources, templates, path.listings.naming.territory
             )
             watches.setdefault(route.upstream, _Watch()).public[route.native_name] = uri
     return watches

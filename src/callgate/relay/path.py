@@ -191,7 +191,7 @@ class Path:
 
     def allows(self, tool: Offer) -> bool:
         """Whether a call of it is refused neither by the policy nor by the operator's choice."""
-        choice = self.listings.choices.get(tool.route.upstream)
+        choice = self.listings.naming.choices.get(tool.route.upstream)
         is_chosen = choice is None or choice.takes(tool.route.native_name)
         return is_chosen and not (self.denies and _may_destroy(tool))
 

@@ -236,8 +236,8 @@ class PlainCalls:
         if caller is None and not is_bridged:
             return None
         # What was judged is what is asked: a second "name" does not get through.
-        faces = listings.faces_of(server)
-        is_named = target is None or self._path.denies or server in listings.choices
+        faces = listings.naming.faces_of(server)
+        is_named = target is None or self._path.denies or server in listings.naming.choices
         is_named = is_named or (faces is not None and faces.guards(server))
         native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
         until_mono = listing.told_at_mono + DEFAULT_TTL_S

@@ -15,7 +15,7 @@ from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health, StateHistory
 from callgate.model.identity import Principal, new_exchange_id
-from callgate.model.offers import Offer, OfferKind
+from callgate.model.offers import OfferKind
 from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
@@ -103,8 +103,9 @@ class Relay:
             where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
             self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
         self._news = ListNews(self._path.subscribers, listings)
-        self._offered = Offered(self._path.listings)
-        self._search = ToolSearch(self._path.listings, self._offered, self._path.subscribers)
+        offered = Offered(self._path.listings)
+        self.tools, self.lacking, self.find_tools = offered.tools, offered.lacking, offered.find
+        self._search = ToolSearch(self._path.listings, offered, self._path.subscribers)
         self._aggregate = AggregatePath(self._path, self._search)
         self._direct = DirectPath(self._path)
         self._plain = PlainCalls(
@@ -145,19 +146,10 @@ class Relay:
     def health(self) -> list[Health]:
         return [self._look(upstream) for upstream in self._upstreams.values()]
 
-    async def tools(self) -> Sequence[Offer]:
-        return await self._offered.tools()
-
-    def lacking(self, server: str, tool: str) -> list[str]:
-        return self._offered.lacking(server, tool)
-
     async def look_at(self, server: str) -> None:
         """Has what this server says now judged by `faces`."""
         if server in self._upstreams:
             await self._direct.faced.look(self._upstreams[server])
-
-    async def find_tools(self, query: str, limit: int) -> Sequence[Offer]:
-        return await self._offered.find(query, limit)
 
     @property
     def catalog_version(self) -> int:

@@ -1,4 +1,5 @@
-"""What callers see of one definition: as the server says it, as it was accepted, or not at all. Pure.
+"""One definition: what is found in it, and what callers see of it: as the server says it, as it was accepted,
+or not at all. Knows neither the lock's file nor other definitions.
 
 Rules
 1. What an operator blocked is not seen, whatever the server says.
@@ -9,11 +10,55 @@ Rules
 5. Where the lock cannot be used nothing is accepted: `hold` shows nothing, `watch` what the scan lets pass.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from enum import Enum
 
-from callgate.model.trust import Change, TrustMode
+from callgate.model.trust import Change, Flaw, TrustMode
+from callgate.trust.canonical import digest_of
 from callgate.trust.lock_file import Pin
+from callgate.trust.scan import scan
+
+# Definitions that are remembered; those of more servers than anybody has.
+_MAX_REMEMBERED = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    digest: str
+    flaws: tuple[Flaw, ...]
+
+    @property
+    def holds(self) -> bool:
+        return any(flaw.holds for flaw in self.flaws)
+
+
+class LookedAt:
+    """By its bytes: a list that is told again costs next to nothing."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Looked] = {}
+
+    def look(self, definition: bytes, own_names: frozenset[str]) -> Looked:
+        """`own_names`: of the same server, which a definition may speak of."""
+        names = hash(own_names).to_bytes(8, "big", signed=True)
+        key = hashlib.blake2b(definition, digest_size=16, key=names).digest()
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_REMEMBERED:
+                self._known.clear()
+            known = self._known[key] = Looked(digest_of(definition), scan(definition, own_names))
+        return known
+
+
+def name_of(definition: bytes) -> str | None:
+    """As the relay reads it: of a member that is given twice the last one counts."""
+    try:
+        name = json.loads(definition).get("name")
+    except (ValueError, RecursionError, AttributeError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 class Face(Enum):
@@ -23,24 +68,23 @@ class Face(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Shown:
     face: Face
     change: Change | None = None  # None: it is as it was accepted
     accepts: bool = False  # to be accepted now, at first sight
 
 
-def judge(
-    mode: TrustMode, pin: Pin | None, digest: str, *, holds: bool, is_first: bool, has_lock: bool
-) -> Judgement:
-    """`holds`: the scan does. `is_first`: nothing of the kind was accepted of this server yet."""
+def judge(mode: TrustMode, pin: Pin | None, looked: Looked, *, is_first: bool, has_lock: bool) -> Shown:
+    """`is_first`: nothing of the kind was accepted of this server yet."""
+    holds = looked.holds
     if pin is not None and pin.is_blocked:
-        return Judgement(Face.NONE, "blocked")
-    if pin is not None and pin.digest == digest:
-        return Judgement(Face.AS_IT_IS)
+        return Shown(Face.NONE, "blocked")
+    if pin is not None and pin.digest == looked.digest:
+        return Shown(Face.AS_IT_IS)
     if not has_lock:
-        return Judgement(Face.NONE if mode == "hold" or holds else Face.AS_IT_IS, "new")
+        return Shown(Face.NONE if mode == "hold" or holds else Face.AS_IT_IS, "new")
     if pin is None or not pin.digest:
         if is_first and not holds:
-            return Judgement(Face.AS_IT_IS, accepts=True)
-        return Judgement(Face.NONE if mode == "hold" or holds else Face.AS_IT_IS, "new")
-    return Judgement(Face.ACCEPTED if mode == "hold" or holds else Face.AS_IT_IS, "changed")
+            return Shown(Face.AS_IT_IS, accepts=True)
+        return Shown(Face.NONE if mode == "hold" or holds else Face.AS_IT_IS, "new")
+    return Shown(Face.ACCEPTED if mode == "hold" or holds else Face.AS_IT_IS, "changed")

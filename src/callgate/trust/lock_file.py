@@ -10,15 +10,13 @@ Rules
    other (`flock` of the folder): no process loses another's entries.
 """
 
-import fcntl
-import os
-import tempfile
 import tomllib
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from callgate.config.whole_file import alone_in, whole_file
 
 VERSION = 1
 _HEAD = """\
@@ -99,37 +97,15 @@ class LockFile:
     def change(self, change: Callable[[Lock], Lock]) -> Lock:
         """Reads, changes and writes it, alone. Raises LockProblemError."""
         try:
-            with _alone(self.path.parent):
+            with alone_in(self.path.parent):
                 before = self.read()
                 after = change(before)
                 if after != before:
-                    self._replace(write_lock(after).encode())
+                    with whole_file(self.path, 0o644) as file:
+                        file.write(write_lock(after).encode())
                 return after
         except OSError as problem:
             raise LockProblemError(f"{self.path} cannot be written ({problem.strerror})") from None
-
-    def _replace(self, content: bytes) -> None:
-        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                os.fchmod(file.fileno(), 0o644)
-                os.fsync(file.fileno())
-            Path(name).replace(self.path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
-
-
-@contextmanager
-def _alone(folder: Path) -> Generator[None]:
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)
 
 
 # ---- the text

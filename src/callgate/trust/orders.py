@@ -29,6 +29,8 @@ _MAX_PLACES = 200
 _MAX_NAMED = 200
 _MAX_ABOUT = 60
 _AROUND_BYTES = 240
+_NEAR_BYTES = 960
+_MAX_CITED = 50
 _PUBLIC_KEYS = (b"id_rsa.pub", b"id_ed25519.pub", b"id_ecdsa.pub", b"id_dsa.pub")
 
 
@@ -69,6 +71,13 @@ def _orders() -> tuple[_Order, ...]:
 
 
 @cache
+def _any_about() -> Rule:
+    """What any of the orders is about: most texts speak of none of it, and one pass shows that."""
+    told = (*words.ABOUT_OTHER_TOOLS, *said.ABOUT_WHAT_WAS_SAID)
+    return any_of(*map(phrase, told), *files.ABOUT_SECRETS)
+
+
+@cache
 def _named() -> Rule:
     return Rule(words.NAMED_TOOL)
 
@@ -88,7 +97,7 @@ def without_citations(text: bytes) -> bytes:
     pieces: list[bytes] = []
     end = 0
     for number, (start, stop) in enumerate(_cited().spans(text)):
-        if number >= _MAX_PLACES:
+        if number >= _MAX_CITED:
             break
         pieces.append(text[end:start])
         end = stop
@@ -114,7 +123,10 @@ def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _of_rules(text: bytes) -> Iterator[tuple[str, str]]:
+    speaks = _any_about().found(text) is not None
     for order in _orders():
+        if order.about is not None and not speaks:
+            continue
         places = [text] if order.about is None else _around(order.about, text)
         if places is None:
             yield order.kind, "too many places that may be orders"
@@ -127,14 +139,19 @@ def _of_rules(text: bytes) -> Iterator[tuple[str, str]]:
 def _around(about: Rule, text: bytes) -> list[bytes] | None:
     """The text around what an order must be about; None: there are more such places than we look at."""
     windows: list[list[int]] = []
-    for number, (start, stop) in enumerate(about.spans(text)):
-        if number >= _MAX_ABOUT:
+    at = 0
+    while (place := about.next_span(text, at)) is not None:
+        if len(windows) >= _MAX_ABOUT:
             return None
-        first, last = max(0, start - _AROUND_BYTES), stop + _AROUND_BYTES
+        # Other places near by need no search of their own: they are inside the window, with what is around.
+        at = place[1] + _NEAR_BYTES
+        first, last = max(0, place[0] - _AROUND_BYTES), at + _AROUND_BYTES
         if windows and first <= windows[-1][1]:
             windows[-1][1] = last
         else:
             windows.append([first, last])
+        if at >= len(text):
+            break
     # A window that does not begin with the text does not begin with its first word.
     return [(b". " if first else b"") + text[first:last] for first, last in windows]
 

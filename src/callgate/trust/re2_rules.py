@@ -46,6 +46,10 @@ class Rule:
         for found in self._pattern.finditer(text):
             yield tuple((one or b"").decode(errors="replace") for one in found.groups())
 
+    def next_span(self, text: bytes, start: int) -> tuple[int, int] | None:
+        found = self._pattern.search(text, start)
+        return None if found is None else found.span()
+
     def spans(self, text: bytes) -> Iterator[tuple[int, int]]:
         return (found.span() for found in self._pattern.finditer(text))
 

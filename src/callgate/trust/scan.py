@@ -13,10 +13,10 @@ Rules
 
 import unicodedata
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, cast
 
+from callgate.model.trust import Flaw
 from callgate.model.wording import clip
 from callgate.trust.canonical import UnreadableError, read_definition
 from callgate.trust.encoded import command_in, decoded_pieces, runs_encoded
@@ -25,7 +25,6 @@ from callgate.trust.orders import orders_in, without_citations
 from callgate.trust.re2_rules import Rule, any_of
 from callgate.trust.unseen import unseen_in
 
-Tier = Literal["holds", "shown"]
 # Of all strings of one definition. The longest that we met has 20,000.
 MAX_TEXT_CHARS = 64 * 1024
 _LONG_CHARS = 8_000
@@ -58,31 +57,26 @@ WORDS: dict[str, str] = {
 HOLDING = frozenset(list(WORDS)[: list(WORDS).index("imperative")])
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    kind: str
-    where: str  # "description", "inputSchema.properties.path.description"
-    excerpt: str  # the words, folded, or codes of characters
-
-    @property
-    def tier(self) -> Tier:
-        return "holds" if self.kind in HOLDING else "shown"
-
-    @property
-    def words(self) -> str:
-        return WORDS[self.kind]
+def _flaw(kind: str, where: str, excerpt: str) -> Flaw:
+    """`excerpt`: the words, folded, or codes of characters."""
+    return Flaw(kind, WORDS[kind], kind in HOLDING, where, excerpt)
 
 
+# What each needs, and how it is found.
 _HIDDEN = (
-    r"(?s)<!--(.+?)-->",
-    r"(?s)(?:\n[ \t\r]*){30,}(\S.*)",
-    r"(?s)[ \t]{200,}(\S.*)",
+    (b"<!--", r"(?s)<!--(.+?)-->"),
+    (b"\n", r"(?s)(?:\n[ \t\r]*){30,}(\S.*)"),
+    (b"  ", r"(?s) [ \t]{199,}(\S.*)"),
+    (b"\t", r"(?s)\t[ \t]{199,}(\S.*)"),
     (
-        r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
-        r"opacity:\s*0|"
-        r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
+        b"<",
+        (
+            r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
+            r"opacity:\s*0|"
+            r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
+        ),
     ),
-    r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]",
+    (b"]:", r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]"),
 )
 _WEAK_ORDER = (
     (
@@ -128,32 +122,32 @@ def _rules() -> dict[str, Rule]:
 
 
 @cache
-def _hidden() -> tuple[Rule, ...]:
-    return tuple(map(Rule, _HIDDEN))
+def _hidden() -> tuple[tuple[bytes, Rule], ...]:
+    return tuple((sign, Rule(pattern)) for sign, pattern in _HIDDEN)
 
 
-def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Finding, ...]:
+def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
     """All findings, the holding ones first. `own_names`: of the tools and prompts of the same server."""
     try:
         read = read_definition(definition)
     except UnreadableError as problem:
-        return (Finding("unreadable", "", str(problem)),)
+        return (_flaw("unreadable", "", str(problem)),)
     return scan_value(read, own_names)
 
 
-def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Finding, ...]:
+def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
     texts = list(_strings(read, ""))
     if sum(len(text) for _, text in texts) > MAX_TEXT_CHARS:
-        return (Finding("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
+        return (_flaw("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
     names = {name.lower() for name in own_names}
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], Flaw] = {}
     for where, text in texts:
         for kind, excerpt in _look(where, text, names):
-            found.setdefault((kind, where), Finding(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
+            found.setdefault((kind, where), _flaw(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
     for kind, excerpt in _across(texts, names):
         if not any(known == kind for known, _ in found):
-            found[kind, ""] = Finding(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
-    return tuple(sorted(found.values(), key=lambda one: (one.tier != "holds", one.kind, one.where)))
+            found[kind, ""] = _flaw(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
+    return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind, one.where)))
 
 
 def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -192,7 +186,12 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
     if len(text) > _LONG_CHARS:
         yield "long", f"{len(text):,} characters"
     rules = _rules()
-    for kind, read in (("imperative", folded), ("loud", written), ("address", written), ("command", written)):
+    shown = [("imperative", folded), ("loud", written)]
+    if b"://" in written:
+        shown.append(("address", written))
+    if any(word in folded for word in (b"curl", b"rm -rf", b"chmod")):
+        shown.append(("command", written))
+    for kind, read in shown:
         if (found := rules[kind].found(read)) is not None:
             yield kind, found
 
@@ -204,20 +203,20 @@ def _folded(written: bytes) -> bytes:
 def _encoded(written: bytes, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
     if (found := runs_encoded(written)) is not None:
         yield "encoded", found
-    for number, plain in enumerate(decoded_pieces(written)):
+    if plain := " \n. ".join(decoded_pieces(written)):
         folded = fold(plain).encode()
         hit = command_in(folded) or next((words for _, words in orders_in(folded, own_names)), None)
         hit = hit or _rules()["hidden"].found(folded)
         if hit is not None:
-            yield "encoded", plain
-        if hit is not None or number >= _MAX_DECODED:
-            return
+            yield "encoded", hit
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
     """Text that a page or a terminal does not show: comments, and what is far below or to the right."""
     written = text.encode(errors="surrogatepass")
-    for rule in _hidden():
+    for sign, rule in _hidden():
+        if sign not in written:  # far cheaper than the rule
+            continue
         for number, (hidden, *_) in enumerate(rule.groups(written)):
             if number >= _MAX_DECODED:
                 yield "hidden", "too many hidden places"
@@ -236,9 +235,9 @@ def _across(texts: list[tuple[str, str]], own_names: Collection[str]) -> Iterato
 
 def _mixed_word(text: str) -> str | None:
     """A word with letters of Latin and of Cyrillic or Greek, which look alike."""
-    if text.isascii():
+    if text.isascii() or _several_alphabets().found(text.encode(errors="replace")) is None:
         return None
-    for word in text.split():
+    for word in dict.fromkeys(text.split()):
         if word.isascii() or len(word) < 3:
             continue
         scripts = {_script(char) for char in word if char.isalpha()}
@@ -247,6 +246,13 @@ def _mixed_word(text: str) -> str | None:
             if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
                 return word
     return None
+
+
+@cache
+def _several_alphabets() -> Rule:
+    """A word with letters of both, whichever comes first."""
+    alike = r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]"
+    return any_of(rf"\p{{Latin}}\S*{alike}", rf"{alike}\S*\p{{Latin}}")
 
 
 def _is_mixed(word: str) -> bool:

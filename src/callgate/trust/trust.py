@@ -5,10 +5,9 @@ is asked.
 """
 
 import json
-import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE
 from callgate.model.errors import CallerError, SetupError
@@ -16,25 +15,13 @@ from callgate.model.offers import OfferKind
 from callgate.model.trust import PinnedKind, ServerTrust, TrustItem, TrustMode
 from callgate.model.wording import counted
 from callgate.ports.faces import DefinitionStore, ShownEntries
-from callgate.trust.judge import Face, judge
+from callgate.trust.judge import Face, LookedAt, judge, name_of
 from callgate.trust.known_lock import SECTION_OF, KnownLock, pin_of
-from callgate.trust.lock_file import LockFile, LockProblemError, Pin, Section, ServerPins
-from callgate.trust.looked_at import LookedAt, name_of
-
-_log = logging.getLogger(__name__)
+from callgate.trust.lock_file import LockFile, LockProblemError, Pin, Section
+from callgate.trust.seen_changes import SeenChanges
 
 _KINDS: dict[OfferKind, PinnedKind] = {OfferKind.TOOL: "tool", OfferKind.PROMPT: "prompt"}
 _NOTHING = b"null"  # of a server without instructions: there is nothing to hold
-# Of one server and kind: it may make up new names all day.
-_MAX_ITEMS = 20_000
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What one server says of one kind, as far as it is not as it was accepted."""
-
-    items: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])
-    listed: frozenset[str] | None = None  # all of it, as told last
 
 
 class Trust:
@@ -52,7 +39,7 @@ class Trust:
         self._store = store
         self._writes = writes
         self._alone = threading.RLock()
-        self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
+        self._seen = SeenChanges()
         self._looked = LookedAt()
         self._stored: set[tuple[str, str]] = set()
         self._early: set[tuple[str, Section]] = set()  # parts of lists that came before the whole one
@@ -125,8 +112,7 @@ class Trust:
         pins = self._lock.pins(server).pins
         if any(pin.is_blocked for section in pins.values() for pin in section.values()):
             return True
-        seen = [found for (name, _), found in self._seen.items() if name == server]
-        return any(item.is_held for found in seen for item in list(found.items.values()))
+        return self._seen.holds(server)
 
     def notes(self, server: str) -> list[str]:
         if not self.watches(server):
@@ -144,9 +130,7 @@ class Trust:
             pins = self._lock.pins(server)
             items: list[TrustItem] = []
             for kind in ("instructions", "tool", "prompt"):
-                seen = self._seen.get((server, kind)) or _Seen()
-                items += [seen.items[name] for name in sorted(seen.items)]
-                items += self._not_listed(pins, kind, seen)
+                items += self._seen.of(server, kind, pins.pins.get(SECTION_OF[kind], {}))
             pinned = sum(len(pins.pins.get(section, {})) for section in ("tools", "prompts"))
             return ServerTrust(server, self._modes[server], pinned, tuple(items), self.problem)
 
@@ -161,7 +145,7 @@ class Trust:
             pins = self._lock.pins(server)
             taken = [(item, pin_of(item, pins.get(SECTION_OF[item.kind], item.name))) for item in items]
             self._lock.set(server, taken)
-            self._settle(server, items)
+            self._seen.settle(server, items)
 
     def block(self, server: str, asked: Sequence[TrustItem]) -> None:
         with self._alone:
@@ -172,13 +156,7 @@ class Trust:
                 for item in items
             ]
             self._lock.set(server, blocked)
-            self._settle(server, items)
-
-    def _settle(self, server: str, items: Sequence[TrustItem]) -> None:
-        """Until its list is judged again."""
-        for item in items:
-            if (seen := self._seen.get((server, item.kind))) is not None:
-                seen.items.pop(item.name, None)
+            self._seen.settle(server, items)
 
     def look(self) -> bool:
         """Whether the lock is another one than before: somebody else wrote it."""
@@ -203,8 +181,7 @@ class Trust:
             entry: judge(
                 self._modes[server],
                 pins.get(section, name),
-                looked[entry].digest,
-                holds=looked[entry].holds,
+                looked[entry],
                 is_first=is_first and is_whole,
                 has_lock=self._lock.is_usable,
             )
@@ -238,7 +215,7 @@ class Trust:
                 items[name] = TrustItem(
                     kind, name, change, held, looked[entry].digest, accepted, entry, looked[entry].flaws
                 )
-        self._note(server, kind, items, frozenset(named.values()), is_whole)
+        self._seen.note(server, kind, items, own_names, is_whole=is_whole)
         return shown
 
     def _accept_first(self, server: str, section: Section, new: list[TrustItem]) -> bool:
@@ -274,44 +251,11 @@ class Trust:
         except SetupError as problem:
             self._lock.say(f"{problem.message}: definitions of {server} are not kept")
 
-    def _note(
-        self,
-        server: str,
-        kind: PinnedKind,
-        items: dict[str, TrustItem],
-        listed: frozenset[str],
-        is_whole: bool,
-    ) -> None:
-        seen = self._seen.setdefault((server, kind), _Seen())
-        before = dict(seen.items)
-        if is_whole:
-            seen.items, seen.listed = items, listed
-        else:
-            for name in listed:
-                seen.items.pop(name, None)
-            seen.items |= items
-            while len(seen.items) > _MAX_ITEMS:
-                del seen.items[next(iter(seen.items))]
-        for name, item in seen.items.items():
-            was = before.get(name)
-            if was is None or was.digest != item.digest:
-                flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
-                _log.warning(
-                    "%s: the %s %s is %s%s%s",
-                    server,
-                    kind,
-                    name or "(whole)",
-                    item.change,
-                    " and held" if item.is_held else "",
-                    f" ({flaws})" if flaws else "",
-                )
-
     # ---- for accepting
 
     def _current(self, server: str, asked: TrustItem, *, may_be_as_accepted: bool = False) -> TrustItem:
         """What it is now, if that is what was shown."""
-        seen = self._seen.get((server, asked.kind)) or _Seen()
-        found = seen.items.get(asked.name)
+        found = self._seen.get(server, asked.kind, asked.name)
         pin = self._lock.pins(server).get(SECTION_OF[asked.kind], asked.name)
         if found is None and pin is not None and (may_be_as_accepted or pin.is_blocked):
             found = TrustItem(asked.kind, asked.name, "gone", False, pin.digest)
@@ -328,13 +272,3 @@ class Trust:
                 hint="Look at it again",
             )
         return found
-
-    def _not_listed(self, pins: ServerPins, kind: PinnedKind, seen: _Seen) -> list[TrustItem]:
-        if kind == "instructions":
-            return []
-        return [
-            TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
-            for name, pin in sorted(pins.pins.get(SECTION_OF[kind], {}).items())
-            if name not in seen.items
-            and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
-        ]

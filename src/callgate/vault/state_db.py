@@ -12,7 +12,6 @@ Rules
 4. Reading makes no file. Where there is none, there are no rows.
 """
 
-import fcntl
 import os
 import sqlite3
 import stat
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from callgate.config.private_folder import check_private_folder
+from callgate.config.whole_file import alone_in
 from callgate.model.error_codes import SETUP_STATE_DB, SETUP_STATE_NEWER
 from callgate.model.errors import SetupError
 
@@ -178,7 +178,7 @@ class StateDb:
             self.path.chmod(0o600)
 
     def _migrate(self, found: sqlite3.Connection) -> None:
-        with _one_at_a_time(self.path.parent):
+        with alone_in(self.path.parent):
             # Outside of a transaction, and alone: SQLite does not wait for others when it changes the mode.
             found.execute("PRAGMA journal_mode = WAL")
             found.execute("BEGIN IMMEDIATE")
@@ -218,13 +218,3 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def _version(found: sqlite3.Connection) -> int:
     return int(found.execute("PRAGMA user_version").fetchone()[0])
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Generator[None]:
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)

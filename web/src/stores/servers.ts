@@ -43,7 +43,7 @@ export const useServers = defineStore('servers', () => {
 
   const byName = computed(() => new Map(servers.value.map((server) => [server.name, server])))
   const tools = computed(() => new Map<string, Tool>(servers.value.flatMap((s) => s.tools.map((t) => [t.name, t]))))
-  const held = computed(() => servers.value.filter((server) => server.held > 0))
+  const held = computed(() => servers.value.filter((server) => (server.held ?? 0) > 0))
   const down = computed(() => servers.value.filter((server) => server.state === 'down'))
 
   return { servers, hasToolSearch, byName, tools, down, held, about, problem, isLoaded, refresh }

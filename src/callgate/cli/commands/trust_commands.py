@@ -184,7 +184,7 @@ def _named(told: _Json, names: Sequence[str], *, is_block: bool = False) -> list
 
 def _print_all(told: _Json) -> None:
     if told["problem"]:
-        stderr().print(told["problem"], markup=False)
+        stderr().print(one_safe_line(told["problem"]), markup=False)
     if not told["servers"]:
         stderr().print(
             'No server\'s tools are pinned: there is none, or each has trust = "free".', markup=False

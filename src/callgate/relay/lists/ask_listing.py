@@ -75,15 +75,6 @@ async def ask_listing(ask: ListAsk) -> Listing:
     return Listing(part, digest, has_more, now, now + lives_s, ttl_ms or 0, is_public, kept, era, version)
 
 
-async def judged_again(listing: Listing, reading: ListReading) -> Listing:
-    """The same list, by what the operator says now. Nobody is asked."""
-    faces = reading.faces
-    assert faces is not None
-    version = faces.version
-    part = await read_part(replace(reading, era=listing.era), listing.pages)
-    return replace(listing, part=listing.part if part == listing.part else part, faces_version=version)
-
-
 async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[ListPage], bool]:
     """All pages that we take, and whether there are more."""
     kind, name = ask.reading.kind, ask.upstream.name

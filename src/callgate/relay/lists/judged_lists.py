@@ -1,17 +1,22 @@
 """Lists whose words are pinned (`ports.Faces`): shown again when the operator's word on them changes.
 
 Nobody is asked for that: what the server told is kept, and read once more. A list that was being read while
-the word changed is read again at once.
+the word changed is read again at once. A list that a server says it changed is asked for: the operator
+hears of it although no client lists.
 """
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from callgate.ports.faces import Faces
-from callgate.relay.lists.ask_listing import Listing, judged_again
+from callgate.relay.lists.ask_listing import Listing
 from callgate.relay.lists.known_lists import KnownLists
 from callgate.relay.lists.listing_attempts import Key
-from callgate.relay.lists.read_listing import ListReading
+from callgate.relay.lists.read_listing import ListReading, read_part
+
+# A server that announces changes all day is asked at most so often because of it.
+_ANNOUNCED_S = 1.0
 
 
 class JudgedLists:
@@ -21,13 +26,27 @@ class JudgedLists:
         known: KnownLists,
         reading: Callable[[Key], ListReading],
         take: Callable[[Key, Listing], None],
+        ask: Callable[[Key], None],
     ) -> None:
-        """`reading`: how a list is read. `take`: who keeps it, as one that was asked for."""
+        """`reading`: how a list is read. `take`: who keeps it, as one that was asked for. `ask`: has the list
+        asked for again."""
         self._faces = faces
         self._known = known
         self._reading = reading
         self._take = take
+        self._ask = ask
         self._task: asyncio.Task[None] | None = None
+        self._announced: dict[Key, asyncio.TimerHandle] = {}
+
+    def announced(self, key: Key) -> None:
+        """The server says that this list changed."""
+        if key not in self._announced and self._reading(key).faces is not None:
+            loop = asyncio.get_running_loop()
+            self._announced[key] = loop.call_later(_ANNOUNCED_S, self._ask_announced, key)
+
+    def _ask_announced(self, key: Key) -> None:
+        del self._announced[key]
+        self._ask(key)
 
     def taken(self, listing: Listing) -> None:
         if self._faces is None or not listing.pages or listing.faces_version == self._faces.version:
@@ -42,11 +61,22 @@ class JudgedLists:
             reading = self._reading(key)
             if reading.faces is None:  # it is not pinned any more
                 continue
-            judged = await judged_again(listing, reading)
+            judged = await _judged_again(listing, reading)
             if self._known.get(key) is listing:
                 self._take(key, judged)
 
     async def close(self) -> None:
+        for timer in self._announced.values():
+            timer.cancel()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def _judged_again(listing: Listing, reading: ListReading) -> Listing:
+    """The same list, by what the operator says now. Nobody is asked."""
+    faces = reading.faces
+    assert faces is not None
+    version = faces.version
+    part = await read_part(replace(reading, era=listing.era), listing.pages)
+    return replace(listing, part=listing.part if part == listing.part else part, faces_version=version)

@@ -13,6 +13,7 @@ from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON
+from callgate.ports.faces import Faces
 from callgate.relay.lists.known_lists import KnownLists
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 
@@ -20,7 +21,10 @@ from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 _SLOW_S = 5.0
 
 
-def judged(health: Health, known: KnownLists, attempts: Attempts, max_offers: int) -> Health:
+def judged(
+    health: Health, known: KnownLists, attempts: Attempts, max_offers: int, faces: Faces | None
+) -> Health:
+    """The health of an upstream with what is wrong with its lists, left out of them, or held."""
     notes = known.notes(health.name, max_offers)
     failing = _failing(health.name, attempts) if health.state is State.UP else {}
     tools = failing.pop(OfferKind.TOOL, None)
@@ -31,6 +35,7 @@ def judged(health: Health, known: KnownLists, attempts: Attempts, max_offers: in
         health = replace(health, error_code=tools[1])
         notes.append(tools[2])
     notes += [text for _, _, text in failing.values()]
+    notes += faces.notes(health.name) if faces is not None else []
     return replace(health, notes=tuple(notes)) if notes else health
 
 

@@ -14,7 +14,6 @@ Rules
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError, unknown_server
@@ -34,8 +33,6 @@ from callgate.relay.lists.list_reports import hop_of, judged
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
 from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.lists.read_listing import ListReading
-from callgate.relay.lists.territory import Territory
-from callgate.relay.lists.tool_choice import ToolChoice
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
 DEFAULT_PATIENCE_S = 0.6
@@ -62,9 +59,9 @@ class Listings:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
         waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
         what of the lists may be shown; None: all of it."""
-        self.faces = faces
+        self._faces = faces
         self._rules = rules
-        self._naming = Naming(upstreams, rules, faces)
+        self.naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
         self._patience_s = patience_s
         self._on_change = on_change
@@ -72,7 +69,7 @@ class Listings:
         self.some_clients_only = self._known.some_clients_only
         self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
-        self._judged = JudgedLists(faces, self._known, self._reading, self._take)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take, self._ask_in_time)
         self.judge_again = self._judged.judge_again
         self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
         self.version = 0  # how often something offered became another
@@ -94,11 +91,13 @@ class Listings:
             self._ask_anew(key)
 
     def changed(self, name: str, kind: OfferKind, session_id: str | None) -> None:
-        """It said that it changed, on the connection of all or of this session. Asked the next time."""
+        """It said that it changed, on the connection of all or of this session. Asked the next time, or
+        soon if its words are pinned: what it changed is told to the operator, although nobody lists."""
         self._known.changed(name, kind, session_id)
         attempt = self._attempts.running((name, kind, COMMON)) if session_id is None else None
         if attempt is not None:
             attempt.is_outdated = True
+        self._judged.announced((name, kind, COMMON))
 
     def changed_view(self, name: str, kind: OfferKind, view: View) -> None:
         """A connection that was opened to list for this view said that it changed."""
@@ -111,8 +110,8 @@ class Listings:
         prepared: Prepared = {}
         for kind in sorted(self._wanted, key=list(OfferKind).index):
             key = (upstream.name, kind, COMMON)
-            is_known = upstream.name in self._naming.schemes
-            is_alike = is_known and naming.reads_alike(self._naming, upstream.name, kind)
+            is_known = upstream.name in self.naming.schemes
+            is_alike = is_known and naming.reads_alike(self.naming, upstream.name, kind)
             known = self._known.all_standing_in(key) if is_alike else ()
             hop = Hop(upstream.name, kind.method, b"", time.monotonic())
             ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
@@ -128,7 +127,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self._naming, self._rules = self._naming, Naming(self._upstreams, rules, self.faces), rules
+        before, self.naming, self._rules = self.naming, Naming(self._upstreams, rules, self._faces), rules
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -139,8 +138,8 @@ class Listings:
         for name in replaced:
             self._known.replace_upstream(name)
         for name in (name for name in self._upstreams if name in before.schemes and name not in others):
-            for kind in (kind for kind in OfferKind if not self._naming.reads_alike(before, name, kind)):
-                choice = self._naming.choices.get(name) if kind is OfferKind.TOOL else None
+            for kind in (kind for kind in OfferKind if not self.naming.reads_alike(before, name, kind)):
+                choice = self.naming.choices.get(name) if kind is OfferKind.TOOL else None
                 for key in self._known.reread(name, kind, choice):
                     self._tell_change(key)
                     self._ask_anew(key)
@@ -160,6 +159,11 @@ class Listings:
         elif attempt.began_up:  # it asks who is gone, or what was true before
             attempt.is_outdated = True
 
+    def _ask_in_time(self, key: Key) -> None:
+        if key[0] in self._upstreams:
+            self._known.outdate(key)
+            self._ask_anew(key)
+
     def forget(self, session: Session) -> None:
         """What only this session was shown."""
         self._known.forget_session(session.session_id)
@@ -171,20 +175,8 @@ class Listings:
 
     # ---- for routing
 
-    @property
-    def choices(self) -> Mapping[str, ToolChoice]:
-        """Of upstreams of which the operator leaves tools out."""
-        return self._naming.choices
-
-    @property
-    def territory(self) -> Territory:
-        return self._naming.territory
-
     def server_of(self, public_name: str) -> str | None:
-        return self._naming.server_of(public_name)
-
-    def check_chosen(self, public_name: str) -> None:
-        self._naming.check_chosen(public_name)
+        return self.naming.server_of(public_name)
 
     def listing(self, name: str, kind: OfferKind, asker: Asker) -> Listing | None:
         """What is known of this upstream's part; None when it has to be asked first (`ask_part`)."""
@@ -327,7 +319,7 @@ class Listings:
 
     def _reading(self, key: Key) -> ListReading:
         name, kind, view = key
-        return self._naming.reading(name, kind, is_common=view == COMMON)
+        return self.naming.reading(name, kind, is_common=view == COMMON)
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
@@ -337,9 +329,6 @@ class Listings:
             self._survey.listed(name, listing.digest)
         self._judged.taken(listing)
 
-    def faces_of(self, name: str) -> Faces | None:
-        return self._naming.faces_of(name)
-
     def _show_alike(self, name: str, is_alike: bool) -> None:
         if name in self._upstreams:
             self._upstreams[name].show_alike(is_alike)
@@ -348,7 +337,4 @@ class Listings:
             self._known.forget_declared(name)
 
     def judge(self, health: Health) -> Health:
-        """The health of an upstream with what is wrong with its lists, or left out of them."""
-        health = judged(health, self._known, self._attempts, self._rules.max_offers)
-        held = self.faces.notes(health.name) if self.faces is not None else []
-        return replace(health, notes=(*health.notes, *held)) if held else health
+        return judged(health, self._known, self._attempts, self._rules.max_offers, self._faces)

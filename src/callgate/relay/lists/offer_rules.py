@@ -37,6 +37,7 @@ class Naming:
         self._faces = faces
         self._names = dict.fromkeys(upstreams)
         self._rules = rules
+        # Of upstreams of which the operator leaves tools out.
         self.choices = {name: one for name, one in rules.tool_choices.items() if not one.takes_all}
         self._short = short_servers(upstreams)
         self._by_short_name = {short: name for name, short in self._short.items()}

@@ -1,0 +1,50 @@
+"""How long the scan of definitions takes: 1 MB of text in 200 definitions, CPU time, for each kind of text.
+
+scripts/bench scan
+"""
+
+import json
+import time
+
+from callgate.trust.scan import scan
+
+DEFINITIONS = 200
+TEXT_BYTES = 5_000
+ROUNDS = 5
+# What is repeated, by what makes it expensive.
+TEXTS = {
+    "plain": "Adds two numbers and returns the sum as JSON. ",
+    "speaks of secrets and tools": "read the file ~/.ssh/id_rsa tool conversation system prompt ",
+    "nearly an order": "do not tell tell tell before using the tool call tool ",
+    "letters apart": "d o n o t t e l l ",
+    "base64": "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ= ",
+    "hex": "61 62 63 64 65 66 67 68 69 6a 6b 6c 6d ",
+    "citations": "such as 'a', ",
+    "comments": "<!-- hi -->",
+    "blank lines": "\n ",
+    "Cyrillic": "не говори ",
+    "joiners": "a\u200cb ",
+}
+
+
+def definitions_of(unit: str) -> list[bytes]:
+    text = unit * (TEXT_BYTES // len(unit.encode()))
+    return [json.dumps({"name": f"t{number}", "description": text}).encode() for number in range(DEFINITIONS)]
+
+
+def cpu_ms(definitions: list[bytes]) -> float:
+    began = time.process_time()
+    for definition in definitions:
+        scan(definition)
+    return (time.process_time() - began) * 1000
+
+
+def main() -> None:
+    scan(definitions_of(TEXTS["plain"])[0])  # compiles the rules
+    for name, unit in TEXTS.items():
+        definitions = definitions_of(unit)
+        print(f"{name:30} {min(cpu_ms(definitions) for _ in range(ROUNDS)):6.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""What servers say otherwise than it was accepted, as it was seen last. The log tells each change once."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from callgate.model.trust import PinnedKind, TrustItem
+from callgate.trust.lock_file import Pin
+
+_log = logging.getLogger(__name__)
+
+# Of one server and kind: it may make up new names all day.
+_MAX_ITEMS = 20_000
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Of one server and kind."""
+
+    items: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])
+    listed: frozenset[str] | None = None  # all of it, as told last
+
+
+class SeenChanges:
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
+
+    def get(self, server: str, kind: PinnedKind, name: str) -> TrustItem | None:
+        seen = self._seen.get((server, kind))
+        return seen.items.get(name) if seen is not None else None
+
+    def of(self, server: str, kind: PinnedKind, pins: Mapping[str, Pin]) -> list[TrustItem]:
+        """`pins`: what was accepted or blocked; what is not listed any more is told too."""
+        seen = self._seen.get((server, kind)) or _Seen()
+        items = [seen.items[name] for name in sorted(seen.items)]
+        if kind == "instructions":
+            return items
+        not_listed = [
+            TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
+            for name, pin in sorted(pins.items())
+            if name not in seen.items
+            and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
+        ]
+        return items + not_listed
+
+    def holds(self, server: str) -> bool:
+        seen = [found for (name, _), found in list(self._seen.items()) if name == server]
+        return any(item.is_held for found in seen for item in list(found.items.values()))
+
+    def settle(self, server: str, items: Sequence[TrustItem]) -> None:
+        """The operator answered: nothing is known of them until their list is judged again."""
+        for item in items:
+            if (seen := self._seen.get((server, item.kind))) is not None:
+                seen.items.pop(item.name, None)
+
+    def note(
+        self,
+        server: str,
+        kind: PinnedKind,
+        items: dict[str, TrustItem],
+        listed: frozenset[str],
+        *,
+        is_whole: bool,
+    ) -> None:
+        """`items`: what of `listed` is not as it was accepted. `is_whole`: the server lists nothing else."""
+        seen = self._seen.setdefault((server, kind), _Seen())
+        before = dict(seen.items)
+        if is_whole:
+            seen.items, seen.listed = items, listed
+        else:
+            for name in listed:
+                seen.items.pop(name, None)
+            seen.items |= items
+            while len(seen.items) > _MAX_ITEMS:
+                del seen.items[next(iter(seen.items))]
+        for name, item in seen.items.items():
+            was = before.get(name)
+            if was is None or was.digest != item.digest:
+                _tell(server, item)
+
+
+def _tell(server: str, item: TrustItem) -> None:
+    flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
+    _log.warning(
+        "%s: the %s %s is %s%s%s",
+        server,
+        item.kind,
+        item.name or "(whole)",
+        item.change,
+        " and held" if item.is_held else "",
+        f" ({flaws})" if flaws else "",
+    )
