@@ -268,6 +268,24 @@ def test_a_value_that_was_filled_in_is_not_repeated(problems_of: ProblemsOf) -> 
     assert problem.message == "the value is not one of read_only, write"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[record]\nkeep = "${PLANTED}"',
+        '[record]\nmax_size = "${PLANTED}"',
+        '[server]\ndrain = "${PLANTED}"',
+        '[principals.a]\nexpires = "${PLANTED}"',
+        SOURCE + '[[tools]]\nname = "${PLANTED}"\nsource = "shop"\nsql = "SELECT 1"',
+        '[server]\nlisten = "${PLANTED}"',
+        '[otel]\nendpoint = "${PLANTED}"',
+    ],
+)
+def test_no_rule_of_a_key_repeats_what_was_filled_in(text: str, problems_of: ProblemsOf) -> None:
+    """Whoever may write the file must not read the gateway's variables by its errors."""
+    told = str(problems_of(text, {"PLANTED": "hunter2 hunter2"}))
+    assert "hunter2" not in told
+
+
 def test_what_follows_from_a_reported_mistake_is_not_reported_again(problems_of: ProblemsOf) -> None:
     text = (
         '[server]\nlisten = "${L}"\ntokens = ["${T}", "${T}"]\n'

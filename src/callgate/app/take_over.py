@@ -45,3 +45,4 @@ async def take_over(gateway: Gateway, config: Config) -> None:
     gateway.relay.use_times(config.record.session_gap_s, config.server.answer_timeout_s)
     await gateway.trust.use(config)
     await gateway.upstreams.change(config, gateway.relay)
+    gateway.trust.let_go()

@@ -71,6 +71,10 @@ class OperatorsDesk:
         self._trust.use(trust_modes(config))
         await self._relay.judge_again()
 
+    def let_go(self) -> None:
+        """Of servers that are served no longer."""
+        self._trust.let_go()
+
     @property
     def news(self) -> Sequence[ServerTrust]:
         return [_in_short(self._trust.of(name)) for name in self._trust.servers()]

@@ -20,12 +20,20 @@ _KEYS = frozenset(
 # Below these stand names that people chose.
 _NAMED = ("mcpServers", "principals", "profiles")
 _REFERENCE = re.compile(r"(?:file|exec):")
-_FILE_DSN = re.compile(r"(?:jdbc:)?(?:sqlite3?|duckdb)\b", re.IGNORECASE)
+_FILE_DSN = re.compile(r"\s*(?:jdbc:)?(?:sqlite3?|duckdb)\b", re.IGNORECASE)
 _FILE_PARAM = re.compile(
-    r"[?&](?:ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile|server[-_]?public[-_]?key\w*)=",
+    r"[?&](?:ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile|service|host(?==[^&]*(?:/|%2F))"
+    r"|server[-_]?(?:rsa)?[-_]?public[-_]?key[\w-]*)=",
     re.IGNORECASE,
 )
+# A folder in the place of the host: its socket.
+_SOCKET_HOST = re.compile(r"[^?]*://(?:[^/?]*@)?%2F", re.IGNORECASE)
+# A default is text of whoever writes it, and the name before it need not be set: it may be any of the above.
+_DEFAULT = re.compile(r"\$\{[^}]*:-")
+# A variable may stand for the whole address, or for parts after the scheme.
+_SCHEME_MARK = re.compile(r"\s*[^:]*\$\{[^}]*\}[^:]*:")
 _DSN_KEYS = ("dsn", "store", "database")
+_DSN_MARKS = (_FILE_DSN.match, _FILE_PARAM.search, _SOCKET_HOST.match, _DEFAULT.search, _SCHEME_MARK.match)
 
 
 def reaching(tables: Mapping[str, Any]) -> list[Loc]:
@@ -65,7 +73,7 @@ def reaches(loc: Loc, value: Any) -> bool:
         return False
     if _REFERENCE.match(value):
         return True
-    return loc[-1] in _DSN_KEYS and bool(_FILE_DSN.match(value) or _FILE_PARAM.search(value))
+    return loc[-1] in _DSN_KEYS and any(finds(value) for finds in _DSN_MARKS)
 
 
 def leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:

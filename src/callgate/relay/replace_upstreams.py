@@ -57,7 +57,7 @@ class UpstreamReplacing:
     ) -> dict[str, Prepared]:
         """What new upstreams offer, by their names, before they are served among all these. One that does
         not tell in time, or fails, is not in it."""
-        naming = Naming({upstream.name: upstream for upstream in among}, rules)
+        naming = Naming({upstream.name: upstream for upstream in among}, rules, self._listings.faces)
 
         async def ask(upstream: Upstream) -> Prepared | None:
             try:

@@ -35,6 +35,9 @@ class Trust:
     ) -> None:
         """`writes`: False to compare only, and to leave the lock as it is."""
         self._modes = dict(modes)
+        self._leaving: dict[
+            str, TrustMode
+        ] = {}  # not in the file any more, but served until they are exchanged
         self._lock = KnownLock(lock_file)
         self._store = store
         self._writes = writes
@@ -55,17 +58,25 @@ class Trust:
         return self._lock.problem
 
     def watches(self, server: str) -> bool:
-        return self._modes.get(server, "free") != "free"
+        return self._mode_of(server) != "free"
 
     def holds(self, server: str) -> bool:
-        return self._modes.get(server) == "hold"
+        return self._mode_of(server) == "hold"
+
+    def _mode_of(self, server: str) -> TrustMode:
+        return self._modes.get(server) or self._leaving.get(server, "free")
 
     def use(self, modes: Mapping[str, TrustMode]) -> None:
         """The operator's words, taken over while we run."""
         with self._alone:
             if modes != self._modes:
+                self._leaving = {**self._leaving, **self._modes}
                 self._modes = dict(modes)
                 self._lock.version += 1
+
+    def let_go(self) -> None:
+        """Those that left are served no longer: a database may have the name next."""
+        self._leaving = {}
 
     def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
         pinned = _KINDS.get(kind)
@@ -179,7 +190,7 @@ class Trust:
         looked = {entry: self._looked.look(entry, own_names) for entry in named}
         judged = {
             entry: judge(
-                self._modes[server],
+                self._mode_of(server),
                 pins.get(section, name),
                 looked[entry],
                 is_first=is_first and is_whole,

@@ -119,3 +119,21 @@ def test_each_mistake_is_named(problems_of: ProblemsOf, text: str, place: str, s
     told = [str(problem) for problem in problems_of(text)]
     assert any(one.startswith(place) and said in one for one in told), told
     assert not any(TOKEN in one for one in told)
+
+
+CONFINED = f"""
+[principals.nightly]
+token_hash = "{HASH}"
+[mcpServers.files]
+command = "files"
+sandbox = true
+"""
+
+
+def test_a_confined_program_with_a_network_is_refused_where_one_may_leave_the_token_out(
+    problems_of: ProblemsOf, load_text: LoadText
+) -> None:
+    """Whoever does is `local` on loopback, and may name a program to start."""
+    assert [one.key_path for one in problems_of(CONFINED)] == ["mcpServers.files.sandbox"]
+    for server in (f'tokens = ["{OTHER}"]', 'listen = "0.0.0.0:7420"'):
+        assert load_text(f"[server]\n{server}\n{CONFINED}").config.mcp_servers["files"].sandbox

@@ -235,6 +235,21 @@ async def test_no_secret_is_in_an_answer_the_record_or_the_log(tmp_path: Path) -
     assert {answer[0] for answer in answers[1:-1]} == {200}
 
 
+# What the reading of addresses makes of a file or a socket, however it is written.
+DSNS_OF_FILES = (
+    "sqlite:////etc/x.db",
+    " sqlite:////etc/x.db",
+    "${NOT_SET:-sqlite:////etc/x.db}",
+    "${NOT_SET:-sqlite}:////etc/x.db",
+    "${HOME}qlite:////etc/x.db",
+    "postgres://a@db.internal/x?${NOT_SET:-ssl_ca}=/etc/passwd",
+    "postgres://a@db.internal/x?service=mine",
+    "postgres://a@/x?host=/run/postgresql",
+    "postgres://a@%2Frun%2Fpostgresql/x",
+    "mysql://a@db.internal/x?serverRSAPublicKeyFile=/etc/passwd",
+)
+
+
 async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: GatewayProcess) -> None:
     """Also not in another client's words, and no sandbox or argument can be taken away."""
     elsewhere = {"x-forwarded-for": "203.0.113.7"}
@@ -246,7 +261,7 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
         {"set": {"mcpServers.files.args": ["-c"]}},
         {"unset": ["mcpServers.files.args"]},
         {"set": {"mcpServers.y": {"url": "http://127.0.0.1:9", "headers": {"a": "file:/etc/passwd"}}}},
-        {"set": {"sources.new.dsn": "sqlite:////etc/x.db"}},
+        *({"set": {"sources.new.dsn": dsn}} for dsn in DSNS_OF_FILES),
         {"set": {"sources.shop.password_command": ["sh"]}},
         {"set": {"server.state_dir": "/tmp/x"}},
         {"add": {"text": "npx -y x"}},
@@ -254,6 +269,9 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
         status, told = await patch(gateway, body, **elsewhere)
         assert (status, told["code"]) == (403, "refused.not_local"), body
     assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
+    server = {"add": {"text": "postgres://a:b@db.internal:5432/x?ssl=verify", "name": "far"}}
+    _, told = await patch(gateway, server, query="?dry_run=true", **elsewhere)
+    assert told.get("changed") == ["sources.far"], told
     status, _ = await patch(
         gateway, {"set": {"record.keep": "9d"}, "unset": ["mcpServers.files"]}, **elsewhere
     )

@@ -30,16 +30,19 @@ class Changing:
     async def reload(self) -> dict[str, Any]:
         return await self.post("/api/v1/reload", {})
 
-    async def post(self, path: str, body: Any) -> Any:
-        return await asyncio.to_thread(_post, self.gateway.announced["url"] + path, json.dumps(body).encode())
+    async def post(self, path: str, body: Any, **headers: str) -> Any:
+        url = self.gateway.announced["url"] + path
+        return await asyncio.to_thread(_post, url, json.dumps(body).encode(), headers)
 
     async def servers(self) -> dict[str, Any]:
         return {one["name"]: one for one in (await self.gateway.get("/api/v1/servers"))["servers"]}
 
 
-def _post(url: str, body: bytes) -> Any:
+def _post(url: str, body: bytes, headers: dict[str, str]) -> Any:
     try:
-        with urlopen(Request(url, body, {"Content-Type": "application/json"}), timeout=60) as answer:
+        with urlopen(
+            Request(url, body, {"Content-Type": "application/json", **headers}), timeout=60
+        ) as answer:
             return json.load(answer)
     except HTTPError as problem:
         with problem:

@@ -231,3 +231,41 @@ async def test_a_sources_limits_its_mode_and_its_tools_are_taken_over(tmp_path: 
             assert refused.is_error
             await changing.write(source)
             assert "shop__newest" not in await names(client)
+
+
+async def test_a_held_tool_stays_held_while_its_server_leaves(tmp_path: Path) -> None:
+    """The server is served until the one that never starts has had its time."""
+    async with changing_gateway(tmp_path, child("one", more='trust = "hold"')) as changing:
+        locked = tmp_path / "callgate.lock"
+        await until(
+            lambda: asyncio.to_thread(lambda: locked.exists() and "tools.count" in locked.read_text())
+        )
+        await changing.write(child("one", "other", 'trust = "hold"'))
+        told = [await _call_other(changing)]
+        never = '[mcpServers.never]\ncommand = "sleep"\nargs = ["60"]\n'
+        written = asyncio.create_task(changing.write(never))
+        while not written.done():
+            told.append(await _call_other(changing))
+        assert (await written)["problem"] is None
+    assert not [one for one in told if "result" in one]
+    assert {one.get("code") or one["error"]["data"]["code"] for one in told} <= {
+        "caller.unknown_tool", "caller.unknown_server",
+    }  # fmt: skip
+    assert len(told) > 2
+
+
+async def _call_other(changing: Changing) -> Any:
+    """At the server's own endpoint, by a client that has read no list."""
+    meta = {
+        "protocolVersion": "2026-07-28",
+        "clientInfo": {"name": "a", "version": "1"},
+        "clientCapabilities": {},
+    }
+    named = {f"io.modelcontextprotocol/{key}": value for key, value in meta.items()}
+    params = {"name": "other", "arguments": {}, "_meta": named}
+    headers = {
+        "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call", "Mcp-Name": "other",
+    }  # fmt: skip
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return await changing.post("/servers/one/mcp", message, **headers)

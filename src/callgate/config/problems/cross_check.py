@@ -240,8 +240,10 @@ def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
 
 
 def _check_sandboxes(draft: Draft) -> Iterator[ConfigProblem]:
-    """A confined program that reaches our own port is as free as whoever may change the configuration."""
-    if _needs_token(draft):
+    """A confined program that reaches our own port is as free as whoever may change the configuration.
+    `[principals]` do not help: on loopback it leaves the token out, and is `local`."""
+    section = draft.table("server")
+    if section.get("tokens", []) != [] or not _listens_on_loopback(draft, section):
         return
     for name, raw in draft.table("mcpServers").items():
         sandbox = table_of(raw).get("sandbox", False)

@@ -50,6 +50,8 @@ def problems_of(error: ValidationError, model: type[BaseModel], at: Loc, draft: 
         detail: dict[str, Any] = {**item.get("ctx", {}), "input": item["input"], "loc": loc}
         if loc in draft.substituted:
             detail["input"] = None  # what a variable or a file holds is not repeated
+            if item["type"] == REFUSAL_TYPE:
+                detail["message"] = detail["message"].replace(shown(item["input"]), "the value")
         message, hint = _explain(item["type"], detail, model, loc[len(at) :])
         problem = ConfigProblem(draft.path_of(loc), message, hint)
         if problem not in found:
