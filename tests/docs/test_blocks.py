@@ -16,7 +16,7 @@ import pytest
 from docs.markdown_blocks import ROOT, Block, Command, blocks, commands
 from docs.printed import is_printed
 
-from callgate.app.setup_problems import setup_problems
+from callgate.app.setup.setup_problems import setup_problems
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.wire.framing.sse import SseDecoder

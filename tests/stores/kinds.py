@@ -17,8 +17,7 @@ from databases.clickhouse import ClickhouseDatabase
 from databases.database import Database
 from recorder.happenings import ROW_REDACTOR
 
-from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.ports.record_queries import RecordQueries
+from callgate.ports.record_queries import RecordExcerpts, RecordQueries
 from callgate.ports.record_reader import RecordReader, SourceRequest
 from callgate.ports.record_store import RecordStore, StoreTraits
 from callgate.recorder.feed import Feed

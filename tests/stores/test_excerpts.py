@@ -11,7 +11,7 @@ from stores.conftest import OpenRecord
 from stores.kinds import KeptRecord
 
 from callgate.model.identity import Principal
-from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordExcerpts
 
 TABLES = ("sessions", "rpc_events", "rpc_event_upstreams", "gaps")
 

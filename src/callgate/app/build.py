@@ -16,7 +16,7 @@ from callgate.app.record import Record, make_record
 from callgate.app.server_care import UpstreamCare
 from callgate.app.serving.configuration import Served
 from callgate.app.serving.upstreams import ServedUpstreams
-from callgate.app.setup_problems import setup_problems
+from callgate.app.setup.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.telling.audit import AuditedSink
 from callgate.app.telling.telemetry import TracingSink, exporting

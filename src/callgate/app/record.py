@@ -11,8 +11,7 @@ from callgate.app.redactors import redactor_of, row_redactor, server_redactors
 from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
-from callgate.ports.record_excerpts import RecordExcerpts
-from callgate.ports.record_queries import RecordQueries, RecordSnapshots
+from callgate.ports.record_queries import RecordExcerpts, RecordQueries, RecordSnapshots
 from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import RecordStore, SqlDialect
 from callgate.ports.row_feed import RowFeed

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.app.setup_problems import load_and_check
+from callgate.app.setup.setup_problems import load_and_check
 from callgate.app.take_over import needs_restart, servable
 from callgate.config.load import Loaded
 from callgate.config.problem import key_path

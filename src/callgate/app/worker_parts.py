@@ -17,7 +17,7 @@ from callgate.config.specs.config import Config
 from callgate.edge.hop_listener import HopListener
 from callgate.edge.listener import Listener
 from callgate.ports.http_app import HttpApp, MountedApp, Receive, Scope, Send
-from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordExcerpts
 from callgate.replicas.directory import Announcement
 from callgate.replicas.file_directory import FileDirectory
 from callgate.replicas.fleet import ReplicaFleet

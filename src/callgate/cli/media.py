@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from callgate.cli.private_file import private_file
 from callgate.cli.terminal import stderr
-from callgate.model.counted import counted
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.model.terminal_text import one_safe_line
+from callgate.model.wording import counted
 
 _Json = dict[str, Any]
 # Where the machine's own table names an odd one, or none.

@@ -25,7 +25,7 @@ def migrate(
     """Make or change the record's tables, make partitions ahead, and drop days that are overdue."""
     from callgate.app.commands.record_days import migrate_record
     from callgate.app.loop import run_loop
-    from callgate.app.setup_problems import load_and_check
+    from callgate.app.setup.setup_problems import load_and_check
     from callgate.config.sources.flags import Flags
 
     loaded = load_and_check(Flags(config=config))

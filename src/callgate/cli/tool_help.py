@@ -4,8 +4,8 @@ import json
 from typing import Any, cast
 
 from callgate.cli.terminal import print_text
-from callgate.model.clip import clip
 from callgate.model.terminal_text import one_safe_line
+from callgate.model.wording import clip
 
 _Json = dict[str, Any]
 _MAX_CHOICES_CHARS = 200

@@ -18,7 +18,6 @@ answer, the record's row and the log line are.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from callgate.model.clip import clip
 from callgate.model.error_codes import (
     ALL,
     CALLER_UNKNOWN_SERVER,
@@ -27,6 +26,7 @@ from callgate.model.error_codes import (
     ErrorCode,
 )
 from callgate.model.near_miss import did_you_mean
+from callgate.model.wording import clip
 
 _MAX_HINT_CHARS = 2_000
 _MAX_DATA_CHARS = 2_000  # of each text

@@ -1,4 +1,5 @@
-"""Api has SQL of users run over the record; the part that runs it asks the record for its files."""
+"""Api has SQL of users run over the record; the part that runs it asks the record for its files.
+Sql asks for what one principal may see of it."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -45,4 +46,18 @@ class RecordSnapshots(Protocol):
     def hold(self) -> AbstractAsyncContextManager[RecordFiles]:
         """With everything settled so far, for as long as it is held. Raises SetupError when the record cannot
         be read here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A DuckDB file that holds one principal's rows and nothing else. Its reader removes it."""
+
+    path: Path
+    left_out: int = 0  # older exchanges of the principal that there was no room for
+
+
+class RecordExcerpts(Protocol):
+    async def take(self, principal: str, statements: Sequence[str]) -> Excerpt:
+        """With all that these statements can read. Raises SetupError when the record cannot be read here."""
         ...

@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from callgate.model.clip import clip
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Exchange, Hop
 from callgate.model.reply import Reply
+from callgate.model.wording import clip
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.eras.result_shape import to_modern, without_other_era
 from callgate.wire.revisions import MODERN_REVISIONS

@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.clip import clip
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError, unknown_server
 from callgate.model.events import ExchangeSettled
@@ -28,6 +27,7 @@ from callgate.model.identity import new_exchange_id
 from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
+from callgate.model.wording import clip
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate

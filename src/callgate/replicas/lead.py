@@ -15,7 +15,7 @@ from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, UPSTREAM_REPLICA_
 from callgate.model.errors import SetupError, SourceError, UpstreamError, replica_unreachable, told_by_another
 from callgate.model.identity import LOCAL, Principal
 from callgate.ports.peers import NOBODY, HomeGoneError, PassedAnswer, PassedRequest, Peers
-from callgate.ports.record_excerpts import Excerpt, RecordExcerpts
+from callgate.ports.record_queries import Excerpt, RecordExcerpts
 from callgate.replicas.directory import DirectoryAwayError
 from callgate.replicas.file_directory import FileDirectory
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from callgate.model.clip import clip
 from callgate.model.health import Failure, Health, State
+from callgate.model.wording import clip
 
 MAX_REPORT_BYTES = 16 * 1024
 _MAX_CHARS = 400

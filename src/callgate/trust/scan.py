@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
 
-from callgate.model.clip import clip
+from callgate.model.wording import clip
 from callgate.trust.canonical import UnreadableError, read_definition
 from callgate.trust.encoded import command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from callgate.model.counted import counted
 from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.offers import OfferKind
 from callgate.model.trust import PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.model.wording import counted
 from callgate.ports.faces import DefinitionStore, ShownEntries
 from callgate.trust.judge import Face, judge
 from callgate.trust.known_lock import SECTION_OF, KnownLock, pin_of

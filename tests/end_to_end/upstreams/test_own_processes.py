@@ -11,7 +11,7 @@ from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of,
 from mcp import Client
 from waiting import until
 
-from callgate.app.setup_problems import setup_problems
+from callgate.app.setup.setup_problems import setup_problems
 from callgate.config.specs.config import Config, McpServerSpec, ServerSpec
 
 PID = {"answer": "@PID@"}

@@ -22,7 +22,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError, SetupError
 from callgate.model.identity import Role
-from callgate.ports.config_edits import ConfigChange, ConfigEdits
+from callgate.ports.settings import ConfigChange, ConfigEdits
 
 _Key = Annotated[str, Meta(min_length=1, max_length=1_000, description='A key path: mcpServers."a b".url.')]
 _MAX_KEYS = 200

@@ -18,7 +18,7 @@ from callgate.model.error_codes import (
 from callgate.model.errors import SetupError
 from callgate.model.identity import Role
 from callgate.ports.http_app import UNIX_PEER
-from callgate.ports.probe import Prober
+from callgate.ports.server_care import Prober
 
 # A proxy on this machine speaks for somebody elsewhere.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")

@@ -18,7 +18,7 @@ from platformdirs import user_config_path
 from callgate.app.edits.config_values import ConfigValues
 from callgate.app.edits.probe import bad_config, not_local, renamed
 from callgate.app.reload import differences
-from callgate.app.setup_problems import load_and_check, problems_in
+from callgate.app.setup.setup_problems import load_and_check, problems_in
 from callgate.app.take_over import needs_restart
 from callgate.config.edit_file import FileEdit, digest_of, edit_of
 from callgate.config.editing.masked_lines import changed_lines
@@ -31,8 +31,7 @@ from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file
 from callgate.config.sources.pasted import read_pasted
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_STALE, SETUP_CONFIG_LOCKED
 from callgate.model.errors import CallerError, SetupError
-from callgate.ports.config_edits import ChangedConfig, ConfigChange, ConfigView
-from callgate.ports.settings import Settings, SettingsNews
+from callgate.ports.settings import ChangedConfig, ConfigChange, ConfigView, Settings, SettingsNews
 
 
 class FileEdits:

@@ -20,7 +20,7 @@ from callgate.config.sources.entry_ids import entry_ids
 from callgate.config.sources.environment import SECTIONS
 from callgate.config.sources.environment_sources import sources_of
 from callgate.config.sources.file import ConfigFile
-from callgate.ports.config_edits import ConfigEntry, ConfigValue, Origin
+from callgate.ports.settings import ConfigEntry, ConfigValue, Origin
 
 
 @dataclass(frozen=True, slots=True)

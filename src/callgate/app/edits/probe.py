@@ -18,7 +18,7 @@ import callgate
 from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.redactors import redact_all
 from callgate.app.server_care import PATIENCE_S, Diagnosis, examine_source, readings_of, too_slow
-from callgate.app.setup_problems import load_and_check
+from callgate.app.setup.setup_problems import load_and_check
 from callgate.app.sources import open_one_source, source_plan
 from callgate.config.load import Loaded
 from callgate.config.local_reach import reaching
@@ -41,8 +41,7 @@ from callgate.model.exchange import Hop
 from callgate.model.identity import LOCAL
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
-from callgate.ports.probe import Probed
-from callgate.ports.server_care import DoctorFinding
+from callgate.ports.server_care import DoctorFinding, Probed
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
 from callgate.relay.lists.listing_notes import listing_notes

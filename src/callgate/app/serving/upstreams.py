@@ -20,7 +20,7 @@ from callgate.app.mcp_servers import Outward, adapt_mcp_server, offer_rules, ope
 from callgate.app.sources import open_demo, open_one_source, share_connections, source_plan
 from callgate.config.specs.config import Config
 from callgate.model.health import State
-from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordExcerpts
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Upstream
 from callgate.relay.relay import Relay

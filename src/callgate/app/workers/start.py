@@ -14,7 +14,7 @@ from callgate.app.loop import run_loop
 from callgate.app.process import keep_memory_private
 from callgate.app.running import find_running
 from callgate.app.serve import Serving, explained, ports_to_try
-from callgate.app.setup_problems import setup_problems
+from callgate.app.setup.setup_problems import setup_problems
 from callgate.app.state_folder import make_state_folder, state_key
 from callgate.app.worker_parts import WorkerPlace
 from callgate.app.workers.supervisor import Supervisor

@@ -20,12 +20,12 @@ from callgate.config.sources.flags import Flags
 from callgate.config.sources.pasted import MAX_PASTED_CHARS, Pasted, read_pasted
 from callgate.config.sources.pasted_secrets import PastedSecret
 from callgate.config.specs.dsn import parse_dsn
-from callgate.model.counted import counted
 from callgate.model.error_codes import CALLER_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.near_miss import did_you_mean
 from callgate.model.offers import Offer
-from callgate.ports.probe import Probed
+from callgate.model.wording import counted
+from callgate.ports.server_care import Probed
 from callgate.recorder.flush.tokens import TokenCounter
 
 

@@ -17,10 +17,10 @@ from callgate.cli.terminal import Exit, ProgressLine, print_json, print_text, sa
 from callgate.cli.tool_help import print_tool
 from callgate.client import Server, ServerFault, connect
 from callgate.config.sources.flags import Flags
-from callgate.model.clip import clip
 from callgate.model.error_codes import ALL, CALLER_BAD_ARGUMENTS, CALLER_UNKNOWN_TOOL
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean_one_of
+from callgate.model.wording import clip
 from callgate.ports.caller import CLI_PROGRAM
 from callgate.wire.revisions import META_CODE
 

@@ -29,7 +29,7 @@ def _load(config: ConfigOption) -> "Loaded":
 @config_app.command()
 def check(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Report all problems at once; exit 3 when there is one."""
-    from callgate.app.setup_problems import load_and_check
+    from callgate.app.setup.setup_problems import load_and_check
     from callgate.config.problem import ConfigProblems
     from callgate.config.sources.flags import Flags
 
@@ -175,7 +175,7 @@ def unset_value(
 def _change(config: ConfigOption, change: "Callable[[FileEdit, Loc], None]", key: str) -> None:
     import os
 
-    from callgate.app.setup_problems import problems_in
+    from callgate.app.setup.setup_problems import problems_in
     from callgate.config.edit_file import edit_file
     from callgate.config.editing.masked_lines import changed_lines
     from callgate.config.editing.written_values import read_key_path

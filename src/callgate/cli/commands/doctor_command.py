@@ -12,7 +12,7 @@ from typing import Any
 from callgate.app.commands.doctor import examine
 from callgate.app.loop import run_loop
 from callgate.app.server_care import Diagnosis
-from callgate.app.setup_problems import load_and_check
+from callgate.app.setup.setup_problems import load_and_check
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogLevel, LogOptions, log_to_stderr
 from callgate.cli.terminal import Exit, indented, print_json, print_line, print_text

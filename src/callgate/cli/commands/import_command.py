@@ -18,8 +18,8 @@ from callgate.config.secret import mask_args, mask_url
 from callgate.config.sources.adopt_file import OURS
 from callgate.config.sources.flags import Flags
 from callgate.config.sources.pasted_secrets import PastedSecret, secrets_in
-from callgate.model.counted import counted
 from callgate.model.errors import CallgateError
+from callgate.model.wording import counted
 
 _COLUMNS = (
     TableColumn("name"), TableColumn("from"), TableColumn("state"), TableColumn("server", shrinks=True)

@@ -12,7 +12,7 @@ from callgate.cli.tables import TableColumn, milliseconds, moment, print_table
 from callgate.cli.terminal import print_json, print_line
 from callgate.config.paths import state_folder
 from callgate.config.sources.flags import Flags
-from callgate.model.counted import counted
+from callgate.model.wording import counted
 
 _Json = dict[str, Any]
 _COLUMNS = (

@@ -16,8 +16,7 @@ from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import ProgressLine, print_json, stderr
 from callgate.cli.tool_help import print_tool
 from callgate.config.sources.flags import Flags
-from callgate.model.clip import clip
-from callgate.model.counted import counted
+from callgate.model.wording import clip, counted
 
 _Json = dict[str, Any]
 _COLUMNS = (

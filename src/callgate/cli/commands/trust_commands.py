@@ -11,11 +11,11 @@ import typer
 
 from callgate.cli.options import ConfigOption, JsonOption, StateOption
 from callgate.cli.terminal import Exit, print_json, print_line, stderr
-from callgate.model.counted import counted
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_NOT_FOUND
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
 from callgate.model.terminal_text import one_safe_line
+from callgate.model.wording import counted
 
 _Json = dict[str, Any]
 _SIGNS = {"new": "+", "changed": "~", "gone": "-", "blocked": "x"}

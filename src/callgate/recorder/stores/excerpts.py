@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from callgate.model.errors import CallerError
-from callgate.ports.record_excerpts import Excerpt
+from callgate.ports.record_queries import Excerpt
 from callgate.recorder.read import excerpt_limits
 from callgate.recorder.stores.duckdb.row_files import excerpt_of, wanted_by_all
 from callgate.recorder.stores.duckdb.wanted_rows import Wanted

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from callgate.model.clip import clip
 from callgate.model.near_miss import did_you_mean_one_of
 from callgate.model.offers import Offer, OfferKind, Route
+from callgate.model.wording import clip
 from callgate.relay.lists.public_names import public_uri
 from callgate.relay.lists.territory import scheme_of
 from callgate.relay.lists.tool_choice import ToolChoice, ToolRule

@@ -3,7 +3,7 @@ rules of its entry fit nothing."""
 
 from collections.abc import Iterator, Sequence
 
-from callgate.model.clip import clip
+from callgate.model.wording import clip
 from callgate.relay.lists.catalog import Part
 
 _MAX_NAMED = 5

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from callgate.model.clip import clip
 from callgate.model.offers import Offer
+from callgate.model.wording import clip
 from callgate.wire.json_rpc import NOT_READABLE
 
 _MAX_DESCRIPTION_CHARS = 300

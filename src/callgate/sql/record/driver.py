@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from callgate.model import error_codes as codes
 from callgate.model.errors import SetupError, SourceError
-from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordExcerpts
 from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.drivers.posture import Posture
 from callgate.sql.engines.duckdb.driver.driver import DuckdbDriver

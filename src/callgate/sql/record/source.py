@@ -11,7 +11,7 @@ from callgate.model.exchange import Hop
 from callgate.model.health import Health
 from callgate.model.identity import LOCAL, Principal
 from callgate.model.reply import Reply, Tell
-from callgate.ports.record_excerpts import RecordExcerpts
+from callgate.ports.record_queries import RecordExcerpts
 from callgate.ports.upstream import Asker
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.duckdb.schema import DUCKDB_QUERIES

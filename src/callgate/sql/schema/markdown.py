@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from callgate.model.counted import counted
+from callgate.model.wording import counted
 from callgate.sql.drivers.driver import Cell, Column
 from callgate.sql.results.tables import header_lines, row_line
 from callgate.sql.schema.shapes import DatabaseList, DatabaseShape, TableDescription

@@ -10,7 +10,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 
 import msgspec
 
-from callgate.model.clip import clip
+from callgate.model.wording import clip
 from callgate.upstreams.hide_secrets import Hide, hider
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.exchange import RawHeaders, media_type_of

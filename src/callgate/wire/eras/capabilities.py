@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.clip import clip
 from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
+from callgate.model.wording import clip
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS

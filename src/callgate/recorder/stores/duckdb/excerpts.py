@@ -15,7 +15,7 @@ from pathlib import Path
 
 from callgate.model.error_codes import SOURCE_TIMEOUT
 from callgate.model.errors import SourceError
-from callgate.ports.record_excerpts import Excerpt
+from callgate.ports.record_queries import Excerpt
 from callgate.recorder.read import excerpt_limits
 from callgate.recorder.stores.duckdb.day_files import passing_file, remove_passing, sql_text
 from callgate.recorder.stores.duckdb.library import duckdb

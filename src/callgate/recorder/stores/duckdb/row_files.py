@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from callgate.ports.record_excerpts import Excerpt
+from callgate.ports.record_queries import Excerpt
 from callgate.ports.record_reader import EventFilter, ExportFormat
 from callgate.recorder.stores.duckdb.day_files import SETTINGS, passing_file, sql_text
 from callgate.recorder.stores.duckdb.library import duckdb

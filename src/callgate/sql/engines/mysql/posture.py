@@ -5,7 +5,7 @@ Reads SHOW GRANTS, which every account may ask about itself. Counterpart: `sql.d
 
 import re
 
-from callgate.model.counted import counted
+from callgate.model.wording import counted
 from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.network.server import Ask
 from callgate.sql.drivers.posture import Finding, Posture, Severity

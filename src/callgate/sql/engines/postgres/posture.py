@@ -5,7 +5,7 @@ Every role may read what is asked here. Counterpart: `sql.drivers.posture` (the 
 
 # ruff: noqa: S608 - made of our own fragments only
 
-from callgate.model.counted import counted
+from callgate.model.wording import counted
 from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.network.server import Ask
 from callgate.sql.drivers.posture import Finding, Posture, Severity

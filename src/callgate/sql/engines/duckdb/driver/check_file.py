@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from callgate.model.clip import clip
 from callgate.model.data_files import reader_of
 from callgate.model.errors import SourceError
+from callgate.model.wording import clip
 from callgate.sql.drivers.workers.database_file import read_header, unavailable
 
 MEMORY_PATH = ":memory:"

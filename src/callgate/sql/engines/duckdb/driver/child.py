@@ -20,8 +20,8 @@ from pathlib import PurePath
 
 import duckdb
 
-from callgate.model.clip import clip
 from callgate.model.data_files import reader_of
+from callgate.model.wording import clip
 from callgate.sql.engines.duckdb.driver.check_file import MEMORY_PATH
 from callgate.sql.engines.duckdb.driver.statement_run import TypeRefused, run_statement
 from callgate.sql.engines.duckdb.frames import (

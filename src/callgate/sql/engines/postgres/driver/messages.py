@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from callgate.model.clip import clip
+from callgate.model.wording import clip
 from callgate.sql.drivers.network.server import MOST_FAULT_CHARS, DatabaseFault
 from callgate.sql.guard.judgement import Bound
 
