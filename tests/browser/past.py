@@ -63,6 +63,7 @@ class PastCall:
     error: str | None = None
     annotations: bytes | None = _READ_ONLY
     facts: StatementFacts | None = None
+    hop_share: tuple[float, float] = (0.05, 0.95)  # where in its time the hop began and ended
 
     def settled(self, session: Session) -> ExchangeSettled:
         public_name = f"{self.server}__{self.tool}"
@@ -78,7 +79,8 @@ class PastCall:
             server_name=self.server, tool_name=public_name, annotations=self.annotations,
         )  # fmt: skip
         ended = self.duration_ms / 1000
-        hop = Hop(self.server, "tools/call", native, ended * 0.05, ended_mono=ended * 0.95, result=reply)
+        hop_began, hop_ended = (ended * share for share in self.hop_share)
+        hop = Hop(self.server, "tools/call", native, hop_began, ended_mono=hop_ended, result=reply)
         hop.facts, hop.is_built_in = self.facts, self.facts is not None
         exchange.hops.append(hop)
         by = EndedBy.GATEWAY if self.outcome is Outcome.REFUSED else EndedBy.UPSTREAM

@@ -7,12 +7,14 @@ stands still.
 import asyncio
 import sys
 import tempfile
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal
 
 from browser.browser_stage import Stage, open_stage, write_config
 from browser.chromium import open_chromium
 from browser.demo_past import NOW, DemoPast
+from browser.held_tools import held
 from browser.past import write_past
 from browser.tour import MAX_BYTES as MAX_TOUR_BYTES
 from browser.tour import film, hide_paths, open_window
@@ -24,6 +26,7 @@ MAX_BYTES = 5_000_000
 TOUR = "tour.webp"
 # What is opened before the picture is taken.
 PRESSED = {
+    "add-server": ("Add",),
     "server": ("search_tickets",),
     "schema": ("orders",),
     "query": ("Calls and errors per minute", "Chart"),
@@ -46,12 +49,22 @@ async def places(stage: Stage) -> dict[str, str]:
         "analytics": "/analytics",
         "query": "/query",
         "connect": "/connect?client=cursor",
+        "settings": "/settings",
+        "add-server": "/servers",
     }
 
 
-async def photograph(browser: Browser, stage: Stage, theme: Literal["light", "dark"], folder: Path) -> None:
+def chromium_at(stage: Stage) -> AbstractAsyncContextManager[Browser]:
+    """The address in the picture is the one that people see."""
+    rules = f"--host-resolver-rules=MAP 127.0.0.1:7420 127.0.0.1:{stage.port}"
+    return open_chromium(rules, prefers_shell=True)
+
+
+async def photograph(
+    browser: Browser, pictures: dict[str, str], theme: Literal["light", "dark"], folder: Path
+) -> None:
     page, waiting = await open_window(browser, theme, 1440, 900)
-    for name, path in (await places(stage)).items():
+    for name, path in pictures.items():
         await page.goto("http://127.0.0.1:7420" + path)
         await waiting.is_over()
         for button in PRESSED.get(name, ()):
@@ -68,17 +81,15 @@ async def main(folder: Path) -> int:
         state = Path(name)
         write_config(state)
         await write_past(state, DemoPast(state / "shop.db").visits())
-        async with (
-            open_stage(state, command=GATEWAY) as stage,
-            # The address in the picture is the one that people see.
-            open_chromium(
-                f"--host-resolver-rules=MAP 127.0.0.1:7420 127.0.0.1:{stage.port}", prefers_shell=True
-            ) as browser,
-        ):
+        async with open_stage(state, command=GATEWAY) as stage, chromium_at(stage) as browser:
             for theme in THEMES:
-                await photograph(browser, stage, theme, folder)
+                await photograph(browser, await places(stage), theme, folder)
             # Last, since it adds to the record.
             await film(browser, stage, folder / TOUR)
+    with tempfile.TemporaryDirectory() as name:
+        async with held(Path(name), GATEWAY) as stage, chromium_at(stage) as browser:
+            for theme in THEMES:
+                await photograph(browser, {"trust": "/servers/calc?tab=changes"}, theme, folder)
     sizes = [path.stat().st_size for path in folder.glob("*.png")]
     tour = (folder / TOUR).stat().st_size
     print(

@@ -59,7 +59,7 @@ async def hide_paths(page: Page) -> None:
     await page.evaluate(
         """() => {
           const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-          const long = /[^\\s:]*[/](?=shop[.]db|python|tickets_server[.]py)/g
+          const long = /[^\\s:]*[/](?=shop[.]db|callgate[.]toml|python|tickets_server[.]py)/g
           while (walker.nextNode()) {
             const text = walker.currentNode
             const short = text.data.replace('sqlite:////', 'sqlite:').replace(long, '')

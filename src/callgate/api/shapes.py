@@ -239,8 +239,8 @@ class ServerShape(msgspec.Struct, kw_only=True):
     seen_to_write: list[str]  # those of its tools that are declared read-only and were seen to write
     replicas: ServerReplicas | None  # null: this gateway is alone
     trust: TrustMode | None = None  # null: nothing of it is pinned, as of a source
-    changed: int = 0  # definitions that are not as they were accepted, and pass
-    held: int = 0  # those that do not
+    changed: int  # definitions that are not as they were accepted, and pass
+    held: int  # those that do not
 
 
 class FindingShape(msgspec.Struct):

@@ -37,6 +37,35 @@ async def test_a_call_shows_its_statement_its_verdict_and_its_result_as_a_table(
     await expect(page.get_by_test_id("call-outcome")).to_contain_text("answered")
 
 
+async def test_a_statement_that_is_only_shown_takes_no_key(page: Page, stage: Stage) -> None:
+    """The page's watch fails it when the browser complains of a style, as it did when one typed there."""
+    await page.goto(f"{stage.url}/calls/{await made(stage, 'demo__query', {'query': COUNT})}")
+    shown = page.get_by_test_id("call-sql").get_by_role("textbox")
+    await shown.click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type("DROP")
+    await expect(shown).to_have_text(COUNT)
+
+
+async def test_a_call_with_one_pair_of_times_claims_nothing_about_the_gateways_part(
+    page: Page, tmp_path: Path
+) -> None:
+    begun_s = time.time() - 60
+    asked = ("demo", "query", {"query": COUNT}, {"content": []})
+    shares = ((0.0, 1.0), (0.25, 0.75))
+    calls = [PastCall(n, begun_s + n, 80.0, *asked, hop_share=share) for n, share in enumerate(shares)]
+    await write_past(tmp_path, [(PastSession(1, "agent", "1", begun_s), calls)])
+    async with open_stage(tmp_path) as stage:
+        plain, other = await stage.calls(order="oldest")
+        timeline = page.get_by_test_id("call-timeline")
+        await page.goto(f"{stage.url}/calls/{other['id']}")
+        await expect(timeline).to_contain_text("40 ms of 80 ms in the gateway itself")
+        await page.goto(f"{stage.url}/calls/{plain['id']}")
+        await expect(timeline.get_by_test_id("hop")).to_have_count(1)
+        await expect(timeline).not_to_contain_text("in the gateway itself")
+        await page.close()
+
+
 async def test_json_inside_a_text_is_decoded(page: Page, stage: Stage) -> None:
     call = await made(stage, "tickets__search_tickets", {"text": "cart"})
     await page.goto(f"{stage.url}/calls/{call}")

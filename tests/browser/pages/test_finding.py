@@ -242,6 +242,13 @@ async def test_times_are_of_the_zone_that_was_chosen_and_days_too(browser: Brows
         await page.reload()
         await expect(zone).to_have_text("UTC")
         await expect(first).to_contain_text("09:00:00")
+        call = (await found.calls(limit=1, order="oldest"))[0]["id"]
+        await page.goto(f"{found.url}/calls/{call}")
+        await expect(page.get_by_test_id("began")).to_have_text(
+            re.compile(f"{DAY:%d %b %Y}.* 09:00:00.000 UTC$")
+        )
+        await zone.click()
+        await expect(page.get_by_test_id("began")).to_have_text(re.compile("23:00:00.000 GMT\\+14$"))
         assert watch.complaints() == []
     finally:
         await context.close()

@@ -1198,10 +1198,8 @@ export interface components {
             replicas: components["schemas"]["ServerReplicas"] | null;
             /** @default null */
             trust?: ("free" | "hold" | "watch") | null;
-            /** @default 0 */
-            changed?: number;
-            /** @default 0 */
-            held?: number;
+            changed: number;
+            held: number;
         };
         /** FailureShape */
         FailureShape: {

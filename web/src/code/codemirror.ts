@@ -72,6 +72,14 @@ const typedOver = EditorView.domEventHandlers({
   },
 })
 
+// What is only read takes no key, also not for the moment that CodeMirror needs to undo it.
+const takesNothing = EditorView.domEventHandlers({
+  beforeinput(event) {
+    event.preventDefault()
+    return true
+  },
+})
+
 function languageOf(options: EditorOptions): Extension {
   if (options.language === 'json') return json()
   if (options.language === 'text') return []
@@ -111,6 +119,7 @@ export class CodeEditor {
       return [
         ...always,
         EditorState.readOnly.of(true),
+        takesNothing,
         EditorView.contentAttributes.of({ 'aria-readonly': 'true' }),
         keymap.of([...searchKeymap, ...foldKeymap]),
       ]
