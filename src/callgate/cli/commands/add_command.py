@@ -22,6 +22,7 @@ from callgate.config.specs.dsn import parse_dsn
 from callgate.model.error_codes import CALLER_NOT_FOUND, UPSTREAM_FAILED
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.near_miss import did_you_mean
+from callgate.model.wording import counted
 from callgate.ports.server_care import Probed
 from callgate.recorder.flush.tokens import TokenCounter
 
