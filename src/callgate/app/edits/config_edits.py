@@ -17,10 +17,10 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from callgate.app.edits.added_secrets import AddedSecrets
 from callgate.app.edits.config_values import ConfigValues
 from callgate.app.edits.probe import bad_config, not_local, renamed, starts_program
 from callgate.app.reload import differences
+from callgate.app.setup.keep_secrets import AddedSecrets
 from callgate.app.setup.setup_problems import load_and_check, problems_in
 from callgate.app.take_over import needs_restart
 from callgate.config.edit_file import FileEdit, digest_of, edit_of
