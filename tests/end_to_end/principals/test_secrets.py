@@ -5,8 +5,12 @@ import json
 import os
 import secrets
 import sys
+import tarfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
+import httpx2
 from end_to_end.gateway_process import GatewayProcess, run_callgate, running_gateway
 from end_to_end.principals.test_reload import ask
 from waiting import until
@@ -48,6 +52,34 @@ async def everything_told(gateway: GatewayProcess, token: str) -> str:
     return json.dumps(answers) + json.dumps(await ask(gateway, "/healthz", token))
 
 
+async def probe_and_change(gateway: GatewayProcess, token: str, said: list[str]) -> None:
+    digest = (await ask(gateway, "/api/v1/config", token))[1]["digest"]
+    entry = {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer ${secret:key}"}}
+    changes = (
+        ("POST", "servers/probe", {"text": json.dumps({"again": entry})}),
+        ("PATCH", "config?dry_run=true", {"set": {"mcpServers.again": entry}}),
+        ("PATCH", "config", {"set": {"mcpServers.away.headers.X-More": "secret:ops"}}),
+    )
+    headers = {"authorization": f"Bearer {token}", "if-match": f'"{digest}"'}
+    async with httpx2.AsyncClient(headers=headers, base_url=f"{gateway.announced['url']}/api/v1/") as http:
+        for method, path, body in changes:
+            answer = await http.request(method, path, json=body)
+            said.append(answer.text)
+            assert answer.status_code == 200, answer.text
+
+    async def rows() -> list[dict[str, Any]]:
+        found = (await ask(gateway, "/api/v1/exchanges?limit=100", token))[1]["exchanges"]
+        return [one for one in found if str(one["method"]).startswith("operator/")]
+
+    await until(lambda: is_recorded(rows))
+    paths = [f"/api/v1/exchanges/{row['id']}" for row in await rows()]
+    said.extend([json.dumps(await ask(gateway, path, token)) for path in paths])
+
+
+async def is_recorded(rows: Callable[[], Awaitable[list[dict[str, Any]]]]) -> bool:
+    return any(one["method"] == "operator/changeConfig" for one in await rows())
+
+
 async def test_a_secret_reaches_its_server_and_nobody_else(tmp_path: Path) -> None:
     gateway_file(tmp_path)
     key, other, first, second = (f"QZ7{secrets.token_urlsafe(24)}" for _ in range(4))
@@ -78,13 +110,21 @@ async def test_a_secret_reaches_its_server_and_nobody_else(tmp_path: Path) -> No
         assert (await ask(gateway, "/api/v1/me", second))[0] == 200
         assert (await ask(gateway, "/api/v1/me", first))[0] == 401
         said.append(await everything_told(gateway, second))
+        # Tried once more from pasted text, and changed through the API: rows of what an operator did.
+        await probe_and_change(gateway, second, said)
         said.append(await asyncio.to_thread(command_lines))
         for command in ("config show", "config check", "doctor --json", "servers --json", "status --json"):
             await run(*command.split())
         assert '"is_readable": true' in await run("secret", "list", "--json")
+        assert (await run_callgate(tmp_path, "backup", "kept.tar.gz")).exit_code == 0
         assert "does not take it over" in await run("secret", "remove", "ops")
         assert (await ask(gateway, "/api/v1/me", second))[0] == 200
+    with tarfile.open(tmp_path / "kept.tar.gz") as archive:
+        archive.extractall(tmp_path / "kept", filter="data")
     kept = [one for one in tmp_path.rglob("*") if one.is_file() and one.name != "other.txt"]
+    names = {one.name for one in kept}
+    assert {"state.db", "gateway.log", "kept.tar.gz"} <= names
+    assert any((tmp_path / "kept").rglob("state.db"))
     said.extend(one.read_bytes().decode(errors="replace") for one in kept)
     said.extend(str(one) for one in kept)
     for value in planted:

@@ -123,12 +123,15 @@ def not_local(places: Collection[str]) -> RefusedError:
 
 
 def starts_program(places: Collection[str]) -> CallerError:
-    what = "exec: is taken only from what a person has written into the file"
     hint = "Write it into the file with an editor, or keep the value with: callgate secret set"
     listed = sorted(set(places))[:100]
-    problems = [{"key_path": place, "message": what, "hint": hint} for place in listed]
+    problems = [{"key_path": place, "message": "exec: is new here", "hint": hint} for place in listed]
+    named = ", ".join(listed)[:500]
     return CallerError(
-        CALLER_BAD_CONFIG, f"{what}: {', '.join(listed)[:500]}", hint=hint, data={"problems": problems}
+        CALLER_BAD_CONFIG,
+        f"exec: is taken only from what a person has written into the file: {named}",
+        hint=hint,
+        data={"problems": problems},
     )
 
 
