@@ -5,8 +5,7 @@ import json
 import re
 import shutil
 import ssl
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,14 +20,6 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "callgate.example.com"
 TOKEN = "5f0c2d9a71e84b36c2f7e1d09a4b6835"
 CONFIG = f'version = 1\n[server]\nlisten = "127.0.0.1:0"\nallowed_hosts = ["{NAME}"]\ntokens = ["{TOKEN}"]\n'
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Not pytest's own, which nobody else may enter: nginx's worker is another user."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 @asynccontextmanager

@@ -66,6 +66,18 @@ async def test_two_hundred_calls_under_way_are_answered_and_recorded(tmp_path: P
         assert json.loads(counted.stdout)["rows"] == [[CALLS]], counted
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_call_that_takes_some_seconds_more_is_answered(tmp_path: Path, era: str) -> None:
+    one = Actor("one", tmp_path)
+    async with staged(one) as stage, client_of(stage, era) as client:
+        steps = {"steps": [{"pause": 7}, {"answer": "in time"}]}
+        answering = await client.send("tools/call", {"name": "one__play", "arguments": steps})
+        await until(lambda: bool(one.heard("tools/call")))
+        stage.process.send_signal(signal.SIGTERM)
+        assert await text_in(answering) == "in time"
+        assert await stage.process.wait() == 0
+
+
 async def test_while_it_drains_it_is_not_ready_and_serves_on_and_a_second_signal_ends_it(
     tmp_path: Path,
 ) -> None:

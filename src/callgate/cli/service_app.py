@@ -32,7 +32,7 @@ Restart=on-failure
 RestartSec=2
 # 2: wrong usage, 3: wrong configuration. Another start would end alike.
 RestartPreventExitStatus=2 3
-# `drain` of the configuration, and 15 s more.
+# `drain` of the configuration (15 s with [replicas]), 15 s for calls under way, and time for the record.
 TimeoutStopSec=45
 LimitNOFILE=65536
 # One MCP server that takes too much memory does not take the gateway with it.

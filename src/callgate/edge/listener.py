@@ -33,6 +33,7 @@ from callgate.edge.http.http1 import ClientConnection, Service
 from callgate.edge.http.message import Beginner, Headers, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
+from callgate.edge.stream_client import STOP_GRACE_S
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.turned_away import TurnedAway
 from callgate.edge.visit import Visit
@@ -68,8 +69,6 @@ _PART_MADE_ROOM = 8
 # After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are
 # large bodies; who sent wrong tokens is to stop.
 _RETRY_AFTER_S = {503: 3, 429: 60}
-# How long answers under way may take once we were told to stop.
-_GRACE_S = 5.0
 # How many of the largest bodies there may be at a time. Reading one as JSON and passing it on takes two or
 # three times its size, so that 8 of 16 MiB are some 400 MB in the worst moment.
 _LARGEST_BODIES = 8
@@ -172,7 +171,7 @@ class Listener:
         await asyncio.sleep(0)  # requests that have reached us but were not read yet
         answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
         if answering:
-            _, late = await asyncio.wait(answering, timeout=_GRACE_S)
+            _, late = await asyncio.wait(answering, timeout=STOP_GRACE_S)
             for task in late:
                 task.cancel()
             if late:

@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 _GRACE_S = 10.0
 # What is said out of turn waits here for its line; a client that does not read loses the newest.
 _MAX_UNSAID = 1000
-# The same patience that the HTTP listener has when it is stopped.
-_STOP_GRACE_S = 5.0
+# How long answers under way may take once we were told to stop; the HTTP listener has the same patience.
+STOP_GRACE_S = 15.0
 # Past this many open requests we stop reading: the pipe fills and the client has to wait.
 _MAX_OPEN = 1000
 
@@ -101,7 +101,7 @@ class StreamClient:
     async def finish(self) -> None:
         """We are about to stop: let what is under way be answered, for a while."""
         if self._tasks:
-            await asyncio.wait(list(self._tasks.values()), timeout=_STOP_GRACE_S)
+            await asyncio.wait(list(self._tasks.values()), timeout=STOP_GRACE_S)
 
     # ---- ports.Outlet
 

@@ -73,6 +73,20 @@ async def test_a_backup_under_load_has_every_call_up_to_its_moment(tmp_path: Pat
         await client.list_tools()  # it serves, and goes on with the record
 
 
+async def test_a_backup_of_several_workers_has_the_calls_of_all(tmp_path: Path) -> None:
+    state, archive = tmp_path / "here", tmp_path / "backup.tar.gz"
+    state.mkdir()
+    async with running_gateway(state, "--port", "0", "--workers", "2") as gateway:
+        for number in range(20):
+            async with Client(gateway.mcp_url) as client:  # a connection each, so that both workers get some
+                await client.call_tool("demo__query", {"query": f"SELECT {number} AS load"})
+        done = await run_callgate(state, "backup", str(archive))
+        assert done.exit_code == 0, done.stderr
+    assert (await restored(tmp_path, archive)).exit_code == 0
+    counted = await run_callgate(tmp_path / "there" / "state", "query", COUNT, "--json")
+    assert json.loads(counted.stdout)["rows"] == [[20]]
+
+
 async def test_without_a_gateway_the_files_are_backed_up_and_the_configuration_too(tmp_path: Path) -> None:
     state, archive = tmp_path / "here", tmp_path / "backup.tar.gz"
     state.mkdir()

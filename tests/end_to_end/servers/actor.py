@@ -130,6 +130,10 @@ class Scene:
         while not Path(path).exists() and time.monotonic() < deadline:
             time.sleep(0.01)
 
+    def do_pause(self, seconds: float) -> None:
+        """A server that takes its time."""
+        time.sleep(seconds)
+
     def do_ask(self, part: dict[str, Any]) -> None:
         """A question of our own, and wait for its answer."""
         with STAGE.changed:

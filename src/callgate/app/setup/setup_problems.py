@@ -46,7 +46,7 @@ def setup_problems(config: Config) -> Iterator[ConfigProblem]:
 def _socket_problems(config: Config) -> Iterator[ConfigProblem]:
     path, group = config.server.listen.socket_path, config.server.socket_group
     if path is not None and not path.parent.is_dir():
-        text = f"there is no folder {shown(str(path.parent))} for the socket"
+        text = f"there is no folder {shown(str(path.parent), otherwise='of this name')} for the socket"
         yield ConfigProblem("server.listen", text, "Make it, or choose another path.")
     if group is None:
         return
@@ -56,7 +56,10 @@ def _socket_problems(config: Config) -> Iterator[ConfigProblem]:
     try:
         grp.getgrnam(group)
     except KeyError:
-        yield ConfigProblem("server.socket_group", f"there is no group {shown(group)} on this machine")
+        yield ConfigProblem(
+            "server.socket_group",
+            f"there is no group {shown(group, otherwise='of this name')} on this machine",
+        )
 
 
 def _child_problems(config: Config) -> Iterator[ConfigProblem]:

@@ -8,8 +8,7 @@ import signal
 import socket
 import stat
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,6 @@ from replicas.fleet import start_nginx
 
 TOKEN = "5f0c2d9a71e84b36c2f7e1d09a4b6835"
 OWN_GROUP = grp.getgrgid(os.getegid()).gr_name
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Short enough for a socket, and open to nginx, whose worker is another user."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 @asynccontextmanager
