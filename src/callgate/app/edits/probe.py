@@ -49,7 +49,7 @@ from callgate.ports.server_care import DoctorFinding, Probed
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
 from callgate.relay.lists.listing_notes import listing_notes
-from callgate.trust.looked_at import LookedAt
+from callgate.trust.judge import LookedAt
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.wire.revisions import MODERN_REVISIONS
