@@ -68,20 +68,6 @@ def feed_config_unset(stage: Stage) -> Iterator[Shown]:
     yield stage.run("config", "unset", "server.max_offers", "--config", str(missing(stage)))
 
 
-def feed_trust_diff(stage: Stage) -> Iterator[Shown]:
-    yield stage.run("trust", "diff", "held")
-    yield stage.run("trust", "diff", HOSTILE)
-
-
-def feed_trust_accept(stage: Stage) -> Iterator[Shown]:
-    yield stage.run("trust", "accept", "held", HOSTILE)
-    yield stage.run("trust", "accept", HOSTILE)
-
-
-def feed_trust_block(stage: Stage) -> Iterator[Shown]:
-    yield stage.run("trust", "block", "held", HOSTILE)
-
-
 def feed_backup(stage: Stage) -> Iterator[Shown]:
     yield stage.run("backup", f"/dev/null/{HOSTILE}")
 
@@ -105,9 +91,6 @@ SETUP_FEEDS: dict[tuple[str, ...], Callable[[Stage], Iterator[Shown]]] = {
     ("config", "get"): feed_config_get,
     ("config", "set"): feed_config_set,
     ("config", "unset"): feed_config_unset,
-    ("trust", "diff"): feed_trust_diff,
-    ("trust", "accept"): feed_trust_accept,
-    ("trust", "block"): feed_trust_block,
     ("backup",): feed_backup,
     ("restore",): feed_restore,
 }

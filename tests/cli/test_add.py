@@ -87,7 +87,7 @@ class _WantsLogin(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815 - as the library calls it
 
-    def log_message(self, *said: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library calls it
         pass
 
 

@@ -47,8 +47,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         f"args = [{json.dumps(str(SERVER))}, {toml_text(HOSTILE)}]\n"
         "isolation = 'shared'\n"  # it keeps nothing, and is called again and again by new clients
         "trust = 'free'\n"  # the scan would hold all of it
-        f"[mcpServers.held]\ncommand = {json.dumps(sys.executable)}\n"
-        f"args = [{json.dumps(str(SERVER))}]\n"
         f"[mcpServers.pinned]\ncommand = {json.dumps(sys.executable)}\n"
         f"args = [{json.dumps(str(SERVER))}]\nisolation = 'shared'\n"
         f"[mcpServers.dying]\ncommand = {json.dumps(sys.executable)}\n"

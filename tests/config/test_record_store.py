@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from callgate.app import setup_problems
+from callgate.app.setup import setup_problems
 from callgate.config.specs.config import Config
 from callgate.config.specs.record import RecordSpec
 

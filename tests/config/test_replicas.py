@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate.app import setup_problems
+from callgate.app.setup import setup_problems
 from callgate.config.load import ConfigProblems, Flags, Loaded, load_config
 from callgate.config.problems import cross_check
 

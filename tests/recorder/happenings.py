@@ -123,7 +123,9 @@ _PLACES = {SESSIONS: "sessions", OPENED: "opened", EVENTS: "events", GAPS: "gaps
 
 def journalled(kind: bytes, *rows: Any) -> bytearray:
     """A frame as the recorder writes it."""
-    (made,) = Framer(ROW_REDACTOR).frames_of(Group(**{_PLACES[kind]: list(rows)}))
+    group = Group()
+    setattr(group, _PLACES[kind], list(rows))
+    (made,) = Framer(ROW_REDACTOR).frames_of(group)
     return made
 
 

@@ -23,6 +23,7 @@ from callgate.model.reply import tell_nobody
 from callgate.model.session import Session
 from callgate.ports.server_care import DoctorFinding, ServerFacts
 from callgate.ports.upstream import Asker, RetryingUpstream, Upstream
+from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.listing_notes import listing_notes
 from callgate.relay.lists.public_names import short_servers
 from callgate.relay.lists.read_listing import ListReading, read_page, read_part
@@ -122,7 +123,7 @@ async def examine_source(spec: SourceSpec, upstream: Upstream) -> Diagnosis:
         trouble = upstream.trouble() or f"{error.message} {error.operator_hint}".strip()
         return replace(blank, findings=(DoctorFinding("problem", trouble),))
     except CallgateError as error:
-        return replace(blank, findings=(DoctorFinding("problem", error.message, error.hint),))
+        return replace(blank, findings=(failed(error),))
     except TimeoutError:
         return replace(blank, findings=(too_slow(),))
     findings = tuple(
@@ -156,7 +157,7 @@ async def examine_server(upstream: Upstream, reading: ListReading) -> Diagnosis:
     try:
         findings = await asyncio.wait_for(_list_tools(upstream, hop, reading), PATIENCE_S)
     except CallgateError as error:
-        return replace(blank, findings=(DoctorFinding("problem", error.message, error.hint),))
+        return replace(blank, findings=(failed(error),))
     except TimeoutError:
         health = upstream.health()
         if health.state is not State.STARTING:
@@ -178,6 +179,15 @@ async def _list_tools(upstream: Upstream, hop: Hop, reading: ListReading) -> lis
         text = f"It answers tools/list with an error: {reply.fault.message[:500]}"
         return [DoctorFinding("warning", text)]
     part = await read_part(reading, [read_page(OfferKind.TOOL, upstream.name, reply.result or b"{}")])
+    return noted(part)
+
+
+def failed(error: CallgateError) -> DoctorFinding:
+    return DoctorFinding("problem", error.message, error.hint)
+
+
+def noted(part: Part) -> list[DoctorFinding]:
+    """What was left out of its tools, and why."""
     return [DoctorFinding("note", note) for note in listing_notes([part], "tools")]
 
 

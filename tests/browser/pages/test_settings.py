@@ -163,7 +163,7 @@ class _Page(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<title>elsewhere</title>")
 
-    def log_message(self, *said: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library calls it
         pass
 
 

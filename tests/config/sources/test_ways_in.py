@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from config.conftest import LoadText, ProblemsOf
 
-from callgate.app import setup_problems
+from callgate.app.setup import setup_problems
 from callgate.app.sources import settings_of
 from callgate.config.show import masked
 from callgate.sql.settings import ServerAddress, SshHop, TlsMode

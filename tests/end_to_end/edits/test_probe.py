@@ -78,8 +78,9 @@ async def test_a_program_tells_its_tools_and_is_gone_afterwards(gateway: Gateway
     pid = gateway.process.pid
     await probe(gateway, command("honest"))
     before = left(pid)
-    for _ in range(3):
-        status, told = await probe(gateway, command("honest", "--api-key=hunter2"))
+    for _ in range(2):
+        await probe(gateway, command("honest", "--api-key=hunter2"))
+    status, told = await probe(gateway, command("honest", "--api-key=hunter2"))
     assert status == 200
     assert (told["name"], told["kind"], told["era"], told["reachable"]) == ("tried", "mcp", "legacy", True)
     assert [tool["native_name"] for tool in told["tools"]] == ["t0", "t1"]
@@ -155,8 +156,9 @@ async def test_a_hostile_address_is_bounded(gateway: GatewayProcess, kind: str) 
         await probe(gateway, url)
     before = left(pid)
     with http_server(kind) as url:
-        for _ in range(1 if kind == "silent" else 3):
-            status, told = await probe(gateway, url)
+        for _ in range(0 if kind == "silent" else 2):
+            await probe(gateway, url)
+        status, told = await probe(gateway, url)
     assert status == 200
     assert not told["reachable"]
     assert told["findings"]

@@ -19,7 +19,15 @@ from typing import Any
 import callgate
 from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.redactors import redact_all
-from callgate.app.server_care import PATIENCE_S, Diagnosis, examine_source, readings_of, too_slow
+from callgate.app.server_care import (
+    PATIENCE_S,
+    Diagnosis,
+    examine_source,
+    failed,
+    noted,
+    readings_of,
+    too_slow,
+)
 from callgate.app.setup.setup_problems import load_and_check
 from callgate.app.sources import open_one_source, source_plan
 from callgate.config.load import Loaded
@@ -48,7 +56,6 @@ from callgate.model.trust import Flaw
 from callgate.ports.server_care import DoctorFinding, Probed
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
-from callgate.relay.lists.listing_notes import listing_notes
 from callgate.trust.judge import LookedAt
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
@@ -257,11 +264,11 @@ def _failed(seen: Probed, error: CallgateError) -> Probed:
         text = "It wants a login or a token."
         advice = "Write a token under headers, as Authorization."
         return replace(seen, needs_login=True, findings=[DoctorFinding("warning", text, advice)])
-    return replace(seen, findings=[*seen.findings, DoctorFinding("problem", error.message, error.hint)])
+    return replace(seen, findings=[*seen.findings, failed(error)])
 
 
 def _notes(listing: Listing) -> list[DoctorFinding]:
-    notes = [DoctorFinding("note", note) for note in listing_notes([listing.part], "tools")]
+    notes = noted(listing.part)
     if listing.has_more or listing.part.left_out:
         told = f"It lists more tools than are taken: {len(listing.part.offers):,} are offered."
         notes.append(DoctorFinding("warning", told, "No model can choose among so many."))

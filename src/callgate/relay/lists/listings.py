@@ -59,7 +59,7 @@ class Listings:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
         waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
         what of the lists may be shown; None: all of it."""
-        self._faces = faces
+        self.faces = faces
         self._rules = rules
         self.naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
@@ -127,7 +127,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self.naming, self._rules = self.naming, Naming(self._upstreams, rules, self._faces), rules
+        before, self.naming, self._rules = self.naming, Naming(self._upstreams, rules, self.faces), rules
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -337,4 +337,4 @@ class Listings:
             self._known.forget_declared(name)
 
     def judge(self, health: Health) -> Health:
-        return judged(health, self._known, self._attempts, self._rules.max_offers, self._faces)
+        return judged(health, self._known, self._attempts, self._rules.max_offers, self.faces)
