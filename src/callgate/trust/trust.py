@@ -143,7 +143,7 @@ class Trust:
             for kind in ("instructions", "tool", "prompt"):
                 items += self._seen.of(server, kind, pins.pins.get(SECTION_OF[kind], {}))
             pinned = sum(len(pins.pins.get(section, {})) for section in ("tools", "prompts"))
-            return ServerTrust(server, self._modes[server], pinned, tuple(items), self.problem)
+            return ServerTrust(server, self._mode_of(server), pinned, tuple(items), self.problem)
 
     def servers(self) -> list[str]:
         return [name for name, mode in self._modes.items() if mode != "free"]

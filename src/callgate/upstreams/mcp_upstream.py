@@ -114,6 +114,7 @@ class McpUpstream:
         self._is_alike = False  # whatever clients declare, the lists are the same
         self._principals: set[str] = set()  # who asked something of it
         self._leaving = asyncio.Event()
+        self._is_closed = False
         self._first = self._open(None, None, None)
 
     # ---- ports.Upstream
@@ -241,7 +242,9 @@ class McpUpstream:
         )
         if self._plan.own_opener is not None:
             await self._plan.own_opener.close()
-        self._plan.on_close()
+        if not self._is_closed:  # it may leave while the gateway stops: then both close it
+            self._is_closed = True
+            self._plan.on_close()
 
     # ---- lines
 
