@@ -1,7 +1,7 @@
-"""What of a configuration starts a program of this machine or reads a file of it. Pure.
+"""What of a configuration starts a program of this machine, or reads a file, variable or secret of it. Pure.
 
-Whoever may change the file through the API from elsewhere must not come to run programs here by it. So these
-keys are taken from this machine alone.
+Whoever may change the file through the API from elsewhere must not come to run programs here by it, or have
+what is secret here sent to an address of their own. So these keys are taken from this machine alone.
 """
 
 import re
@@ -19,7 +19,9 @@ _KEYS = frozenset(
 )
 # Below these stand names that people chose.
 _NAMED = ("mcpServers", "principals", "profiles")
-_REFERENCE = re.compile(r"(?:file|exec):")
+_REFERENCE = re.compile(r"(?:file|exec|secret):")
+# Words that stand for a variable or a secret: ours, and those of other clients' entries.
+_MARK = re.compile(r"\$\{|\{env:|\$[A-Z_]")
 _FILE_DSN = re.compile(r"\s*(?:jdbc:)?(?:sqlite3?|duckdb)\b", re.IGNORECASE)
 _FILE_PARAM = re.compile(
     r"[?&](?:ssl[-_]?(?:ca|cert|key|rootcert)|(?:unix_)?socket|passfile|service|host(?==[^&]*(?:/|%2F))"
@@ -45,10 +47,29 @@ def newly_reaching(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     """The places that differ between the two and need this machine. A server that is taken away needs
     nothing, but a sandbox that is."""
     old, new = dict(leaves(before)), dict(leaves(after))
-    added = [loc for loc, value in new.items() if old.get(loc, _Nothing) != value and reaches(loc, value)]
+    added = [loc for loc, value in new.items() if old.get(loc, _Nothing) != value]
     kept = {loc[:2] for loc in new}
-    taken = [loc for loc, value in old.items() if loc not in new and loc[:2] in kept and reaches(loc, value)]
-    return [*added, *taken]
+    taken = [loc for loc in old if loc not in new and loc[:2] in kept]
+    found = [loc for loc in added if reaches(loc, new[loc]) or _sends_elsewhere(loc, old)]
+    found += [loc for loc in taken if reaches(loc, old[loc])]
+    return found + [loc for loc in (*added, *taken) if _enables_program(loc, new)]
+
+
+def _sends_elsewhere(loc: Loc, old: Mapping[Loc, Any]) -> bool:
+    """Another address for headers that are there already: they may be somebody's token."""
+    match loc:
+        case ("mcpServers", str(name), "url"):
+            return any(one[:3] == ("mcpServers", name, "headers") for one in old)
+        case _:
+            return False
+
+
+def _enables_program(loc: Loc, new: Mapping[Loc, Any]) -> bool:
+    match loc:
+        case ("mcpServers", str(name), "disabled"):
+            return ("mcpServers", name, "command") in new and not new.get(loc, False)
+        case _:
+            return False
 
 
 def newly_started(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Loc]:
@@ -71,7 +92,7 @@ def reaches(loc: Loc, value: Any) -> bool:
         return True
     if not isinstance(value, str):
         return False
-    if _REFERENCE.match(value):
+    if _REFERENCE.match(value) or _MARK.search(value):
         return True
     return loc[-1] in _DSN_KEYS and any(finds(value) for finds in _DSN_MARKS)
 

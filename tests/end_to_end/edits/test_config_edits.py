@@ -16,6 +16,8 @@ import pytest
 from end_to_end.gateway_process import GatewayProcess, running_gateway
 from waiting import until
 
+from callgate.config.local_reach import newly_reaching
+
 ODD = """\
 # ours
 version=1   # the first
@@ -265,6 +267,12 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
         {"set": {"sources.shop.password_command": ["sh"]}},
         {"set": {"server.state_dir": "/tmp/x"}},
         {"add": {"text": "npx -y x"}},
+        # What is secret here would go to an address of theirs.
+        {"set": {"mcpServers.y": {"url": "http://127.0.0.1:9", "headers": {"a": "${HOME}"}}}},
+        {"set": {"mcpServers.y": {"url": "http://127.0.0.1:9", "headers": {"a": "secret:x"}}}},
+        {"set": {"mcpServers.y": {"url": "http://127.0.0.1:9/$HOME"}}},
+        {"set": {"mcpServers.files.disabled": False}},
+        {"unset": ["mcpServers.files.disabled"]},
     ):
         status, told = await patch(gateway, body, **elsewhere)
         assert (status, told["code"]) == (403, "refused.not_local"), body
@@ -276,6 +284,15 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
         gateway, {"set": {"record.keep": "9d"}, "unset": ["mcpServers.files"]}, **elsewhere
     )
     assert status == 200
+
+
+def test_headers_that_are_there_are_sent_to_no_new_address_from_elsewhere() -> None:
+    entry = {"url": "https://a.example/mcp", "headers": {"Authorization": "Bearer x"}}
+    moved = {"mcpServers": {"a": {**entry, "url": "https://b.example/mcp"}}}
+    place = ("mcpServers", "a", "url")
+    assert newly_reaching({"mcpServers": {"a": entry}}, moved) == [place]
+    assert newly_reaching({"mcpServers": {"a": {"url": "https://a.example/mcp"}}}, moved) == []
+    assert newly_reaching({}, moved) == []
 
 
 async def test_exec_comes_from_nobody_but_the_file_itself(gateway: GatewayProcess, tmp_path: Path) -> None:

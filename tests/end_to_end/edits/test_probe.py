@@ -170,7 +170,8 @@ async def test_from_elsewhere_nothing_is_started_and_no_file_is_read(gateway: Ga
     """A proxy on this machine says for whom it speaks; nobody else can come over loopback."""
     url = f"{gateway.announced['url']}/api/v1/servers/probe"
     headed = '{"x": {"url": "http://127.0.0.1:9/mcp", "headers": {"a": "file:/etc/passwd"}}}'
-    for text in (command("honest"), "sqlite:///shop.db", "orders.csv", headed, "npx -y anything"):
+    named = headed.replace("file:/etc/passwd", "${HOME}")
+    for text in (command("honest"), "sqlite:///shop.db", "orders.csv", headed, named, "npx -y anything"):
         body = json.dumps({"text": text}).encode()
         status, told = await asyncio.to_thread(forwarded, url, body)
         assert (status, told["code"]) == (403, "refused.not_local"), text
