@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 import callgate
+from callgate.config.load import Loaded
 from callgate.config.private_folder import check_private_folder
 from callgate.config.show import fingerprint
 from callgate.config.specs.config import Config
@@ -21,6 +22,7 @@ class Running(msgspec.Struct, frozen=True):
     socket_path: str  # of the local socket
     fingerprint: str  # of its configuration
     version: str
+    file: str = ""  # that its configuration was read from; empty: none, when it started
 
     def connect(self) -> socket.socket | None:
         """A connection to its local socket; None when nobody is there any more."""
@@ -47,8 +49,9 @@ class Running(msgspec.Struct, frozen=True):
         return self.fingerprint == fingerprint(config)
 
 
-def describe_self(config: Config, url: str, socket_path: Path) -> Running:
-    return Running(os.getpid(), url, str(socket_path), fingerprint(config), callgate.__version__)
+def describe_self(loaded: Loaded, url: str, socket_path: Path) -> Running:
+    file = str(loaded.origin.resolve()) if loaded.origin is not None else ""
+    return Running(os.getpid(), url, str(socket_path), fingerprint(loaded.config), callgate.__version__, file)
 
 
 def check_state_folder(folder: Path) -> None:

@@ -110,7 +110,7 @@ async def serve(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
         folder = state_folder(config)
         other = find_running(folder)
         if other is None:
-            ours = describe_self(config, url, await gateway.local_socket.start())
+            ours = describe_self(loaded, url, await gateway.local_socket.start())
             announce(folder, ours)
         moved = moved_from_port(config, listen.port)
         on_ready(Serving(loaded, url, moved, other, gateway.relay.health()))

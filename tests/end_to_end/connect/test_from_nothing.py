@@ -22,6 +22,16 @@ async def test_a_fresh_folder_has_a_database_a_client_and_a_recorded_call(tmp_pa
     assert added.exit_code == 0, added.stderr
     assert "3 tools" in added.stdout
     async with running_gateway(tmp_path) as gateway:
+        # Another file, of which this gateway would not hear.
+        other = tmp_path / "elsewhere.toml"
+        other.write_text(f'version = 1\n[server]\nstate_dir = "{gateway.state}"\n')
+        for command in (("connect", "cursor", "--yes"), ("connect", "cursor", "--undo"), ("remove", "notes")):
+            refused = await run_callgate(tmp_path, *command, "--config", str(other))
+            assert refused.exit_code != 0
+        assert (
+            f"serves {tmp_path}/callgate.toml"
+            in (await run_callgate(tmp_path, "connect", "cursor", "--yes", "--config", str(other))).stderr
+        )
         connected = await run_callgate(tmp_path, "connect", "cursor", "--yes")
         assert connected.exit_code == 0, connected.stderr
         entry = json.loads((tmp_path / ".cursor/mcp.json").read_text())["mcpServers"]["callgate"]

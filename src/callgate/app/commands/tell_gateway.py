@@ -5,13 +5,17 @@ know what came of it.
 """
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from callgate.app.commands.record_access import running_api
+from callgate.app.running import find_running
 from callgate.app.setup.loading import config_of_running
+from callgate.config.paths import state_folder
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
-from callgate.model.errors import CallgateError
+from callgate.model.error_codes import SETUP_CONFIG
+from callgate.model.errors import CallgateError, SetupError
 
 
 class GatewayHere:
@@ -20,6 +24,16 @@ class GatewayHere:
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
         self._before = config_of_running(flags)[0]
+
+    def check_serves(self, file: Path) -> None:
+        """Before this file is changed. Raises SetupError: a gateway runs here that would not hear of it."""
+        running = find_running(state_folder(self._before))
+        if running is not None and running.file and Path(running.file) != file.resolve():
+            raise SetupError(
+                SETUP_CONFIG,
+                f"The gateway that runs here serves {running.file}, and not {file}",
+                hint=f"Name its file: --config {running.file}",
+            )
 
     async def take_over(self) -> dict[str, Any] | None:
         """Its `SettingsNews`; None when none runs here."""

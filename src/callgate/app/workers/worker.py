@@ -22,7 +22,6 @@ from callgate.app.serve import (
 )
 from callgate.app.worker_parts import WorkerPlace
 from callgate.config.load import Loaded
-from callgate.config.specs.config import Config
 from callgate.model.errors import SetupError
 from callgate.model.health import Health
 
@@ -66,7 +65,6 @@ def live(loaded: Loaded, place: WorkerPlace, ready: int) -> None:
 
 async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[Health]], None]) -> None:
     """Until the supervisor says so, or is gone. Raises SetupError."""
-    config = loaded.config
     signals = ProcessSignals(heeds_second=False)
     loop = asyncio.get_running_loop()
     loop.add_reader(place.lifeline, signals.take_end, place.lifeline)
@@ -80,7 +78,7 @@ async def _serve(loaded: Loaded, place: WorkerPlace, on_ready: Callable[[list[He
         await gateway.workers.start(gateway.listener, record.excerpts if record is not None else None)
         await gateway.listener.start_on(place.listening)
         if place.is_lead:
-            ours = await _announce(gateway, config, place)
+            ours = await _announce(gateway, loaded, place)
             telling = tell_states(gateway)
         telling.append(follow_settings(gateway, loaded, place.state, ours, signals.reload_asked))
         gateway.load_parsers()
@@ -107,9 +105,9 @@ async def _beat(place: WorkerPlace) -> None:
         await asyncio.sleep(_BEAT_S)
 
 
-async def _announce(gateway: Gateway, config: Config, place: WorkerPlace) -> Running:
+async def _announce(gateway: Gateway, loaded: Loaded, place: WorkerPlace) -> Running:
     """`callgate stdio` and our other commands find the lead; who stops the gateway stops the supervisor."""
     path = await gateway.local_socket.start(place.sockets / f"local.{os.getpid()}.sock")
-    ours = msgspec.structs.replace(describe_self(config, place.url, path), pid=place.supervisor_pid)
+    ours = msgspec.structs.replace(describe_self(loaded, place.url, path), pid=place.supervisor_pid)
     announce(place.state, ours)
     return ours

@@ -58,6 +58,7 @@ def run_add(flags: Flags, words: list[str], options: AddOptions) -> None:
         say("Nothing was written.")
         return
     gateway = GatewayHere(flags)
+    gateway.check_serves(edit.path)
     entry = _with_named_secrets(flags, pasted)
     edit.set(pasted.written_at(), entry)
     edit.write(problems_of)
@@ -72,6 +73,7 @@ def run_remove(flags: Flags, name: str, *, as_json: bool) -> None:
         hint = did_you_mean(name, _names(edit)) or "callgate servers lists them"
         raise CallerError(CALLER_NOT_FOUND, f"There is no server {name[:100]!r} in {edit.path}", hint=hint)
     gateway = GatewayHere(flags)
+    gateway.check_serves(edit.path)
     edit.remove(place)
     edit.write(problems_of)
     if as_json:

@@ -83,8 +83,9 @@ def run_undo(flags: Flags, key: str, options: ConnectOptions) -> None:
     path = choose_path(client, Path.cwd() if options.is_project else None)
     state = secrets_at(flags)[1]
     gateway = GatewayHere(flags)
-    known, is_whole = undo(state, client, path)
     edit = own_file(flags.config)
+    gateway.check_serves(edit.path)
+    known, is_whole = undo(state, client, path)
     if edit.has(("principals", known.principal)):
         edit.remove(("principals", known.principal))
         edit.write(problems_of)
@@ -102,6 +103,7 @@ def _write(flags: Flags, plan: ConnectPlan, principal: str, token: str) -> None:
     gateway = GatewayHere(flags)
     place = ("principals", principal)
     edit = own_file(flags.config)
+    gateway.check_serves(edit.path)
     known = connected_as(state, plan.client, plan.path)
     if edit.has(place) and (known is None or known.principal != principal):
         hint = f"If it is not used any more: callgate token revoke {principal}"

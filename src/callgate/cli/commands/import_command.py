@@ -41,6 +41,8 @@ def run_import(flags: Flags, chosen: str | None, *, is_dry: bool, moves: bool, a
     clients = [find_client(key.strip()) for key in chosen.split(",")] if chosen else list(CLIENTS)
     gateway = GatewayHere(flags)
     edit = own_file(flags.config)
+    if not is_dry:
+        gateway.check_serves(edit.path)
     found = find_servers(
         [one for one in clients if one.syntax != "yaml"], Path.cwd(), table_of(edit.tree.get(OURS))
     )
