@@ -166,9 +166,9 @@ The folder of this client is not known.
 | -32602 | 400 | 1 |
 
 ## What it means
-The server has \`cwd = "@workspace"\`: it runs [in the folder of its client](../servers.md#a-server-in-the-folder-of-its-client).
-This client did not name one, or what it named is not an existing folder of the machine on which Callgate runs, or the
-client is on another machine.
+The server has \`cwd = "@workspace"\`: it runs [in the folder of its
+client](../servers.md#a-server-in-the-folder-of-its-client). This client did not name one, or what it named is not an
+existing folder of the machine on which Callgate runs, or the client is on another machine.
 
 ## What to do
 Use a client that declares roots, start \`callgate stdio\` in the folder, or let the client send the header
@@ -744,7 +744,8 @@ with the process and its state folder if that belongs to you.
 
 ## What to do
 Use the gateway that runs there, stop the program that listens there, or choose another port with \`--port\` (0 takes
-any free one). For \`listen = "unix:…"\` choose another path; a file there that is no socket is never replaced. Only the default port moves to the next free one.
+any free one). For \`listen = "unix:…"\` choose another path; a file there that is no socket is never replaced. Only the
+default port moves to the next free one.
 `,"../../../docs/errors/setup.record_elsewhere.md":`# \`setup.record_elsewhere\`
 
 Another process holds the record's store.
