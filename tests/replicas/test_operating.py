@@ -45,10 +45,14 @@ async def test_a_server_that_is_down_on_one_replica_and_what_differs_is_told_by_
             assert server["detail"].startswith(f"down on 1 of 2 replicas ({other.gateway}): ")
             (where,) = server["replicas"]["not_up"]
             assert where["replica"] == other.gateway
-            health = await told(replica, "/healthz")
-            states = {entry["name"]: entry["state"] for entry in health["servers"]}
-            assert (health["status"], states) == ("degraded", {"counter": "up", "second": "down"})
-            assert "problems" not in health  # not within the first minute
+
+            async def is_degraded(replica: Replica = replica) -> bool:
+                health = await told(replica, "/healthz")
+                states = {entry["name"]: entry["state"] for entry in health["servers"]}
+                assert "problems" not in health  # not within the first minute
+                return (health["status"], states) == ("degraded", {"counter": "up", "second": "down"})
+
+            await until(is_degraded)
 
         fleet.ask("UPDATE callgate_replicas.replicas SET started_at = started_at - interval '2 minutes'")
 
