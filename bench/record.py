@@ -30,6 +30,7 @@ from callgate.recorder.journal.journal import JournalWriter
 from callgate.recorder.losses import Losses
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.redact.redact import Redactor
+from callgate.recorder.redact.vector_scan import WORTH_BYTES
 from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.sequence import Sequence
 from callgate.recorder.stores.duckdb.reader import Reader
@@ -185,8 +186,8 @@ def steps(body_bytes: int) -> None:
     session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
     calls = [a_call(session, body_bytes, chance) for _ in range(256)]
     redactor = Redactor()
-    assert redactor.is_clean(b"x" * (16 * 1024 * 1024))
-    redactor.prepare()  # as after the first 16 MB
+    assert redactor.is_clean(b"x" * WORTH_BYTES)
+    redactor.prepare()  # as after that much
     rows_of, intake = RowRedactor(redactor, 256 * 1024), Intake()
     print(f"\nCalls of {body_bytes} bytes, CPU µs a call in a group")
     print("| calls in the group | queue | rows | search, encode, frame | write(2) | all |")

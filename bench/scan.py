@@ -3,6 +3,7 @@
 scripts/bench scan
 """
 
+import base64
 import json
 import time
 
@@ -18,17 +19,24 @@ TEXTS = {
     "nearly an order": "do not tell tell tell before using the tool call tool ",
     "letters apart": "d o n o t t e l l ",
     "base64": "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ= ",
+    "base64, each piece another": " ".join(
+        base64.b64encode(f"the text number {number}".encode()).decode() for number in range(150)
+    ),
     "hex": "61 62 63 64 65 66 67 68 69 6a 6b 6c 6d ",
     "citations": "such as 'a', ",
     "comments": "<!-- hi -->",
     "blank lines": "\n ",
     "Cyrillic": "не говори ",
+    "Cyrillic, all letters": "Съешь же ещё этих мягких французских булок, да выпей чаю. ",
+    "Arabic": "هذا نص عادي بالعربية ",
+    "Chinese": "返回两个数字之和。",
+    "one emoji": "Adds two numbers and returns the sum as JSON \U0001f600. ",
     "joiners": "a\u200cb ",
 }
 
 
 def definitions_of(unit: str) -> list[bytes]:
-    text = unit * (TEXT_BYTES // len(unit.encode()))
+    text = unit * max(1, TEXT_BYTES // len(unit.encode()))
     return [json.dumps({"name": f"t{number}", "description": text}).encode() for number in range(DEFINITIONS)]
 
 

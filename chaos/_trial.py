@@ -27,9 +27,37 @@ def run_trials(
     options = parser.parse_args()
     if unknown := set(options.trials) - trials.keys():
         parser.error(f"no such trial: {', '.join(sorted(unknown))}")
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    _tell_machine()
     for name in options.trials or trials:
         try:
             asyncio.run(trials[name](options))
         except TrialError:
             sys.exit(1)
+
+
+def run_trial(
+    parser: argparse.ArgumentParser, trial: Callable[[argparse.Namespace], Coroutine[Any, Any, None]]
+) -> None:
+    """The only one that there is."""
+    options = parser.parse_args()
+    _tell_machine()
+    has_failed = False
+    try:
+        asyncio.run(trial(options))
+    except* TrialError as failed:  # the SDK's client puts it into a group
+        has_failed = True
+        print(*_told(failed), sep="\n", file=sys.stderr)
+    if has_failed:
+        sys.exit(1)
+
+
+def _told(failed: BaseExceptionGroup[TrialError]) -> list[str]:
+    """What failed, of all groups in it."""
+    found: list[str] = []
+    for one in failed.exceptions:
+        found += _told(one) if isinstance(one, BaseExceptionGroup) else [str(one)]
+    return found
+
+
+def _tell_machine() -> None:
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

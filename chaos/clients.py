@@ -7,7 +7,6 @@ DELETE. What a server's process remembers must be what this one client did in it
 import argparse
 import asyncio
 import json
-import os
 import random
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from typing import Any
 from _gateway import Gateway, running_gateway
 from _hostile.meter import resident_mib
 from _http import read_message, request
-from _trial import TrialError, expect
+from _trial import TrialError, expect, run_trial
 
 _COUNTING = Path(__file__).parent / "_counting_server.py"
 _GRACE_S = 2.0
@@ -230,13 +229,7 @@ def main() -> None:
     parser.add_argument("--pause-s", type=float, default=2.0, help="between two clients, on average")
     parser.add_argument("--calling", type=float, default=0.5, help="how many of the clients call")
     parser.add_argument("--declared", type=json.loads, default={"roots": {}}, help="their capabilities")
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    try:
-        asyncio.run(trial(options))
-    except* TrialError as failed:
-        print(*failed.exceptions, file=sys.stderr)
-        sys.exit(1)
+    run_trial(parser, trial)
 
 
 if __name__ == "__main__":

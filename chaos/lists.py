@@ -7,7 +7,6 @@ lists as soon as the gateway is ready, and again each time it is told that the l
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 from _gateway import Gateway, running_gateway
 from _http import read_message, request
-from _trial import TrialError, expect
+from _trial import TrialError, expect, run_trial
 
 _COUNTING = Path(__file__).parent / "_counting_server.py"
 _CHANGED = b"notifications/tools/list_changed"
@@ -125,13 +124,7 @@ def main() -> None:
     parser.add_argument("--slow", type=int, default=3, help="of them; one more hangs for ever")
     parser.add_argument("--slow-s", type=float, default=20.0, help="before the first of them answers")
     parser.add_argument("--without-times", action="store_true", help="judge counts only")
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    try:
-        asyncio.run(trial(options))
-    except TrialError as failed:
-        print(failed, file=sys.stderr)
-        sys.exit(1)
+    run_trial(parser, trial)
 
 
 if __name__ == "__main__":

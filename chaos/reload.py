@@ -8,19 +8,20 @@ called are changed themselves. One client counts how often it is told that the l
 import argparse
 import asyncio
 import json
-import os
 import sqlite3
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from _gateway import Gateway, running_gateway
 from _steady_calls import HttpTalk, PipeTalk, SteadyCalls, Talk
-from _trial import TrialError, expect
+from _trial import TrialError, expect, run_trial
 from _upstream import echo_upstream
-from lists import Client
+from mcp import Client
+from mcp.types import ToolListChangedNotification
 from record import expect_all_once, recorded
 
 _COUNTING = Path(__file__).parent / "_counting_server.py"
@@ -145,31 +146,47 @@ def make_database(path: Path) -> None:
     connection.close()
 
 
+class Listener:
+    """Counts how often it is told that the list of tools changed."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    async def take(self, message: object) -> None:
+        self.told += isinstance(message, ToolListChangedNotification)
+
+
+@asynccontextmanager
+async def listening(gateway: Gateway) -> AsyncIterator[Listener]:
+    """A client of the official SDK, which has listed the tools."""
+    listener = Listener()
+    url = f"http://127.0.0.1:{gateway.port}/mcp"
+    async with Client(url, mode="legacy", message_handler=listener.take) as client:
+        await client.list_tools()
+        yield listener
+
+
 async def run(options: argparse.Namespace, gateway: Gateway, state: Path, written: Written) -> None:
     talks: list[Talk] = [HttpTalk(gateway.port) for _ in range(options.clients)]
     talks += [PipeTalk(state) for _ in range(2)]
     for talk in talks:
         await talk.begin()
-    listener = Client(gateway)
-    await listener.come()
-    await listener.tools()
-    listening = asyncio.create_task(listener.listen())
-    warm = SteadyCalls(0, _TOOLS)
-    await warm.run(talks, options.rate, 2.0)
-    await recorded(gateway)  # a query has a process of its own, which stays
-    before = await settled(gateway)
-    alone = SteadyCalls(_PHASE_IDS, _TOOLS)
-    await alone.run(talks, options.rate, options.seconds / 2)
-    beside = SteadyCalls(2 * _PHASE_IDS, _TOOLS)
-    calling = asyncio.create_task(beside.run(talks, options.rate, options.seconds))
-    done, expected = await change_often(options, gateway, written, listener)
-    written.change_called()
-    written.write("")
-    last = await reload(gateway)
-    await calling
-    await asyncio.sleep(_TOLD_S)
-    expected += 1  # the time limit of a source is in its tool's description
-    listening.cancel()
+    async with listening(gateway) as listener:
+        warm = SteadyCalls(0, _TOOLS)
+        await warm.run(talks, options.rate, 2.0)
+        await recorded(gateway)  # a query has a process of its own, which stays
+        before = await settled(gateway)
+        alone = SteadyCalls(_PHASE_IDS, _TOOLS)
+        await alone.run(talks, options.rate, options.seconds / 2)
+        beside = SteadyCalls(2 * _PHASE_IDS, _TOOLS)
+        calling = asyncio.create_task(beside.run(talks, options.rate, options.seconds))
+        done, expected = await change_often(options, gateway, written, listener)
+        written.change_called()
+        written.write("")
+        last = await reload(gateway)
+        await calling
+        await asyncio.sleep(_TOLD_S)
+        expected += 1  # the time limit of a source is in its tool's description
     calls = (warm, alone, beside)
     failed = [one for some in calls for one in some.failed]
     answered = [number for some in calls for number in some.answered]
@@ -193,7 +210,7 @@ async def run(options: argparse.Namespace, gateway: Gateway, state: Path, writte
 
 
 async def change_often(
-    options: argparse.Namespace, gateway: Gateway, written: Written, listener: Client
+    options: argparse.Namespace, gateway: Gateway, written: Written, listener: Listener
 ) -> tuple[int, int]:
     """How many reloads, and how many of them changed the list."""
     before, expected, done = listener.told, 0, 0
@@ -224,13 +241,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="with reloads; half of it without")
     parser.add_argument("--reloads", type=int, default=100)
     parser.add_argument("--clients", type=int, default=16, help="over HTTP, beside two pipes")
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    try:
-        asyncio.run(trial(options))
-    except TrialError as failed:
-        print(failed, file=sys.stderr)
-        sys.exit(1)
+    run_trial(parser, trial)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ Phases with and without hostile traffic take turns, so that the machine's moods 
 """
 
 import argparse
-import asyncio
 import json
-import os
 import statistics
-import sys
 import tempfile
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -19,7 +16,7 @@ from _gateway import Gateway, running_gateway
 from _hostile.meter import resident_mib
 from _hostile.stage import TOKEN, program
 from _load import Load
-from _trial import TrialError, expect
+from _trial import expect, run_trial
 from record import expect_all_once, recorded
 
 _HERE = Path(__file__).parent
@@ -118,12 +115,7 @@ def main() -> None:
     parser.add_argument("--hostile", type=float, default=1.0, help="attacks, in percent of the calls")
     parser.add_argument("--phase-s", type=float, default=10.0, help="how long a phase is")
     parser.add_argument("--without-times", action="store_true", help="p99 is shown, but no failure")
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    try:
-        asyncio.run(soak(options))
-    except TrialError:
-        sys.exit(1)
+    run_trial(parser, soak)
 
 
 if __name__ == "__main__":

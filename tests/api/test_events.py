@@ -236,7 +236,7 @@ async def test_a_child_that_only_talks_on_its_stderr_has_not_changed(stage: Stag
 async def test_a_reader_too_many_is_sent_away_for_a_while_and_the_others_are_not(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("callgate.api.events_api._MAX_READERS", 2)
+    monkeypatch.setattr("callgate.api.events.events_api._MAX_READERS", 2)
     async with listening(stage) as first:
         async with listening(stage):
             refused = await stage.ask("/api/v1/events")
@@ -250,8 +250,9 @@ async def test_a_reader_too_many_is_sent_away_for_a_while_and_the_others_are_not
 
 
 async def test_silence_is_broken_by_a_comment(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.api.events_api._TICK_S", 0.01)
-    monkeypatch.setattr("callgate.api.events_api._SILENCE_S", 0.02)
+    for module in ("events_api", "reader_stream"):
+        monkeypatch.setattr(f"callgate.api.events.{module}.TICK_S", 0.01)
+    monkeypatch.setattr("callgate.api.events.reader_stream._SILENCE_S", 0.02)
     async with listening(stage) as listener, asyncio.timeout(PATIENCE_S), listener.heard:
         await listener.heard.wait_for(lambda: listener.raw.count(KEEP_ALIVE) >= 2)
 

@@ -296,6 +296,11 @@ def feed_trust_block(stage: Stage) -> Iterator[Shown]:
     yield stage.run("trust", "block", "pinned", f"named-{HOSTILE}")
 
 
+def feed_trust_unblock(stage: Stage) -> Iterator[Shown]:
+    yield stage.run("trust", "unblock", "pinned", HOSTILE)
+    yield stage.run("trust", "unblock", "pinned", f"named-{HOSTILE}")
+
+
 FEEDS = {
     ("serve",): feed_serve,
     ("init",): feed_init,
@@ -323,6 +328,7 @@ FEEDS = {
     ("trust", "diff"): feed_trust_diff,
     ("trust", "accept"): feed_trust_accept,
     ("trust", "block"): feed_trust_block,
+    ("trust", "unblock"): feed_trust_unblock,
     ("config", "check"): feed_config_check,
     ("config", "show"): feed_config_show,
     ("config", "schema"): feed_config_schema,

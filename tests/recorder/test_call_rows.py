@@ -60,14 +60,14 @@ def calls_of_clients(draw: st.DrawFn) -> Exchange:
 def test_ordinary_calls_give_exactly_the_rows_that_each_would_have_made(exchanges: list[Exchange]) -> None:
     calls = Calls()
     assert all(map(calls.add, exchanges))
-    Sequence().number(calls.rows)
+    Sequence().number_calls(calls)
     expected = [event_row(exchange) for exchange in exchanges]
-    for row, call in zip(expected, calls.rows, strict=True):
-        row.seq = call.seq
+    for seq, row in enumerate(expected, calls.first_seq):
+        row.seq = seq
     assert calls.event_rows() == expected
     for row in expected:
         row.request_json = row.response_json = None
-    assert msgspec.json.encode(read_event_rows(calls.json())) == msgspec.json.encode(expected)
+    assert msgspec.json.encode(read_event_rows(calls.columns().json())) == msgspec.json.encode(expected)
 
 
 def _with_error(exchange: Exchange) -> None:
@@ -135,7 +135,7 @@ def _changed_arrival(**changed: Any) -> Callable[[Exchange], None]:
 def test_whatever_has_more_to_tell_is_a_whole_row(change: Callable[[Exchange], None]) -> None:
     exchange, calls = a_call(), Calls()
     change(exchange)
-    assert (calls.add(exchange), calls.rows) == (False, [])
+    assert (calls.add(exchange), len(calls)) == (False, 0)
 
 
 class Journal:
@@ -168,6 +168,39 @@ def test_a_call_with_a_secret_becomes_a_whole_row_without_it(tmp_path: Path) -> 
     assert b"hunter2" not in journal.writer.path.read_bytes()
 
 
+_SECRET = b"password=hunter2-hunter2"
+
+
+def _secret_shape(exchange: Exchange) -> None:
+    exchange.tool_name = _SECRET.decode()
+
+
+def _secret_sent(exchange: Exchange) -> None:
+    exchange.hops[0].params = b'{"said":"%b"}' % _SECRET
+
+
+def _secret_result(exchange: Exchange) -> None:
+    exchange.hops[0].result = b'{"said":"%b"}' % _SECRET
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        _secret_shape,
+        _secret_sent,
+        _secret_result,
+        _changed_arrival(rpc_id=b'"%b"' % _SECRET),
+        _changed_arrival(client=_SECRET.decode()),
+    ],
+)
+def test_whatever_others_chose_is_searched(hide: Callable[[Exchange], None], tmp_path: Path) -> None:
+    journal, exchange = Journal(tmp_path), a_call()
+    hide(exchange)
+    batch = journal.write(a_call(), exchange)
+    assert ([frame.count for frame in batch.frames[EVENTS]], batch.frames[CALLS]) == ([2], [])
+    assert b"hunter2" not in journal.writer.path.read_bytes()
+
+
 def test_a_call_with_a_long_body_becomes_a_whole_row_and_is_shortened(tmp_path: Path) -> None:
     batch = Journal(tmp_path).write(a_call(reply=b'"%b"' % (b"x " * 200_000)))
     (frame,) = batch.frames[EVENTS]
@@ -190,7 +223,8 @@ def test_calls_and_whole_rows_of_a_group_are_numbered_in_the_order_of_their_fram
     "damage",
     [
         lambda told: told.replace(b'"shapes":[', b'"shapes":['[:-2]),
-        lambda told: told.replace(b'"hop_ms"', b'"shape":7,"hop_ms"'),
+        lambda told: told.replace(b'"hop_ms"', b'"shape":[7],"hop_ms"'),
+        lambda told: told.replace(b'"hop_rpc_id":[', b'"hop_rpc_id":[1,'),
     ],
 )
 def test_calls_that_cannot_be_read_are_told_as_a_gap(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sql.corpus_files import load
 from sql.fuzz.campaign import Campaign
 from sql.fuzz.engines.duckdb_engine import DuckdbEngine
 from sql.fuzz.engines.engine import Engine, differences
@@ -59,7 +60,8 @@ def test_what_does_change_something_is_noticed(engine: Engine) -> None:
 def test_a_hole_in_the_guard_is_found_by_the_campaign(tmp_path: Path) -> None:
     engine = DuckdbEngine(tmp_path)
     holed = Policy(engine.dialect, allow_functions=frozenset({"nextval"}))
-    # What is generated also depends on the order of sets, which differs from process to process.
-    runs = (Campaign(engine, holed, 100, seed).run() for seed in range(SEED, SEED + 300))
+    attacks = [attack["sql"] for attack in load("duckdb_attacks")]
+    # Four of ten such short campaigns find it. Which ones differs: slow statements are not mutated further.
+    runs = (Campaign(engine, holed, 100, seed, seeds=attacks).run() for seed in range(SEED, SEED + 60))
     assert any("nextval" in change for summary in runs for change in summary.changes)
     engine.close()

@@ -1,5 +1,6 @@
 """Calls that share what they have in common are stored as if each had its whole row."""
 
+import msgspec
 from recorder.happenings import ROW_REDACTOR, a_session, settled
 from stores.kinds import StoreKind
 
@@ -65,3 +66,20 @@ def test_the_store_holds_the_same_rows_either_way(kind: StoreKind, store: Record
         rows = kind.ask(store, statement)
         assert len(rows) in (2, 80)
         assert rows[::2] == rows[1::2]
+
+
+def test_calls_with_characters_that_the_store_does_not_keep_are_stored_too(
+    kind: StoreKind, store: RecordStore[Batch]
+) -> None:
+    for spelled_out in (False, True):
+        calls = some_calls(f"s-{spelled_out}")[:3]
+        replies = [b'{"said":"\x00"}', b'{"said":"b"}', b'{"said":"c"}']
+        for call, reply in zip(calls, replies, strict=True):
+            assert call.settlement is not None
+            call.hops[0].result = reply
+            call.settlement = msgspec.structs.replace(call.settlement, reply=reply)
+        store.write(batch_of(calls, spelled_out=spelled_out))
+    rows = kind.ask(store, "SELECT response_json FROM rpc_events ORDER BY rpc_id")
+    kept = "\ufffd" if store.traits.replaces_nul else "\x00"
+    assert [row[0] for row in rows] == [f'{{"said":"{text}"}}' for text in (kept, kept, "b", "b", "c", "c")]
+    assert kind.ask(store, "SELECT count(*) FROM gaps") == [(0,)]

@@ -22,7 +22,7 @@ from callgate.api.changing.config_api import ConfigApi
 from callgate.api.changing.probe_api import ProbeApi
 from callgate.api.clients_api import ClientsApi
 from callgate.api.dbhub import DbhubApi
-from callgate.api.events_api import EventsApi
+from callgate.api.events.events_api import EventsApi
 from callgate.api.merged_health import problems_of_workers
 from callgate.api.metrics import METRICS_TYPE, CallMeter, by_worker, fleet_lines, record_lines, status_lines
 from callgate.api.openapi import openapi_document

@@ -1,11 +1,11 @@
-"""What servers changed of what they say, and the operator's word on it: accept or block.
+"""What servers changed of what they say, and the operator's word on it: accept, block, unblock.
 
-An answer to what was shown: it names the digest, and a change in between is `caller.stale`. Definitions are
-told without the secrets that servers put into their schemas.
+Who accepts answers to what was shown: the answer names the digest, and a change in between is `caller.stale`.
+Definitions are told without the secrets that servers put into their schemas.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zlib import crc32
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from callgate.api.operation import Asked, Operation
 from callgate.model.error_codes import (
+    CALLER_BAD_ARGUMENTS,
     CALLER_NOT_FOUND,
     CALLER_STALE,
     CALLER_UNKNOWN_SERVER,
@@ -46,6 +47,11 @@ class TrustItemShape(msgspec.Struct):
     now: Any = None
 
 
+class TrustName(msgspec.Struct):
+    kind: PinnedKind
+    name: str
+
+
 class ServerTrustShape(msgspec.Struct):
     server: str
     trust: TrustMode
@@ -53,6 +59,7 @@ class ServerTrustShape(msgspec.Struct):
     changed: int  # beside what is held
     held: int
     items: list[TrustItemShape]
+    names: list[TrustName]  # all that can be blocked and unblocked; empty in the short form
 
 
 class TrustList(msgspec.Struct):
@@ -63,9 +70,9 @@ class TrustList(msgspec.Struct):
 
 
 class NamedItem(msgspec.Struct, forbid_unknown_fields=True):
-    digest: Annotated[str, Meta(max_length=100, description="As it was shown.")]
     name: Annotated[str, Meta(max_length=10_000)] = ""
     kind: PinnedKind = "tool"
+    digest: Annotated[str, Meta(max_length=100, description="As it was shown; to accept.")] = ""
 
 
 class TrustBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,29 +103,42 @@ class TrustApi:
                 errors=(CALLER_UNKNOWN_SERVER,),
                 role=Role.WATCH,
             ),
-            Operation(
-                "/api/v1/trust/{server}/accept",
-                "acceptTrust",
-                "Accept what was shown: callers get it from now on",
-                self.accept,
-                ServerTrustShape,
-                takes=TrustBody,
-                errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
-                role=Role.OPERATE,
-                tells=_told,
+            self._answer("accept", "Accept what was shown: callers get it from now on"),
+            self._answer(
+                "block", "Block tools, prompts or templates: callers do not know of them from now on"
             ),
-            Operation(
-                "/api/v1/trust/{server}/block",
-                "blockTrust",
-                "Block tools or prompts: callers do not know of them from now on",
-                self.block,
-                ServerTrustShape,
-                takes=TrustBody,
-                errors=(CALLER_UNKNOWN_SERVER, CALLER_NOT_FOUND, CALLER_STALE, SETUP_LOCK),
-                role=Role.OPERATE,
-                tells=_told,
-            ),
+            self._answer("unblock", "Take a block back: what was accepted counts again"),
         ]
+
+    def _answer(self, act: Literal["accept", "block", "unblock"], summary: str) -> Operation:
+        async def answer(asked: Asked[None, TrustBody]) -> ServerTrustShape:
+            desk, server = self._of(asked)
+            items = [TrustItem(one.kind, one.name, "changed", False, one.digest) for one in asked.body.items]
+            match act:
+                case "accept":
+                    return self._shape(await desk.accept(server, items))
+                case "block":
+                    return self._shape(await desk.block(server, items))
+                case "unblock":
+                    return self._shape(await desk.unblock(server, items))
+
+        return Operation(
+            f"/api/v1/trust/{{server}}/{act}",
+            f"{act}Trust",
+            summary,
+            answer,
+            ServerTrustShape,
+            takes=TrustBody,
+            errors=(
+                CALLER_BAD_ARGUMENTS,
+                CALLER_UNKNOWN_SERVER,
+                CALLER_NOT_FOUND,
+                *((CALLER_STALE,) if act == "accept" else ()),
+                SETUP_LOCK,
+            ),
+            role=Role.OPERATE,
+            tells=_told,
+        )
 
     async def list(self, asked: Asked[None, None]) -> TrustList:
         if self._desk is None:
@@ -131,14 +151,6 @@ class TrustApi:
         desk, server = self._of(asked)
         return self._shape((await desk.look(server))[0])
 
-    async def accept(self, asked: Asked[None, TrustBody]) -> ServerTrustShape:
-        desk, server = self._of(asked)
-        return self._shape(await desk.accept(server, _items(asked.body)))
-
-    async def block(self, asked: Asked[None, TrustBody]) -> ServerTrustShape:
-        desk, server = self._of(asked)
-        return self._shape(await desk.block(server, _items(asked.body)))
-
     def _of(self, asked: Asked[Any, Any]) -> tuple[TrustDesk, str]:
         server = asked.path["server"]
         if self._desk is None:
@@ -147,7 +159,8 @@ class TrustApi:
 
     def _shape(self, told: ServerTrust, *, in_short: bool = False) -> ServerTrustShape:
         items = [self._item(item, in_short) for item in told.items]
-        return ServerTrustShape(told.server, told.mode, told.pinned, told.changed, told.held, items)
+        names = [] if in_short else [TrustName(kind, name) for kind, name in told.names]
+        return ServerTrustShape(told.server, told.mode, told.pinned, told.changed, told.held, items, names)
 
     def _item(self, item: TrustItem, in_short: bool) -> TrustItemShape:
         shape = TrustItemShape(
@@ -186,10 +199,6 @@ def trust_in_short(desk: TrustDesk | None) -> Sequence[dict[str, Any]]:
         }
         for one in desk.news
     ]
-
-
-def _items(body: TrustBody) -> list[TrustItem]:
-    return [TrustItem(one.kind, one.name, "changed", False, one.digest) for one in body.items]
 
 
 def _told(asked: Asked[Any, Any]) -> dict[str, Any]:

@@ -155,7 +155,7 @@ async def build_gateway(
     audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, served.redact, background)
     sink = exporter or audit or meter
-    trust = open_trust(config, state, loaded.lock_path, writes=accepts)
+    trust = open_trust(served, state, loaded.lock_path, writes=accepts)
     relay = Relay(
         await upstreams.open(config),
         sink=sink,

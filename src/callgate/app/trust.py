@@ -5,16 +5,19 @@ The lock is looked at each second: another process, or a person with an editor, 
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from callgate.config.specs.config import Config
+from callgate.app.serving.configuration import Served
+from callgate.config.secret import secrets_among
+from callgate.config.specs.config import Config, McpServerSpec
 from callgate.model.errors import unknown_server
 from callgate.model.trust import ServerTrust, TrustItem, TrustMode
 from callgate.relay.relay import Relay
 from callgate.trust.lock_file import LockFile
 from callgate.trust.trust import Trust
+from callgate.upstreams.hide_secrets import hider
 from callgate.vault.state_db import Definition, StateDb
 
 _log = logging.getLogger(__name__)
@@ -46,8 +49,22 @@ def trust_modes(config: Config) -> dict[str, TrustMode]:
     return {name: spec.trust for name, spec in config.mcp_servers.items() if not spec.disabled}
 
 
-def open_trust(config: Config, state: Path, lock_path: Path, *, writes: bool) -> Trust:
-    return Trust(trust_modes(config), LockFile(lock_path), KeptDefinitions(state), writes=writes)
+def open_trust(served: Served, state: Path, lock_path: Path, *, writes: bool) -> Trust:
+    def hide(server: str, text: str) -> str:
+        spec = served.config.mcp_servers.get(server)
+        return text if spec is None else hider(_held_by(spec), served.redact)(text)
+
+    modes = trust_modes(served.config)
+    return Trust(modes, LockFile(lock_path), KeptDefinitions(state), writes=writes, hide=hide)
+
+
+def _held_by(spec: McpServerSpec) -> Iterator[str]:
+    """What its entry holds in secret. A server may repeat it in a description."""
+    env = {name: value.get_secret_value() for name, value in spec.env.items()}
+    headers = {name: value.get_secret_value() for name, value in spec.headers.items()}
+    yield from secrets_among(env, spec.args)
+    for value in headers.values():
+        yield from (value, value.rpartition(" ")[2])
 
 
 class OperatorsDesk:
@@ -93,10 +110,13 @@ class OperatorsDesk:
         return [self._trust.of(name) for name in names]
 
     async def accept(self, server: str, items: Sequence[TrustItem]) -> ServerTrust:
-        return await self._do(self._trust.accept, server, items)
+        return await self._do(self._trust.answers.accept, server, items)
 
     async def block(self, server: str, items: Sequence[TrustItem]) -> ServerTrust:
-        return await self._do(self._trust.block, server, items)
+        return await self._do(self._trust.answers.block, server, items)
+
+    async def unblock(self, server: str, items: Sequence[TrustItem]) -> ServerTrust:
+        return await self._do(self._trust.answers.unblock, server, items)
 
     async def _do(
         self,

@@ -4,7 +4,7 @@ Owns precedence and where each value came from, so that a problem names the key,
 that must change. Must not know which values are right: `parse` and `cross_check` say so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,18 +102,36 @@ def state_place(
     file: ConfigFile, environ: Mapping[str, str], flags: Flags, secrets: SecretSource | None
 ) -> StatePlace:
     """Where secrets are kept, which must be known before any of them is read. Raises ConfigProblems."""
-    tree, named_by = _with_overrides(file, environ, flags)
-    server = table_of(tree.get("server"))
-    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by), secrets=secrets)
-    wanted = {name: walk.resolve(server[name], ("server", name)) for name in _OF_STATE if name in server}
-    if walk.problems or file.problems:
-        raise ConfigProblems([*file.problems, *walk.problems], file.origin)
-    placed = _with_absolute_paths({"server": wanted}, file.folder, named_by, set())["server"]
+    placed = _settled(file, environ, flags, secrets, "server", _OF_STATE)
     folder, key = placed.get("state_dir"), placed.get("state_key")
     return StatePlace(
         Path(folder) if isinstance(folder, str) and folder else default_state_folder(),
         key if isinstance(key, str) else None,
     )
+
+
+def record_path(file: ConfigFile, environ: Mapping[str, str]) -> Path | None:
+    """`[record] path`, whatever else is wrong with the file. Raises ConfigProblems."""
+    path = _settled(file, environ, Flags(), None, "record", ("path",)).get("path")
+    return Path(path) if isinstance(path, str) and path else None
+
+
+def _settled(
+    file: ConfigFile,
+    environ: Mapping[str, str],
+    flags: Flags,
+    secrets: SecretSource | None,
+    table: str,
+    names: Sequence[str],
+) -> dict[str, Any]:
+    """Those values of a table, without a look at any other."""
+    tree, named_by = _with_overrides(file, environ, flags)
+    given = table_of(tree.get(table))
+    walk = Interpolation(environ, file.folder, untouched=frozenset(named_by), secrets=secrets)
+    wanted = {name: walk.resolve(given[name], (table, name)) for name in names if name in given}
+    if walk.problems or file.problems:
+        raise ConfigProblems([*file.problems, *walk.problems], file.origin)
+    return table_of(_with_absolute_paths({table: wanted}, file.folder, named_by, set())[table])
 
 
 def _with_overrides(

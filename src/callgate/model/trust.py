@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 TrustMode = Literal["watch", "hold", "free"]
-PinnedKind = Literal["instructions", "tool", "prompt"]
+PinnedKind = Literal["instructions", "server", "tool", "prompt", "template"]
+# What there is one of for each server. Their items have no name.
+SINGLE_KINDS: tuple[PinnedKind, ...] = ("instructions", "server")
+LISTED_KINDS: tuple[PinnedKind, ...] = ("tool", "prompt", "template")
 Change = Literal["new", "changed", "gone", "blocked"]
 
 
@@ -21,10 +24,11 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class TrustItem:
-    """A tool, a prompt or the instructions of a server that are not as they were accepted."""
+    """A tool, a prompt, a resource template, the instructions or the name of a server that is not as it was
+    accepted."""
 
     kind: PinnedKind
-    name: str  # "" for instructions
+    name: str  # of a template its address; "" for a single one
     change: Change
     is_held: bool  # callers do not get what the server says now
     digest: str  # of what it says now; what it was accepted with, where it says nothing
@@ -37,9 +41,10 @@ class TrustItem:
 class ServerTrust:
     server: str
     mode: TrustMode
-    pinned: int  # how many tools and prompts are accepted
+    pinned: int  # how many tools, prompts and templates are accepted
     items: tuple[TrustItem, ...] = ()
     problem: str | None = None  # why what it says cannot be compared
+    names: tuple[tuple[PinnedKind, str], ...] = ()  # all that can be blocked and unblocked
 
     @property
     def held(self) -> int:

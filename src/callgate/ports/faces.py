@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.model.offers import OfferKind
-from callgate.model.trust import ServerTrust, TrustItem
+from callgate.model.trust import ServerTrust, TrustItem, TrustMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,8 @@ class Faces(Protocol):
         """Increases when an operator's word changed: what is known is to be judged again."""
         ...
 
-    def watches(self, server: str) -> bool:
-        """False: everything of it passes as it comes."""
-        ...
-
-    def holds(self, server: str) -> bool:
-        """Whether only what was accepted is offered."""
+    def mode_of(self, server: str) -> TrustMode:
+        """`free`: everything of it passes as it comes, and nothing below is asked about it."""
         ...
 
     def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
@@ -36,6 +32,10 @@ class Faces(Protocol):
 
     def instructions(self, server: str, told: str | None) -> str | None:
         """What a client is told in the place of what the server told. In a thread, as `show`."""
+        ...
+
+    def server_info(self, server: str, told: bytes) -> bytes | None:
+        """The same for how the server names itself (JSON, without its version). None: it must not be told."""
         ...
 
     def hides(self, server: str, kind: OfferKind, native_name: str) -> bool:
@@ -83,5 +83,10 @@ class TrustDesk(Protocol):
         ...
 
     async def block(self, server: str, items: Sequence[TrustItem]) -> ServerTrust:
-        """The same: from now on they are unknown to callers."""
+        """By their names: from now on they are unknown to callers. Raises CallerError for one that there is
+        not."""
+        ...
+
+    async def unblock(self, server: str, items: Sequence[TrustItem]) -> ServerTrust:
+        """Takes `block` back."""
         ...

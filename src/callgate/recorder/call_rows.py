@@ -10,8 +10,11 @@ Rules
    `event_rows` gives exactly the rows that it would have made.
 2. A frame's shapes are in the frame: it can be read without the one before it.
 3. The bodies lie beside the JSON, as those of whole rows do.
+4. What is a call's own is written column by column: no object for a call, no name in its JSON.
 """
 
+from collections.abc import Iterable
+from operator import add
 from typing import Any
 
 import msgspec
@@ -39,85 +42,129 @@ class CallShape(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
     server_protocol: str | None = None
 
 
-class CallRow(msgspec.Struct, omit_defaults=True, gc=False):
-    """What is a call's own; `hop_…` is of its only hop. Bodies of the hop: where they differ from its own."""
+# A call as it was added, its bodies in the place of their lengths, and texts as bytes.
+_Added = tuple[
+    str, int, str, bytes, float, float, bytes, bytes, int | None, float, int, bytes | None, bytes | None
+]
+# What is a call's own, in the order of the columns of `CallColumns`.
+Call = tuple[str, int, str, str, float, float, int, int, int | None, float, int, str | None, str | None]
 
-    id: str
-    ts: int
-    session_id: str
-    rpc_id: str
-    duration_ms: float
-    hop_ms: float
-    request_bytes: int
-    response_bytes: int
-    shape: int = 0  # its place among the shapes of the frame
-    hop_rpc_id: int | None = None
-    hop_started_ms: float = 0.0
-    hop_request: str | None = None
-    hop_response: str | None = None
-    seq: int | None = None
 
-    def event_row(self, shape: CallShape) -> EventRow:
-        hop = HopRow(
-            shape.server_name,
-            True,
-            self.hop_ms,
-            None if self.hop_rpc_id is None else str(self.hop_rpc_id),
-            self.hop_request is None,
-            self.hop_response is None,
-            self.hop_request,
-            self.hop_response,
-            server_version=shape.server_version,
-            server_protocol=shape.server_protocol,
-            started_ms=self.hop_started_ms,
-        )
-        return EventRow(
-            self.id,
-            self.ts,
-            self.session_id,
-            shape.method,
-            shape.client,
-            rpc_id=self.rpc_id,
-            seq=self.seq,
-            server_name=shape.server_name,
-            server_version=shape.server_version,
-            server_protocol=shape.server_protocol,
-            tool_name=shape.tool_name,
-            duration_ms=self.duration_ms,
-            ok=True,
-            outcome=_ANSWERED,
-            ended_by=_UPSTREAM,
-            annotations=shape.annotations,
-            request_bytes=self.request_bytes,
-            response_bytes=self.response_bytes,
-            principal=shape.principal,
-            via=shape.via,
-            hops=[hop],
+class CallColumns(msgspec.Struct, omit_defaults=True, gc=False):
+    """As JSON in a frame: what is a call's own, column by column. `hop_…` is of its only hop, whose bodies
+    are told where they differ from the call's. A column that says nothing of any call is empty."""
+
+    shapes: msgspec.Raw
+    seq: int  # of the first call; each has the next one
+    id: tuple[str, ...]
+    ts: tuple[int, ...]
+    session_id: tuple[str, ...]
+    rpc_id: tuple[str, ...]
+    duration_ms: tuple[float, ...]
+    hop_ms: tuple[float, ...]
+    request_bytes: tuple[int, ...]
+    response_bytes: tuple[int, ...]
+    hop_rpc_id: tuple[int | None, ...]
+    hop_started_ms: tuple[float, ...]
+    shape: tuple[int, ...] = ()  # its place among the shapes of the frame
+    hop_request: tuple[str | None, ...] = ()
+    hop_response: tuple[str | None, ...] = ()
+
+    def calls(self) -> list[Call]:
+        """Raises ValueError: they are not equally long."""
+        count = len(self.id)
+        return list(
+            zip(
+                self.id,
+                self.ts,
+                self.session_id,
+                self.rpc_id,
+                self.duration_ms,
+                self.hop_ms,
+                self.request_bytes,
+                self.response_bytes,
+                self.hop_rpc_id,
+                self.hop_started_ms,
+                self.shape or (0,) * count,
+                self.hop_request or (None,) * count,
+                self.hop_response or (None,) * count,
+                strict=True,
+            )
         )
 
 
-class _Written(msgspec.Struct, gc=False):
-    """As JSON in a frame."""
-
-    shapes: list[CallShape]
-    calls: list[CallRow]
+_decode = msgspec.json.Decoder(CallColumns).decode
+_decode_shapes = msgspec.json.Decoder(list[CallShape]).decode
 
 
-_decode = msgspec.json.Decoder(_Written).decode
+def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
+    (
+        event_id,
+        ts,
+        session_id,
+        rpc_id,
+        duration_ms,
+        hop_ms,
+        request_bytes,
+        response_bytes,
+        hop_rpc_id,
+        hop_started_ms,
+        place,
+        hop_request,
+        hop_response,
+    ) = call
+    shape = shapes[place]
+    hop = HopRow(
+        shape.server_name,
+        True,
+        hop_ms,
+        None if hop_rpc_id is None else str(hop_rpc_id),
+        hop_request is None,
+        hop_response is None,
+        hop_request,
+        hop_response,
+        server_version=shape.server_version,
+        server_protocol=shape.server_protocol,
+        started_ms=hop_started_ms,
+    )
+    return EventRow(
+        event_id,
+        ts,
+        session_id,
+        shape.method,
+        shape.client,
+        rpc_id=rpc_id,
+        seq=seq,
+        server_name=shape.server_name,
+        server_version=shape.server_version,
+        server_protocol=shape.server_protocol,
+        tool_name=shape.tool_name,
+        duration_ms=duration_ms,
+        ok=True,
+        outcome=_ANSWERED,
+        ended_by=_UPSTREAM,
+        annotations=shape.annotations,
+        request_bytes=request_bytes,
+        response_bytes=response_bytes,
+        principal=shape.principal,
+        via=shape.via,
+        hops=[hop],
+    )
 
 
 class Calls:
     """The ordinary calls of one group, in their order."""
 
-    __slots__ = ("_places", "_shapes", "largest_bytes", "requests", "responses", "rows")
+    __slots__ = ("_calls", "_places", "_shapes", "first_seq")
 
     def __init__(self) -> None:
         self._shapes: list[CallShape] = []
         self._places: dict[tuple[Any, ...], int] = {}  # of shapes, by what they are made of
-        self.rows: list[CallRow] = []
-        self.requests: list[bytes] = []
-        self.responses: list[bytes] = []
-        self.largest_bytes = 0  # both bodies of a call
+        self._calls: list[_Added] = []
+        self.first_seq = 0  # see Sequence
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
     def add(self, exchange: Exchange) -> bool:
         """False: it is none, and needs a whole row."""
@@ -136,22 +183,21 @@ class Calls:
             or not sent
             or rpc_id is None
             or ended_mono is None
-            or hop.upstream != exchange.server_name
             or hop.facts is not None
             or hop.error is not None
             or hop.cached
             or settlement.error is not None
             or settlement.error_code is not None
-            or exchange.sender != "client"
             or exchange.trace is not None
             or arrival.envelope.traceparent is not None
             or (headers is not None and "traceparent" in headers)
-            or arrival.method.startswith("notifications/")
             or not (params.isascii() or valid_utf8(params) is params)
             or not (reply.isascii() or valid_utf8(reply) is reply)
         ):
             return False
-        shape = (
+        key = (
+            exchange.sender,
+            exchange.server_name,
             arrival.method,
             arrival.client,
             hop.upstream,
@@ -162,46 +208,97 @@ class Calls:
             hop.server_version,
             hop.server_protocol,
         )
-        place = self._places.get(shape)
+        place = self._places.get(key)
         if place is None:
-            place = self._places[shape] = len(self._shapes)
-            self._shapes.append(_shape(*shape))
+            is_notice = arrival.method.startswith("notifications/")
+            if exchange.sender != "client" or exchange.server_name != hop.upstream or is_notice:
+                return False
+            place = self._places[key] = len(self._shapes)
+            self._shapes.append(_shape(*key[2:]))
         opened_mono, started_mono = exchange.opened_mono, hop.started_mono
-        self.rows.append(
-            CallRow(
+        self._calls.append(
+            (
                 exchange.exchange_id,
                 int(exchange.opened_at * 1_000_000),
                 session.session_id,
-                rpc_id.decode(errors="replace"),
+                rpc_id,
                 (settled_mono - opened_mono) * 1000,
                 (ended_mono - started_mono) * 1000,
-                len(params),
-                len(reply),
-                place,
+                params,
+                reply,
                 hop.rpc_id,
                 (started_mono - opened_mono) * 1000,
-                None if sent is params or sent == params else sent.decode(errors="replace"),
-                None if result is reply or result == reply else result.decode(errors="replace"),
+                place,
+                None if sent is params or sent == params else sent,
+                None if result is reply or result == reply else result,
             )
         )
-        self.requests.append(params)
-        self.responses.append(reply)
-        size = len(params) + len(reply)
-        if size > self.largest_bytes:
-            self.largest_bytes = size
         return True
 
-    def json(self) -> bytes:
-        return _encode(_Written(self._shapes, self.rows))
+    def columns(self) -> "Columns":
+        """Not of none."""
+        return Columns(self._shapes, self.first_seq, zip(*self._calls, strict=True))
 
     def event_rows(self) -> list[EventRow]:
         """The same as whole rows."""
-        rows: list[EventRow] = []
-        for call, request, response in zip(self.rows, self.requests, self.responses, strict=True):
-            row = call.event_row(self._shapes[call.shape])
+        if not self._calls:
+            return []
+        columns = self.columns()
+        rows = _event_rows(columns.own.calls(), self._shapes, self.first_seq)
+        for row, request, response in zip(rows, columns.requests, columns.responses, strict=True):
             row.request_json, row.response_json = request, response
-            rows.append(row)
         return rows
+
+
+class Columns:
+    """What the calls of a group say: `own` is written as JSON, and their bodies beside it."""
+
+    __slots__ = ("_hop_bodies", "_rpc_ids", "own", "requests", "responses")
+
+    def __init__(self, shapes: list[CallShape], first_seq: int, columns: Iterable[Any]) -> None:
+        (
+            ids, ts, sessions, self._rpc_ids, durations, hop_ms, self.requests, self.responses, hop_rpc_ids,
+            hop_started, places, hop_requests, hop_responses,
+        ) = columns  # fmt: skip
+        self._hop_bodies: list[bytes] = [body for body in hop_requests + hop_responses if body is not None]
+        self.own = CallColumns(
+            msgspec.Raw(_encode(shapes)),
+            first_seq,
+            ids,
+            ts,
+            sessions,
+            tuple([rpc_id.decode(errors="replace") for rpc_id in self._rpc_ids]),
+            durations,
+            hop_ms,
+            tuple(map(len, self.requests)),
+            tuple(map(len, self.responses)),
+            hop_rpc_ids,
+            hop_started,
+            places if len(shapes) > 1 else (),
+            _texts(hop_requests) if self._hop_bodies else (),
+            _texts(hop_responses) if self._hop_bodies else (),
+        )
+
+    @property
+    def largest_bytes(self) -> int:
+        """Both bodies of a call."""
+        return max(map(add, self.own.request_bytes, self.own.response_bytes))
+
+    @property
+    def said(self) -> list[bytes]:
+        """All that others chose. The rest is ours: ids, moments, numbers."""
+        return [self.own.shapes, *self._rpc_ids, *self._hop_bodies, *self.requests, *self.responses]
+
+    def json(self) -> bytes:
+        return _encode(self.own)
+
+
+def _texts(bodies: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
+    return tuple([None if body is None else body.decode(errors="replace") for body in bodies])
+
+
+def _event_rows(calls: list[Call], shapes: list[CallShape], first_seq: int) -> list[EventRow]:
+    return [_event_row(call, shapes, seq) for seq, call in enumerate(calls, first_seq)]
 
 
 def _shape(
@@ -211,10 +308,28 @@ def _shape(
     return CallShape(method, client, server_name, tool_name, told, *others)
 
 
-def read_event_rows(calls_json: bytes) -> list[EventRow]:
-    """Whole rows, without bodies. Raises msgspec.DecodeError: it is not what `Calls.json` wrote."""
+class WrittenCalls(msgspec.Struct, gc=False):
+    """What a frame says."""
+
+    shapes: list[CallShape]
+    calls: list[Call]
+    first_seq: int
+
+
+def read_calls(calls_json: bytes) -> WrittenCalls:
+    """Without bodies. Raises msgspec.DecodeError: it is not what `Columns.json` wrote."""
     written = _decode(calls_json)
+    shapes = _decode_shapes(written.shapes)
     try:
-        return [call.event_row(written.shapes[call.shape]) for call in written.calls]
-    except IndexError:
-        raise msgspec.DecodeError("a call of a shape that is not there") from None
+        calls = written.calls()
+    except ValueError:
+        raise msgspec.DecodeError("calls whose columns are not equally long") from None
+    if not all(0 <= place < len(shapes) for place in written.shape or (0,)):
+        raise msgspec.DecodeError("a call of a shape that is not there")
+    return WrittenCalls(shapes, calls, written.seq)
+
+
+def read_event_rows(calls_json: bytes) -> list[EventRow]:
+    """Whole rows, without bodies. Raises as `read_calls`."""
+    written = read_calls(calls_json)
+    return _event_rows(written.calls, written.shapes, written.first_seq)

@@ -4,6 +4,8 @@ The store takes rows best by whole row groups: those are compressed and written 
 first and rewritten with what follows it. So no frame of events goes beyond a multiple of a row group.
 """
 
+from collections.abc import Sequence
+
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS
 from callgate.recorder.group_rows import Group
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, frame
@@ -25,14 +27,14 @@ class Framer:
         if group.opened:
             rows_json, bodies = self._redactor.events_json(group.opened)
             frames.append(frame(OPENED, rows_json, len(group.opened), bodies))
-        calls = self._redactor.clean_calls_json(group.calls) if group.calls.rows else None
+        calls = self._redactor.clean_calls_json(group.calls) if group.calls else None
         if calls is None:
             group.spell_out_calls()
         if group.events:
             rows_json, bodies = self._redactor.events_json(group.events)
             frames.append(self._of_events(EVENTS, len(group.events), rows_json, bodies))
         if calls is not None:
-            frames.append(self._of_events(CALLS, len(group.calls.rows), *calls))
+            frames.append(self._of_events(CALLS, len(group.calls), *calls))
         if group.gaps:
             frames.append(frame(GAPS, self._redactor.gaps_json(group.gaps), len(group.gaps)))
         return frames
@@ -44,11 +46,11 @@ class Framer:
             return None
         opened = self._redactor.clean_json(group.opened) if group.opened else None
         events = self._redactor.clean_json(group.events) if group.events else None
-        calls = self._redactor.clean_calls_json(group.calls) if group.calls.rows else None
+        calls = self._redactor.clean_calls_json(group.calls) if group.calls else None
         if (
             (group.opened and opened is None)
             or (group.events and events is None)
-            or (group.calls.rows and calls is None)
+            or (group.calls and calls is None)
         ):
             return None
         frames: list[bytearray] = []
@@ -57,10 +59,10 @@ class Framer:
         if events is not None:
             frames.append(self._of_events(EVENTS, len(group.events), *events))
         if calls is not None:
-            frames.append(self._of_events(CALLS, len(group.calls.rows), *calls))
+            frames.append(self._of_events(CALLS, len(group.calls), *calls))
         return frames
 
-    def _of_events(self, kind: bytes, count: int, rows_json: bytes, bodies: list[bytes]) -> bytearray:
+    def _of_events(self, kind: bytes, count: int, rows_json: bytes, bodies: Sequence[bytes]) -> bytearray:
         self.room_rows -= count
         made = frame(kind, rows_json, count, bodies, wanted_rows=self.room_rows)
         self.room_rows = self.room_rows or ROW_GROUP_ROWS

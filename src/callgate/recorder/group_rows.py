@@ -44,7 +44,7 @@ class Group(msgspec.Struct):
 
     def spell_out_calls(self) -> None:
         """As whole rows, which can be redacted, shortened and shown."""
-        if self.calls.rows:
+        if self.calls:
             self.events += self.calls.event_rows()
             self.calls = Calls()
 
@@ -65,6 +65,8 @@ class Grouper:
         self._turn_page()
         group = Group()
         for event in taken:
+            if isinstance(event, ExchangeSettled) and self._add_call(event.exchange, group):
+                continue
             if isinstance(event, (ExchangeSettled, Bodiless)):
                 self._add_settled(event, group, losses)
             elif isinstance(event, ExchangeOpened):
@@ -78,10 +80,24 @@ class Grouper:
                 self._note_session(event.session, group, is_end=True)
         if self._told:
             self._add_opened(group)
-        self._sequence.number(group.events)
-        self._sequence.number(group.calls.rows)
+        if group.events:
+            self._sequence.number(group.events)
+        self._sequence.number_calls(group.calls)
         group.gaps = losses.rows()
         return group
+
+    def _add_call(self, exchange: Exchange, group: Group) -> bool:
+        """False: it is no ordinary call, or was told to be open."""
+        if self._told or self._open:
+            return False
+        try:
+            if not group.calls.add(exchange):
+                return False
+        except Exception:  # noqa: BLE001 - whatever it is: `_add_settled` tells
+            return False
+        if exchange.session.session_id not in self._sessions:
+            self._note_session(exchange.session, group)
+        return True
 
     def _add_settled(self, event: ExchangeSettled | Bodiless, group: Group, losses: Losses) -> None:
         exchange = event.exchange

@@ -82,7 +82,7 @@ class GroupWriter:
         if begun_mono < self._slow_until_mono or not self._sequence.lock.acquire(blocking=False):
             return False
         try:
-            while taken := self._intake.take(min(_GROUP_EVENTS, self._framer.room_rows), _GROUP_BYTES):
+            while taken := self._intake.take_short(min(_GROUP_EVENTS, self._framer.room_rows)):
                 group = self._rows_of(taken, self._no_losses)
                 self._frames = self._framer.clean_frames_of(group)
                 if self._frames is None:
@@ -122,7 +122,7 @@ class GroupWriter:
         if not is_numbered:  # others may have got higher numbers since, and be told of already
             self._sequence.number(group.opened)
             self._sequence.number(group.events)
-            self._sequence.number(group.calls.rows)
+            self._sequence.number_calls(group.calls)
         if self._frames is None:
             self._frames = self._framer.frames_of(group)
         self._append(group, self._frames)

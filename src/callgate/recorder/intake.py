@@ -70,9 +70,8 @@ class Intake:
             exchange = event.exchange
             settlement = exchange.settlement
             # Twice: what an upstream was sent and what it sent may differ from what the client saw.
-            size += 2 * len(exchange.arrival.params)
-            if settlement is not None and settlement.reply is not None:
-                size += 2 * len(settlement.reply)
+            reply = b"" if settlement is None else settlement.reply or b""
+            size += 2 * (len(exchange.arrival.params) + len(reply))
         elif isinstance(event, Aside):
             size += len(event.params) + len(event.settlement.reply or b"")
         if self._put_bytes - self._taken_bytes + size > self._bodies_until:
@@ -80,6 +79,15 @@ class Intake:
             return
         self._put_bytes += size
         self._queue.append((event, size))
+
+    def take_short(self, max_events: int) -> list[Taken]:
+        """What `is_short`, on the thread that puts."""
+        if len(self._queue) > max_events:
+            return self.take(max_events, self._rows_until)
+        taken = [event for event, _ in self._queue]
+        self._queue.clear()
+        self._taken_bytes = self._put_bytes
+        return taken
 
     def take(self, max_events: int, max_bytes: int) -> list[Taken]:
         taken: list[Taken] = []

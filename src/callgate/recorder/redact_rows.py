@@ -53,21 +53,21 @@ class RowRedactor:
             if row.request_bytes + row.response_bytes > limit or len(row.hops) > 1:
                 return None
         rows_json, bodies = _apart(rows)
-        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
+        return (rows_json, bodies) if self._is_clean([rows_json, *bodies]) else None
 
-    def clean_calls_json(self, calls: Calls) -> tuple[bytes, list[bytes]] | None:
+    def clean_calls_json(self, calls: Calls) -> tuple[bytes, Sequence[bytes]] | None:
         """The same for ordinary calls."""
-        if calls.largest_bytes > self._max_body_bytes:
+        columns = calls.columns()
+        if columns.largest_bytes > self._max_body_bytes or not self._is_clean(columns.said):
             return None
-        rows_json, bodies = calls.json(), calls.requests + calls.responses
-        return (rows_json, bodies) if self._is_clean(rows_json, bodies) else None
+        return columns.json(), columns.requests + columns.responses
 
     def events_json(self, rows: list[EventRow]) -> tuple[bytes, list[bytes]]:
         """Redacts and shortens the rows in place. Their JSON, and beside it the bodies: the requests of all,
         then their responses; b"" where there is none."""
         try:
             rows_json, bodies = _apart(rows)
-            is_clean = self._is_clean(rows_json, bodies)
+            is_clean = self._is_clean([rows_json, *bodies])
         except Exception:  # noqa: BLE001 - one of them is not what it should be: each is looked at by itself
             is_clean, rows_json, bodies = False, b"", []
         if is_clean and not any(map(self._may_be_long, rows)):
@@ -91,13 +91,14 @@ class RowRedactor:
     def gaps_json(self, rows: list[GapRow]) -> bytes:
         return _encode(rows)
 
-    def _is_clean(self, rows_json: bytes, bodies: list[bytes]) -> bool:
+    def _is_clean(self, texts: list[bytes]) -> bool:
+        """Of some texts, the first of which is of all rows."""
         is_clean = self._of_all.is_clean
-        if max(map(len, bodies), default=0) <= _JOINED_BYTES:
-            return is_clean(b"\n".join([rows_json, *bodies]))
-        long = [body for body in bodies if len(body) > _JOINED_BYTES]
-        short = [body for body in bodies if len(body) <= _JOINED_BYTES]
-        return is_clean(b"\n".join([rows_json, *short])) and all(map(is_clean, long))
+        if max(map(len, texts[1:]), default=0) <= _JOINED_BYTES:
+            return is_clean(b"\n".join(texts))
+        long = [text for text in texts[1:] if len(text) > _JOINED_BYTES]
+        short = [text for text in texts[1:] if len(text) <= _JOINED_BYTES]
+        return is_clean(b"\n".join([texts[0], *short])) and all(map(is_clean, long))
 
     def _redacted(self, row: EventRow) -> EventRow:
         """Never raises."""

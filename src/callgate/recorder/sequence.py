@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Sequence as Rows
 
-from callgate.recorder.call_rows import CallRow
+from callgate.recorder.call_rows import Calls
 from callgate.recorder.rows import EventRow
 
 
@@ -18,12 +18,18 @@ class Sequence:
         self.lock = threading.Lock()
         self._last = 0
 
-    def number(self, rows: Rows[EventRow] | Rows[CallRow]) -> None:
-        """By the clock, so that it increases from one start to the next too."""
-        self._last = max(self._last + 1, time.time_ns() // 1000)
-        for seq, row in enumerate(rows, self._last):
+    def number(self, rows: Rows[EventRow]) -> None:
+        for seq, row in enumerate(rows, self._take(len(rows))):
             row.seq = seq
-        self._last += len(rows)
+
+    def number_calls(self, calls: Calls) -> None:
+        calls.first_seq = self._take(len(calls))
+
+    def _take(self, count: int) -> int:
+        """The first of so many. By the clock, so that it increases from one start to the next too."""
+        first = max(self._last + 1, time.time_ns() // 1000)
+        self._last = first + count
+        return first
 
     def reached(self) -> int:
         """No lower number is given from now on. Not simply the highest that is stored: rows of others may be

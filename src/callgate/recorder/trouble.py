@@ -13,6 +13,7 @@ from callgate.model.errors import SetupError
 _log = logging.getLogger(__name__)
 
 _KEPT = "until then calls are journalled, and none is lost"
+TRIES_AGAIN = f"Callgate tries again; {_KEPT}"
 
 
 class JournalFullError(OSError):

@@ -18,7 +18,7 @@ from callgate.model.offers import KIND_BY_METHOD, Offer, OfferKind, Route
 from callgate.model.reply import Reply, Tell
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
-from callgate.relay.faced_server import FACED_KINDS, FacedServers
+from callgate.relay.faced_server import FacedServers
 from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
 from callgate.wire.params import name_of, peek, text_of, with_member
@@ -42,7 +42,9 @@ class DirectPath:
         match arrival.method:
             case "tools/call":
                 return await self._call(exchange, target, asker, tell)
-            case "tools/list" | "prompts/list" if self._changes_list(target, arrival.method):
+            case "tools/list" | "prompts/list" | "resources/templates/list" if self._changes_list(
+                target, arrival.method
+            ):
                 return self._list(exchange, target, asker, tell)
             case "prompts/get" | "completion/complete" if (faces := self._faced.of(target)) is not None:
                 if arrival.method == "prompts/get":
@@ -101,7 +103,7 @@ class DirectPath:
         """The server's own list, without the tools that the operator leaves out, and with the faces of what
         is held."""
         method = exchange.arrival.method
-        self._path.listings.wants(FACED_KINDS[method])
+        self._path.listings.wants(KIND_BY_METHOD[method])
         reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
         if (result := reply.result) is None:
             return reply
@@ -109,7 +111,7 @@ class DirectPath:
         if choice is not None:
             result = await chosen_tools(target, result, choice)
         if (faces := self._faced.of(target)) is not None:
-            result = await self._faced.page(faces, target, FACED_KINDS[method], result, asker)
+            result = await self._faced.page(faces, target, KIND_BY_METHOD[method], result, asker)
         return reply if result is reply.result else Reply(result=result, opened=reply.opened)
 
     async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:

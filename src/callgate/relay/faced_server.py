@@ -5,6 +5,7 @@ them, and what they may call. Counterpart: `relay.lists`, where the aggregate's 
 import asyncio
 import hashlib
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 import msgspec
@@ -20,10 +21,11 @@ from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import in_our_name
 from callgate.relay.lists.listings import Listings
+from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_INFO
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import peek, text_of, with_member
-from callgate.wire.revisions import MODERN_REVISIONS
+from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
@@ -32,7 +34,6 @@ _CODES = {OfferKind.TOOL: (CALLER_UNKNOWN_TOOL, "tool"), OfferKind.PROMPT: (CALL
 _MAX_PAGES = 64
 # For how a server introduces itself; a person waits.
 _PATIENCE_S = 15.0
-FACED_KINDS = {OfferKind.TOOL.method: OfferKind.TOOL, OfferKind.PROMPT.method: OfferKind.PROMPT}
 
 
 class FacedServers:
@@ -60,10 +61,12 @@ class FacedServers:
         return result if known[1] is None else known[1]
 
     async def introduction(self, faces: Faces, server: str, result: bytes) -> bytes:
-        """`initialize` or `server/discover`, with the instructions that callers may see."""
+        """`initialize` or `server/discover`, with the instructions and the server's name that callers may
+        see."""
         try:
             members = _members_decoder.decode(result)
             told = text_of(members.get("instructions", msgspec.Raw(b"")))
+            result = await _with_faced_info(faces, server, result, members)
         except NOT_READABLE:
             return result
         shown = await asyncio.to_thread(faces.instructions, server, told)
@@ -71,6 +74,7 @@ class FacedServers:
             return result
         if shown is not None:
             return with_member(result, "instructions", msgspec.json.encode(shown))
+        members = _members_decoder.decode(result)
         del members["instructions"]
         return msgspec.json.encode(members)
 
@@ -79,7 +83,7 @@ class FacedServers:
         listing = self._listings.listing(server, kind, asker)
         part = listing.part if listing is not None else None
         is_hidden = faces.hides(server, kind, name) or (part is not None and name in part.hidden)
-        if not is_hidden and faces.holds(server) and part is not None:
+        if not is_hidden and faces.mode_of(server) == "hold" and part is not None:
             is_hidden = Route(server, name) not in part.by_route
         if is_hidden:
             code, what = _CODES[kind]
@@ -101,7 +105,7 @@ class FacedServers:
         if faces is None:
             return
         asker = in_our_name(COMMON)
-        for kind in FACED_KINDS.values():
+        for kind in FACED_KINDS:
             with suppress(CallgateError):
                 await self._listings.ask_part(server.name, kind, asker)
         method = "initialize"  # answered from the server's own handshake
@@ -116,6 +120,30 @@ class FacedServers:
             reply = await asyncio.wait_for(server.ask(hop, asker, tell_nobody), _PATIENCE_S)
             if reply.result is not None:
                 await self.introduction(faces, server.name, reply.result)
+
+
+async def _with_faced_info(
+    faces: Faces, server: str, result: bytes, members: Mapping[str, msgspec.Raw]
+) -> bytes:
+    """Each era tells it in its own place. A version is no text for a model, and changes by itself."""
+    if "serverInfo" in members:
+        return with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
+    meta = _members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
+    if META_SERVER_INFO not in meta:
+        return result
+    meta[META_SERVER_INFO] = msgspec.Raw(await _faced_info(faces, server, meta[META_SERVER_INFO]))
+    return with_member(result, "_meta", msgspec.json.encode(meta))
+
+
+async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
+    info = _members_decoder.decode(told)
+    version = info.pop("version", msgspec.Raw(b'""'))
+    named = msgspec.json.encode(info)
+    shown = await asyncio.to_thread(faces.server_info, server, named)
+    if shown is named:
+        return bytes(told)
+    face = _members_decoder.decode(shown or msgspec.json.encode({"name": server}))
+    return msgspec.json.encode({**face, "version": version})
 
 
 def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> bytes | None:

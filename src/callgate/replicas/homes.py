@@ -27,7 +27,9 @@ from callgate.replicas.written_sessions import read_row, written_of
 
 _log = logging.getLogger(__name__)
 
-_CLAIM_S = 0.05
+# How long a session's first call waits to hear whether others know it: a busy machine takes its time. Once
+# somebody waited in vain, nobody waits that long until the directory answers again.
+_CLAIM_S, _CLAIM_AFTER_SILENCE_S = 0.5, 0.05
 _HOME_S = 1.0
 _LATE_CLAIM_S = 2.0
 _MAX_CLAIMS = 256  # that are under way at once
@@ -69,6 +71,7 @@ class ReplicaHomes:
         self._moved: OrderedDict[str, str] = OrderedDict()  # adopted by others: key to home
         self._claims: dict[str, asyncio.Task[tuple[str, str]]] = {}  # under way, by key
         self._is_answering = True  # the directory, when it was last asked for a home
+        self._is_prompt = True  # the same, and nobody waited in vain for it since
         self._writing: asyncio.Task[None] | None = None
         self._swept_at = asyncio.get_running_loop().time()
         # Told of handshake sessions that somebody else has now.
@@ -149,7 +152,8 @@ class ReplicaHomes:
             claim = asyncio.create_task(self._directory.claim(row, self._gap_s, _LATE_CLAIM_S))
             self._claims[key.digest] = claim
             claim.add_done_callback(lambda done: self._claimed(key.digest, done))
-        await asyncio.wait([claim], timeout=_CLAIM_S)
+        await asyncio.wait([claim], timeout=_CLAIM_S if self._is_prompt else _CLAIM_AFTER_SILENCE_S)
+        self._is_prompt &= claim.done()
         if not claim.done() or claim.cancelled() or claim.exception() is not None:
             return ModernHome(key.session_id, "")
         return ModernHome(*claim.result())
@@ -160,7 +164,7 @@ class ReplicaHomes:
         if claim.cancelled():
             return
         problem = claim.exception()
-        self._is_answering = problem is None
+        self._is_answering = self._is_prompt = problem is None
         entry = self._entries.get(key)
         if problem is None and entry is not None and not entry.is_claimed:
             entry.is_claimed = True
@@ -206,6 +210,7 @@ class ReplicaHomes:
             await self._flush()
             await self._claim_late()
             await self._tell_seen(is_after_silence=since_s > _MISSED_BEATS_S)
+            self._is_prompt = True  # who beats has just been answered
             now = asyncio.get_running_loop().time()
             if now - self._swept_at > _SWEEP_EVERY_S:
                 self._swept_at = now

@@ -3,18 +3,33 @@
 A long piece that does not read as text when it is decoded (a hash, a key, an image) is no finding.
 """
 
-import base64
 import binascii
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from callgate.trust.re2_rules import Rule
 
-_BASE64 = r"[A-Za-z0-9+/_-]{20,}={0,2}"
 _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
 _ESCAPED = r"(?:(?:\\x|%|\\u00|&#x|0x)[0-9a-fA-F]{2}[;, ]{0,2}){8,}"
 _CODES = r"(?:\b(?:[3-9][0-9]|1[01][0-9]|12[0-6])[ ,;]{1,2}){11,}(?:[3-9][0-9]|1[01][0-9]|12[0-6])\b"
-_ANY_CODED = "|".join(f"(?:{one})" for one in (_BASE64, _HEX, _ESCAPED, _CODES))
+_MIN_BASE64_CHARS = 20
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
+_BASE64_SIGNS = _HEX_DIGITS + b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ+/"
+_ESCAPES = (b"\\", b"%", b"&", b"0")  # one of them begins each escape
+
+
+def _marking(signs: bytes) -> bytes:
+    """A table for `translate`: these as `x`, everything else as a blank."""
+    return bytes(0x78 if code in signs else 0x20 for code in range(256))
+
+
+# Whether there is a run of them is known long before a search for the pieces would be done.
+_BASE64_RUN, _HEX_RUN = _marking(_BASE64_SIGNS + b"-_"), _marking(_HEX_DIGITS)
+# Both spellings of base64 as the older one, and everything else as a blank.
+_AS_BASE64 = bytes(
+    code if code in _BASE64_SIGNS else b"+/"[code == 0x5F] if code in b"-_" else 0x20 for code in range(256)
+)
 _RUNS_ENCODED = (
     r"(?i)base64\s+(?:-d|-di|--decode|-D)\b[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b|eval\s*\(\s*(?:atob|base64|"
     r"unescape|bytes)"
@@ -31,6 +46,7 @@ _COMMAND = (
 )
 _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
 _MAX_PIECES = 64
+_MIN_PLAIN_BYTES = 10
 _MAX_PIECE_CHARS = 16 * 1024
 
 
@@ -41,17 +57,32 @@ def _compiled(pattern: str) -> Rule:
 
 def decoded_pieces(text: bytes) -> Iterator[str]:
     """What is written in another way, as far as it reads as text."""
-    if _compiled(_ANY_CODED).found(text) is None:  # one pass instead of four
-        return
-    for pattern, decode in ((_BASE64, _of_base64), (_HEX, _of_hex), (_ESCAPED, _of_hex), (_CODES, _of_codes)):
-        for number, (start, stop) in enumerate(_compiled(pattern).spans(text)):
-            if number >= _MAX_PIECES:
-                break
-            plain = decode(text[start : min(stop, start + _MAX_PIECE_CHARS)])
-            if plain is not None and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
+    is_hex = b"x" * 24 in text.translate(_HEX_RUN, b" :,;")
+    for pieces, decode in (
+        (_base64_pieces(text), _of_base64),
+        (_pieces(_HEX, text) if is_hex else (), _of_hex),
+        (_pieces(_ESCAPED, text) if sum(map(text.count, _ESCAPES)) >= 8 else (), _of_hex),
+        (_pieces(_CODES, text) if is_hex else (), _of_codes),
+    ):
+        for piece in islice(pieces, _MAX_PIECES):
+            plain = decode(piece[:_MAX_PIECE_CHARS])
+            if plain is None or len(plain) < _MIN_PLAIN_BYTES:
+                continue
+            if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
                 plain = plain[::2]
-            if plain is not None and _reads_as_text(plain):
-                yield plain.decode()
+            if len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain):
+                yield plain.decode(errors="replace")
+
+
+def _base64_pieces(text: bytes) -> list[bytes]:
+    if b"x" * _MIN_BASE64_CHARS not in text.translate(_BASE64_RUN):
+        return []
+    different = dict.fromkeys(text.translate(_AS_BASE64).split())
+    return [piece for piece in different if len(piece) >= _MIN_BASE64_CHARS]
+
+
+def _pieces(pattern: str, text: bytes) -> Iterator[bytes]:
+    return (text[start:stop] for start, stop in _compiled(pattern).spans(text))
 
 
 def command_in(text: bytes) -> str | None:
@@ -62,13 +93,9 @@ def runs_encoded(text: bytes) -> str | None:
     return _compiled(_RUNS_ENCODED).found(text)
 
 
-def _of_base64(piece: bytes) -> bytes | None:
-    plain = piece.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-    plain = plain[: len(plain) - (len(plain) % 4 == 1)]
-    try:
-        return base64.b64decode(plain + b"=" * (-len(plain) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return None
+def _of_base64(piece: bytes) -> bytes:
+    plain = piece[: len(piece) - (len(piece) % 4 == 1)]
+    return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4))
 
 
 def _of_hex(piece: bytes) -> bytes | None:
@@ -84,7 +111,3 @@ def _of_hex(piece: bytes) -> bytes | None:
 
 def _of_codes(piece: bytes) -> bytes | None:
     return bytes(int(one) for one in piece.replace(b",", b" ").replace(b";", b" ").split() if int(one) < 256)
-
-
-def _reads_as_text(plain: bytes) -> bool:
-    return len(plain) > 9 and len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain)

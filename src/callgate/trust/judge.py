@@ -52,10 +52,10 @@ class LookedAt:
         return known
 
 
-def name_of(definition: bytes) -> str | None:
+def name_of(definition: bytes, key: str) -> str | None:
     """As the relay reads it: of a member that is given twice the last one counts."""
     try:
-        name = json.loads(definition).get("name")
+        name = json.loads(definition).get(key)
     except (ValueError, RecursionError, AttributeError):
         return None
     return name if isinstance(name, str) else None

@@ -5,7 +5,7 @@ nobody up. At the start there is nothing before, and nothing is accepted.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -18,12 +18,20 @@ from callgate.trust.lock_file import Lock, LockFile, LockProblemError, Pin, Sect
 
 _log = logging.getLogger(__name__)
 
-SECTION_OF: dict[PinnedKind, Section] = {"tool": "tools", "prompt": "prompts", "instructions": "instructions"}
+SECTION_OF: dict[PinnedKind, Section] = {
+    "instructions": "instructions",
+    "server": "server",
+    "tool": "tools",
+    "prompt": "prompts",
+    "template": "templates",
+}
 
 
 class KnownLock:
-    def __init__(self, file: LockFile) -> None:
+    def __init__(self, file: LockFile, hide: Callable[[str, str], str]) -> None:
+        """`hide`: takes out of a server's words what its entry holds in secret: the lock is committed."""
         self._file = file
+        self._hide = hide
         self._lock: Lock = {}
         self._read_state: object = ()  # of the file when it was read; none yet
         self.is_usable = True
@@ -60,7 +68,9 @@ class KnownLock:
     def set(self, server: str, changed: Sequence[tuple[TrustItem, Pin | None]]) -> None:
         """An operator's word. Raises SetupError."""
         try:
-            self._write(partial(_having, server, changed))
+            self._write(
+                partial(_having, server, [(item, self._hidden(server, pin)) for item, pin in changed])
+            )
         except LockProblemError as problem:
             hint = "Repair it or make its folder writable, then try again"
             raise SetupError(SETUP_LOCK, f"{problem}", hint=hint) from None
@@ -69,7 +79,11 @@ class KnownLock:
 
     def set_first(self, server: str, section: Section, new: Sequence[TrustItem]) -> None:
         """What is accepted at first sight. Raises LockProblemError."""
-        self._write(partial(_first, server, section, new))
+        pins = {item.name: self._hidden(server, pin_of(item, None)) for item in new}
+        self._write(partial(_first, server, section, pins))
+
+    def _hidden(self, server: str, pin: Pin | None) -> Pin | None:
+        return pin and replace(pin, description=self._hide(server, pin.description))
 
     def _write(self, change: Callable[[Lock], Lock]) -> None:
         self._lock = self._file.change(change)
@@ -83,12 +97,12 @@ def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: 
     return {**lock, server: pins}
 
 
-def _first(server: str, section: Section, new: Sequence[TrustItem], lock: Lock) -> Lock:
+def _first(server: str, section: Section, new: Mapping[str, Pin | None], lock: Lock) -> Lock:
     """Another process may have been first: what it accepted stays."""
     pins = lock.get(server) or ServerPins()
     if section in pins.seen:
         return lock
-    return {**lock, server: pins.having(section, {item.name: pin_of(item, None) for item in new})}
+    return {**lock, server: pins.having(section, new)}
 
 
 def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
@@ -100,5 +114,8 @@ def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
         read: Any = read_definition(item.now)
     except UnreadableError:
         read = None
-    told: Any = cast("dict[str, Any]", read).get("description") if isinstance(read, dict) else read
+    told: Any = read
+    if isinstance(read, dict):
+        members = cast("dict[str, Any]", read)
+        told = members.get("description") or (item.kind == "server" and members.get("name"))
     return Pin(item.digest, told if isinstance(told, str) else "")

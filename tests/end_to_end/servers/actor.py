@@ -211,6 +211,10 @@ def listen(scene: Scene) -> None:
     STAGE.wait(lambda: scene.rpc_id in STAGE.cancelled)
 
 
+def info() -> dict[str, Any]:
+    return offers().get("serverInfo", INFO)
+
+
 def instructions() -> dict[str, Any]:
     known = offers()
     return {"instructions": known["instructions"]} if "instructions" in known else {}
@@ -231,7 +235,7 @@ def discover(scene: Scene) -> None:
             "capabilities": CAPABILITIES,
             "ttlMs": 0,
             "cacheScope": "private",
-            "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
+            "_meta": {"io.modelcontextprotocol/serverInfo": info()},
             **instructions(),
         }
     )
@@ -244,7 +248,7 @@ def act(scene: Scene) -> None:
         case "initialize" if OPTIONS.era == "legacy":
             version = OPTIONS.revision or scene.params["protocolVersion"]
             STAGE.declared[scene.session] = scene.params["capabilities"]
-            told = {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": INFO}
+            told = {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": info()}
             scene.reply(told | instructions())
         case "initialize":
             scene.fail(-32601, "Method not found")

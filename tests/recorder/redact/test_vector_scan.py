@@ -13,7 +13,7 @@ from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact.secret_commands import COMMANDS
 from callgate.recorder.redact.secret_names import STEMS
 from callgate.recorder.redact.secret_patterns import KINDS, SecretKind
-from callgate.recorder.redact.vector_scan import VectorScan
+from callgate.recorder.redact.vector_scan import WORTH_BYTES, VectorScan
 
 NAMES = ("authorization", "token", "password", "secret", "api_key", "clientSecret", "db_pass ")
 ODD_KEYS = ("x-api.key", "pass word", "a+b|c", "(back\\slash", "tab\tkey", "[k]")
@@ -40,7 +40,7 @@ def _odd(char: str) -> str:
 def redactor() -> Redactor:
     """It has seen so much that the scan is worth its price, and is asked about all but short texts."""
     redactor = Redactor(ODD_KEYS)
-    assert redactor.is_clean(b"x" * (16 * 1024 * 1024))
+    assert redactor.is_clean(b"x" * WORTH_BYTES)
     redactor.prepare()
     return redactor
 
@@ -87,7 +87,7 @@ def test_a_pattern_that_the_library_does_not_take_lets_nothing_pass(caplog: pyte
 
 def test_the_library_takes_every_pattern_of_ours(caplog: pytest.LogCaptureFixture) -> None:
     redactor = Redactor(ODD_KEYS)
-    assert redactor.is_clean(b"x" * (16 * 1024 * 1024))
+    assert redactor.is_clean(b"x" * WORTH_BYTES)
     redactor.prepare()
     assert not caplog.records
 

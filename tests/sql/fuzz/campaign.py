@@ -7,7 +7,7 @@ the statement that did it.
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -72,9 +72,9 @@ def seeds_of(engine: str) -> list[str]:
 class _Source:
     """Where statements come from."""
 
-    def __init__(self, engine: Engine, random: Random) -> None:
+    def __init__(self, engine: Engine, seeds: Sequence[str], random: Random) -> None:
         self._random = random
-        self.mutator = Mutator(seeds_of(engine.dialect.name), random)
+        self.mutator = Mutator(seeds, random)
         self._composer = Composer(engine.dialect, engine.tables, random)
         self._dialect = engine.dialect
         self._last = ""
@@ -96,6 +96,7 @@ class Campaign:
     statements: int
     seed: int
     report: Callable[[str], None] = lambda line: None
+    seeds: Sequence[str] = ()  # what is taken apart and mixed; of all corpora if none are given
 
     def __post_init__(self) -> None:
         self._verdicts = Verdicts(self.policy)
@@ -103,7 +104,8 @@ class Campaign:
     def run(self) -> Summary:
         summary = Summary()
         started = time.monotonic()
-        source = _Source(self.engine, Random(self.seed))
+        seeds = self.seeds or seeds_of(self.engine.dialect.name)
+        source = _Source(self.engine, seeds, Random(self.seed))
         batch: list[Judgement] = []
         while summary.statements < self.statements:
             if (judgement := self._judged(source.next(), summary)) is not None:

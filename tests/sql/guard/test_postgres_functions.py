@@ -51,7 +51,7 @@ def test_allowed_functions_that_the_engine_has_are_spelled_as_it_spells_them(pos
         *("crc32c", "date_add", "date_subtract", "erf", "erfc", "gamma", "lgamma", "random_normal", "to_bin"),
         *("to_oct", "uuid_extract_timestamp", "uuid_extract_version", "uuidv4", "uuidv7", "xmltext"),
         *("unicode_assigned", "unicode_version", "icu_unicode_version", "pg_get_acl", "pg_basetype"),
-        *("to_regtypemod", "has_largeobject_privilege"),
+        *("to_regtypemod", "has_largeobject_privilege", "system_user"),
         *(
             "bytea",
             "int2vector",

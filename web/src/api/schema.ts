@@ -608,8 +608,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Block tools or prompts: callers do not know of them from now on */
+        /** Block tools, prompts or templates: callers do not know of them from now on */
         post: operations["blockTrust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trust/{server}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a block back: what was accepted counts again */
+        post: operations["unblockTrust"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1532,11 +1549,12 @@ export interface components {
             changed: number;
             held: number;
             items: components["schemas"]["TrustItemShape"][];
+            names: components["schemas"]["TrustName"][];
         };
         /** TrustItemShape */
         TrustItemShape: {
             /** @enum {unknown} */
-            kind: "instructions" | "prompt" | "tool";
+            kind: "instructions" | "prompt" | "server" | "template" | "tool";
             name: string;
             /** @enum {unknown} */
             change: "blocked" | "changed" | "gone" | "new";
@@ -1548,21 +1566,30 @@ export interface components {
             /** @default null */
             now?: unknown;
         };
+        /** TrustName */
+        TrustName: {
+            /** @enum {unknown} */
+            kind: "instructions" | "prompt" | "server" | "template" | "tool";
+            name: string;
+        };
         /** TrustBody */
         TrustBody: {
             items: components["schemas"]["NamedItem"][];
         };
         /** NamedItem */
         NamedItem: {
-            /** @description As it was shown. */
-            digest: string;
             /** @default  */
             name?: string;
             /**
              * @default tool
              * @enum {unknown}
              */
-            kind?: "instructions" | "prompt" | "tool";
+            kind?: "instructions" | "prompt" | "server" | "template" | "tool";
+            /**
+             * @description As it was shown; to accept.
+             * @default
+             */
+            digest?: string;
         };
         /** ConfigShape */
         ConfigShape: {
@@ -5007,6 +5034,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `caller.bad_arguments`: The arguments do not fit the tool's input schema */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `bug.internal`: Callgate itself failed: please report it */
             500: {
                 headers: {
@@ -5042,7 +5078,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Block tools or prompts: callers do not know of them from now on */
+            /** @description Block tools, prompts or templates: callers do not know of them from now on */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5096,8 +5132,115 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `caller.stale`: What was to be changed is not what it was any more */
-            412: {
+            /** @description `caller.too_large`: The message is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.wrong_content_type`: The body must be application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.bad_arguments`: The arguments do not fit the tool's input schema */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bug.internal`: Callgate itself failed: please report it */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.record_off`: Calls are not recorded here */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unblockTrust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustBody"];
+            };
+        };
+        responses: {
+            /** @description Take a block back: what was accepted counts again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTrustShape"];
+                };
+            };
+            /** @description `caller.bad_params`: The params do not fit the method; `caller.bad_json`: The message is not valid JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.unauthenticated`: A bearer token is needed, and none or a wrong one was given */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused.role`: The caller's role may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.unknown_server`: No server of that name is configured; `caller.not_found`: There is nothing at this address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `setup.lock`: callgate.lock cannot be read or written */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5116,6 +5259,15 @@ export interface operations {
             };
             /** @description `caller.wrong_content_type`: The body must be application/json */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `caller.bad_arguments`: The arguments do not fit the tool's input schema */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

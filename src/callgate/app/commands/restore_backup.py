@@ -4,6 +4,8 @@ Rules
 1. Before anything is restored the whole archive is read and compared with its manifest.
 2. Only regular files with the names below are taken out, never through a link, into new folders; what was in
    their place is renamed, never removed.
+3. The record goes to where the restored configuration has it. That folder may be a volume, which cannot be
+   renamed: what is in it goes to a folder in it.
 """
 
 import gzip
@@ -31,6 +33,8 @@ from callgate.app.commands.backup import (
     Tell,
 )
 from callgate.app.running import find_running
+from callgate.config.draft import record_path
+from callgate.config.sources.file import ConfigFile, read_config_text
 from callgate.config.whole_file import whole_file
 from callgate.model.error_codes import CALLER_BAD_PARAMS, SETUP_STATE_FOLDER, SETUP_STATE_NEWER
 from callgate.model.errors import CallerError, SetupError
@@ -83,7 +87,10 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
                 if member.name != MANIFEST:
                     tell(f"restoring {member.name}")
                     _write(_target(made, member.name), data)
-        return _put_in_place(made, state, config)
+        record = _record_elsewhere(made, config)
+        if record is not None:
+            _check_taken([record] if _has_entries(record) else [], overwrites=overwrites)
+        return _put_in_place(made, state, config, record)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
@@ -108,7 +115,16 @@ def _write(path: Path, data: IO[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _put_in_place(made: Path, state: Path, config: Path) -> list[Path]:
+def _record_elsewhere(made: Path, config: Path) -> Path | None:
+    """The record's folder, if there is a record and it is not in the state folder. Raises ConfigProblems."""
+    if not (made / "state" / "record").is_dir():
+        return None
+    written = [path for path in (made / "config").glob("callgate.*") if path.name != LOCK]
+    file = read_config_text(config, written[0].read_text("utf-8-sig")) if written else ConfigFile()
+    return record_path(file, os.environ)
+
+
+def _put_in_place(made: Path, state: Path, config: Path, record: Path | None) -> list[Path]:
     moved: list[Path] = []
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
 
@@ -122,6 +138,17 @@ def _put_in_place(made: Path, state: Path, config: Path) -> list[Path]:
         state.rmdir()
     make_room(state)
     (made / "state").rename(state)
+    if record is not None:
+        if _has_entries(record):
+            before = record / f"before-{stamp}"
+            entries = list(record.iterdir())
+            before.mkdir(mode=0o700)
+            for entry in entries:
+                entry.rename(before / entry.name)
+            moved.append(before)
+        record.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(state / "record" / "days", record / "days")
+        (state / "record").rmdir()
     for file in sorted((made / "config").iterdir()) if (made / "config").is_dir() else ():
         target = config.with_name(LOCK) if file.name == LOCK else config
         config.parent.mkdir(parents=True, exist_ok=True)
@@ -142,8 +169,16 @@ def _check_place(state: Path, config: Path | None, *, overwrites: bool) -> None:
             f"A gateway runs on {state} (pid {running.pid})",
             hint="Stop it first, or choose another folder with --state-dir",
         )
-    taken = [state] if state.is_dir() and any(state.iterdir()) else []
+    taken = [state] if _has_entries(state) else []
     taken += [config] if config is not None and (config.exists() or config.is_symlink()) else []
+    _check_taken(taken, overwrites=overwrites)
+
+
+def _has_entries(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def _check_taken(taken: list[Path], *, overwrites: bool) -> None:
     if taken and not overwrites:
         raise SetupError(
             SETUP_STATE_FOLDER,

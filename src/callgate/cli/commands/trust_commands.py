@@ -11,7 +11,7 @@ import typer
 
 from callgate.cli.options import ConfigOption, JsonOption, StateOption
 from callgate.cli.terminal import Exit, print_json, print_line, stderr
-from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_NOT_FOUND
+from callgate.model.error_codes import CALLER_NOT_FOUND
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
 from callgate.model.terminal_text import one_safe_line
@@ -19,8 +19,13 @@ from callgate.model.wording import counted
 
 _Json = dict[str, Any]
 _SIGNS = {"new": "+", "changed": "~", "gone": "-", "blocked": "x"}
+_DONE = {"accept": "accepted", "block": "blocked", "unblock": "not blocked any more"}
+_SINGLE = {"instructions": "instructions", "server": "server name"}  # there is one of it for each server
 _MAX_EXCERPT_CHARS = 100
 ServerArgument = Annotated[str, typer.Argument(help="The server, as its entry is called.")]
+NamesArgument = Annotated[
+    list[str], typer.Argument(help="Tools, prompts, or templates by their address.", metavar="NAMES...")
+]
 
 trust_app = typer.Typer(help="See, accept and block what servers changed of their tools.")
 
@@ -51,7 +56,7 @@ def trust(
 @trust_app.command()
 def diff(
     server: Annotated[str | None, typer.Argument(help="One server; all if left out.")] = None,
-    tool: Annotated[str | None, typer.Argument(help="One tool or prompt of it.")] = None,
+    tool: Annotated[str | None, typer.Argument(help="One tool, prompt or template of it.")] = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
     as_json: JsonOption = False,
@@ -76,7 +81,7 @@ def diff(
 def accept(
     server: ServerArgument,
     names: Annotated[
-        list[str] | None, typer.Argument(help="Tools and prompts; all that wait if none.")
+        list[str] | None, typer.Argument(help="Tools, prompts, templates; all that wait if none.")
     ] = None,
     config: ConfigOption = None,
     state_dir: StateOption = None,
@@ -88,12 +93,23 @@ def accept(
 @trust_app.command()
 def block(
     server: ServerArgument,
-    names: Annotated[list[str], typer.Argument(help="Tools and prompts.")],
+    names: NamesArgument,
     config: ConfigOption = None,
     state_dir: StateOption = None,
 ) -> None:
-    """Block tools or prompts: callers do not know of them from now on."""
+    """Block tools, prompts or resource templates: callers do not know of them from now on."""
     _answer("block", server, names, config, state_dir)
+
+
+@trust_app.command()
+def unblock(
+    server: ServerArgument,
+    names: NamesArgument,
+    config: ConfigOption = None,
+    state_dir: StateOption = None,
+) -> None:
+    """Take a block back: what was accepted counts again, and what never was is new."""
+    _answer("unblock", server, names, config, state_dir)
 
 
 # ---- asking
@@ -119,11 +135,12 @@ def _ask_whole(config: Any, state_dir: Any, server: str | None) -> list[_Json]:
 def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any) -> None:
     async def ask(api: Any) -> list[_Json]:
         told = await api.get("trust", server)
-        items = _named(told, names, is_block=act == "block")
+        items = _named(told, names) if act == "accept" else _known(told, names)
         if items:
             body = {
                 "items": [
-                    {"kind": one["kind"], "name": one["name"], "digest": one["digest"]} for one in items
+                    {"kind": one["kind"], "name": one["name"], "digest": one.get("digest", "")}
+                    for one in items
                 ]
             }
             await api.post("trust", server, act, body=body)
@@ -133,8 +150,7 @@ def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any
     if not items:
         stderr().print("Nothing waits to be accepted.", markup=False)
     for item in items:
-        done = "accepted" if act == "accept" else "blocked"
-        print_line(f"{server}: {_called(item)} is {done}")
+        print_line(f"{server}: {_called(item)} is {_DONE[act]}")
 
 
 def _with_api(config: Any, state_dir: Any, ask: Any, *, accepts: bool) -> Any:
@@ -155,28 +171,33 @@ def _with_api(config: Any, state_dir: Any, ask: Any, *, accepts: bool) -> Any:
     return run_loop(run())
 
 
-def _named(told: _Json, names: Sequence[str], *, is_block: bool = False) -> list[_Json]:
+def _named(told: _Json, names: Sequence[str]) -> list[_Json]:
     """Those items; of none, all that are new or changed."""
     items: list[_Json] = told["items"]
     if not names:
         return [one for one in items if one["change"] in ("new", "changed", "gone")]
+    return _fitting(told["server"], names, items, "is as it was accepted, or there is no such thing")
+
+
+def _known(told: _Json, names: Sequence[str]) -> list[_Json]:
+    """Whatever the server has under these names, changed or not."""
+    known = [*told["names"], *(one for one in told["items"] if one["kind"] in _SINGLE)]
+    return _fitting(told["server"], names, known, "is no tool, prompt or template of it")
+
+
+def _fitting(server: str, names: Sequence[str], known: Sequence[_Json], problem: str) -> list[_Json]:
     found: list[_Json] = []
     for name in names:
-        fitting = [one for one in items if name == (one["name"] or "instructions")]
+        fitting = [one for one in known if name == _plain_name(one)]
         if not fitting:
-            known = [one["name"] or "instructions" for one in items]
-            server = told["server"]
-            hint = did_you_mean(name, known) or f"See what does: callgate trust diff {server}"
-            if is_block:
-                hint = f"Leave such a tool out with tools.leave_out in the entry of {server}"
-            text = f"{name[:100]} of {server} is as it was accepted, or there is no such tool"
-            raise CallerError(CALLER_NOT_FOUND, text, hint=hint)
+            hint = did_you_mean(name, map(_plain_name, known)) or f"See callgate trust diff {server}"
+            raise CallerError(CALLER_NOT_FOUND, f"{server}: {name[:100]} {problem}", hint=hint)
         found += fitting
-    if is_block and any(one["kind"] == "instructions" for one in found):
-        raise CallerError(
-            CALLER_BAD_ARGUMENTS, "Instructions are not blocked: hold them", hint='Set trust = "hold"'
-        )
     return found
+
+
+def _plain_name(item: _Json) -> str:
+    return _SINGLE.get(item["kind"]) or item["name"]
 
 
 # ---- telling
@@ -208,14 +229,8 @@ def _held(item: _Json) -> str:
 
 
 def _called(item: _Json) -> str:
-    name = one_safe_line(item["name"])
-    return (
-        "instructions"
-        if item["kind"] == "instructions"
-        else name
-        if item["kind"] == "tool"
-        else f"prompt {name}"
-    )
+    name = one_safe_line(_plain_name(item))
+    return f"{item['kind']} {name}" if item["kind"] in ("prompt", "template") else name
 
 
 def _diff_lines(server: str, item: _Json) -> Iterator[str]:

@@ -19,7 +19,7 @@ from callgate.config.raw_values import table_of
 from callgate.config.sources.file import JsonTextError, read_json_object
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _PLAIN = re.compile(r"[^\s,\]}/]+")
 # What matters inside of a value that is skipped.
 _MARK = re.compile(r'["{}\[\]]|//|/\*')

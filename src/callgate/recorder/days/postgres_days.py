@@ -193,6 +193,7 @@ class PostgresDays:
             return dict(await self._connection.fetch(_MARKS, list(segments)))
 
     async def write(self, day: date, batch: Batch) -> None:
+        batch.spell_out_calls()
         rows = rows_of(batch)
         rows.store_under(day)
         try:

@@ -85,6 +85,11 @@ class Batch:
             for _ in range(unreadable):
                 self.count_unreadable()
 
+    def give_up(self, frame: Frame) -> None:
+        """It cannot be read; counted once, however often the batch is tried."""
+        self.frames[frame.kind] = [other for other in self.frames[frame.kind] if other is not frame]
+        self.count_unreadable()
+
     def count_unreadable(self) -> None:
         now = micros(time.time())
         gap = GapRow(now, now, 1, "journalled rows could not be read")

@@ -3,9 +3,10 @@
 The process that holds the folder's lock drains all journals in it. Only it may open a DuckDB store;
 a shared one is open to every process, and each of them may drain its own journal.
 
-The work itself is of low priority: DuckDB's needs no interpreter lock, so on a busy core it gives way to the
-relay, and on a free one it runs beside it. When it falls behind, it stops giving way: journals would grow
-without an end.
+DuckDB's work is of low priority: it needs no interpreter lock, so on a busy core it gives way to the relay,
+and on a free one it runs beside it. When it falls behind, it stops giving way: journals would grow without an
+end. Rows for a shared store are made in Python. Of low priority, a thread that is put off while it has the
+interpreter lock would put the relay off too.
 """
 
 import ctypes
@@ -187,7 +188,8 @@ class Keeper:
         return time.monotonic() - self._drained_mono < self._retry_s
 
     def _round(self, gives_way: bool) -> None:
-        if gives_way and sys.platform == "linux":  # where a thread has a priority of its own
+        is_outside = not self._store.traits.is_shared  # rows of others are made in Python
+        if gives_way and is_outside and sys.platform == "linux":  # where a thread has a priority of its own
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         attempt(self._bring_up_to_date, self.trouble)

@@ -11,8 +11,9 @@ from typing import TypeVar
 import msgspec
 
 from callgate.ports.record_reader import TOOL_CALL
+from callgate.recorder.call_rows import WrittenCalls, read_calls
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.journal.frames import EVENTS, GAPS, OPENED, SESSIONS, Frame
+from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Bodies, Frame
 from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
@@ -47,17 +48,19 @@ class SessionPart:
             if (value := getattr(row, name)) is not None:
                 self.words[name] = value
 
-    def add_event(self, row: EventRow, tokens: int) -> None:
+    def add_event(self, ts: int, tokens: int, *, is_call: bool, is_error: bool) -> None:
         if self.created_at is None:
-            self.created_at = row.ts
-        self.last_seen_at = max(self.last_seen_at, row.ts)
-        self.calls += row.method == TOOL_CALL
-        self.errors += row.ok is False
+            self.created_at = ts
+        if ts > self.last_seen_at:
+            self.last_seen_at = ts
+        self.calls += is_call
+        self.errors += is_error
         self.tokens += tokens
 
 
 Tokens = tuple[int, int, str]
 Keep = Callable[[EventRow, str | None, str | None], None]
+KeepCalls = Callable[[WrittenCalls, Bodies | None], None]
 
 
 @dataclass(slots=True)
@@ -80,9 +83,17 @@ class BatchParts:
     def add_event(self, row: EventRow) -> None:
         if row.session_id is not None:
             request, response, _ = tokens_of(row)
-            self._session(row.session_id).add_event(row, request + response)
+            self._session(row.session_id).add_event(
+                row.ts, request + response, is_call=row.method == TOOL_CALL, is_error=row.ok is False
+            )
         if row.was_open:
             self.settled[row.id] = None
+
+    def add_calls(self, written: WrittenCalls) -> None:
+        is_call = [shape.method == TOOL_CALL for shape in written.shapes]
+        for _, ts, session_id, _, _, _, request_bytes, response_bytes, _, _, shape, _, _ in written.calls:
+            tokens = (request_bytes + 3) // 4 + (response_bytes + 3) // 4
+            self._session(session_id).add_event(ts, tokens, is_call=is_call[shape], is_error=False)
 
     def ended_within(self, row: EventRow) -> bool:
         """It opened and ended within this batch."""
@@ -92,9 +103,13 @@ class BatchParts:
         return True
 
 
-def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
-    """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
-    batch.spell_out_calls()
+def read_batch(
+    batch: Batch, keep_event: Keep, keep_open: Keep, keep_calls: KeepCalls | None = None
+) -> BatchParts:
+    """Frames that cannot be read are counted as gaps, and hide nothing that follows. `keep_calls`: takes
+    frames of calls as they are, behind all events; without it they are events like any other."""
+    if keep_calls is None:
+        batch.spell_out_calls()
     parts = BatchParts()
     for _, sessions in decoded(batch, SESSIONS, SessionRow):
         for session in sessions:
@@ -103,6 +118,10 @@ def read_batch(batch: Batch, keep_event: Keep, keep_open: Keep) -> BatchParts:
         for place, row in enumerate(giving_way(rows)):
             keep_event(row, *texts_of(frame, place))
             parts.add_event(row)
+    for frame, written in _written_calls(batch):
+        if keep_calls is not None:
+            keep_calls(written, frame.bodies)
+        parts.add_calls(written)
     for frame, rows in decoded(batch, OPENED, EventRow):
         for place, row in enumerate(rows):
             if not parts.ended_within(row):
@@ -132,7 +151,19 @@ def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> Iterator[tuple[Fram
         if len(rows) == frame.count:
             yield frame, rows
         else:
-            batch.count_unreadable()
+            batch.give_up(frame)
+
+
+def _written_calls(batch: Batch) -> Iterator[tuple[Frame, WrittenCalls]]:
+    for frame in list(batch.frames[CALLS]):
+        try:
+            written = read_calls(frame.rows_json)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            written = None
+        if written is not None and len(written.calls) == frame.count:
+            yield frame, written
+        else:
+            batch.give_up(frame)
 
 
 def texts_of(frame: Frame, place: int) -> tuple[str | None, str | None]:

@@ -27,6 +27,10 @@ class OfferRules:
     tool_choices: Mapping[str, ToolChoice] = field(default_factory=dict[str, ToolChoice])
 
 
+# Whose definitions are pinned. Resources are what a server keeps: they come and go by themselves.
+FACED_KINDS = (OfferKind.TOOL, OfferKind.PROMPT, OfferKind.TEMPLATE)
+
+
 class Naming:
     """How the offers of these upstreams are named and chosen."""
 
@@ -61,7 +65,8 @@ class Naming:
 
     def faces_of(self, name: str) -> Faces | None:
         """None: what this server says passes as it comes."""
-        return self._faces if self._faces is not None and self._faces.watches(name) else None
+        faces = self._faces
+        return faces if faces is not None and faces.mode_of(name) != "free" else None
 
     def reading(self, name: str, kind: OfferKind, *, is_common: bool = True) -> ListReading:
         """`is_common`: what it lists to everybody."""
@@ -74,7 +79,7 @@ class Naming:
             separator,
             short=self._short[name],
             choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
-            faces=self.faces_of(name) if kind.key == "name" else None,
+            faces=self.faces_of(name) if kind in FACED_KINDS else None,
             is_common=is_common,
         )
 

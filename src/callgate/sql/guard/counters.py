@@ -4,7 +4,7 @@
 
 Such a column begins with a written-out number and grows by one in each step, so that it is as large as the
 recursion is deep. How deep that is the engine's limits decide, as for a text that grows in each step. A
-column is one of these only when nothing else can be meant by its name: one WITH in the statement, and each
+column is one of these only when nothing else can be meant by its name: one WITH in the query, and each
 branch and each query that names the column takes it from the recursive query itself.
 """
 
@@ -78,14 +78,20 @@ class Scope:
 NOWHERE = Scope(frozenset(), frozenset(), may_be_bare=False)
 
 
+def may_count(tokens: Tokens) -> bool:
+    """Whether a whole statement can have any."""
+    # DuckDB: `lambda depth: …`, `depth -> …` and `[… FOR depth IN …]` mean another one by the name.
+    return any(token.word == "RECURSIVE" for token in tokens) and not any(
+        token.word in ("LAMBDA", "FOR") or token.is_operator("->") for token in tokens
+    )
+
+
 def counters_of(tokens: Tokens) -> tuple[Counters, ...]:
-    """Of a whole statement."""
+    """Of a query from its WITH to its end, also within another statement. Its names are the nearest, so what
+    the statement around it means by them does not matter. A second WITH within it could mean others."""
     if [token.word for token in tokens[:2]] != ["WITH", "RECURSIVE"]:
         return ()
     if sum(token.word == "WITH" for token in tokens) != 1:
-        return ()
-    # DuckDB: `lambda depth: …`, `depth -> …` and `[… FOR depth IN …]` mean another one by the name.
-    if any(token.word in ("LAMBDA", "FOR") or token.is_operator("->") for token in tokens):
         return ()
     found: list[Counters] = []
     at = 2

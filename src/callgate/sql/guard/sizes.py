@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from callgate.model.verdict import Deny
 from callgate.sql.guard import refusals
 from callgate.sql.guard.bounds import Bound, arguments_of, bound_of
-from callgate.sql.guard.counters import NOWHERE, counters_of, scope_of
+from callgate.sql.guard.counters import NOWHERE, Counters, counters_of, may_count, scope_of
 from callgate.sql.guard.dialect import FormatStyle, Sized, Tokens
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.tokens import TokenKind
@@ -70,17 +70,21 @@ class _Search:
     def __init__(self, policy: Policy, tokens: Tokens) -> None:
         """`tokens`: the whole statement."""
         self._vocabulary = policy.dialect.vocabulary
-        self._counters = counters_of(tokens)
+        self._may_count = may_count(tokens)
+        self._counters: tuple[Counters, ...] = ()  # of the WITH that is looked at
         self._scope = NOWHERE  # of the query that is looked at
 
     def made(self, tokens: Tokens) -> float:
         """By how much a value can grow here at most."""
+        around = self._counters
         largest = of_queries = 1.0
         clause = False
         at = 0
         while at < len(tokens):
             clause = _CLAUSES.get(tokens[at].word, clause)
-            if self._counters and tokens[at].word == "SELECT":
+            if self._may_count and tokens[at].word == "WITH":
+                self._counters = counters_of(tokens[at:])
+            elif self._counters and tokens[at].word == "SELECT":
                 self._scope = scope_of(tokens, at, self._counters)
             opening = at + 1 if at + 1 < len(tokens) and tokens[at + 1].is_operator("(") else at
             end = skip_group(tokens, opening)
@@ -97,6 +101,7 @@ class _Search:
             else:
                 largest = max(largest, self.made(inside))
             at = end
+        self._counters = around
         return largest * of_queries
 
     def _call(self, tokens: Tokens, at: int, *, is_table: bool) -> float:

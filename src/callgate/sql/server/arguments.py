@@ -83,10 +83,12 @@ class Parameter:
                 return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
 
     def _problem_with_length(self, length: int) -> str | None:
+        if self.min_chars <= length <= self.max_chars:
+            return None
         title = self.name.capitalize()
         if length < self.min_chars:
             return f"{title} cannot be empty"
-        return f"{title} cannot exceed {self.max_chars:,} characters" if length > self.max_chars else None
+        return f"{title} cannot exceed {self.max_chars:,} characters"
 
 
 RESPONSE_FORMAT = Parameter(

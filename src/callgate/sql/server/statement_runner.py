@@ -36,6 +36,7 @@ class StatementRunner:
         self._schema_reader = schema_reader
         self.policy = policy
         self.driver = driver
+        self._mode = policy.mode.value
         self._judge = JudgeThread(policy)
 
     def load_parser(self) -> None:
@@ -69,7 +70,7 @@ class StatementRunner:
             return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
         except CallgateError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
-        notes = dict.fromkeys([self.policy.note_on(judgement.tables), *[result.note for result in results]])
+        notes = dict.fromkeys([self.policy.note_on(facts.tables), *[result.note for result in results]])
         reply, fitted = answer_results(
             results, request.response_format, self.policy, " ".join(filter(None, notes))
         )
@@ -98,8 +99,8 @@ class StatementRunner:
             source_id=self._source_id,
             sql=request.sql,
             statement_type=judgement.statement_type,
-            mode=self.policy.mode.value,
-            verdict="allow" if judgement.allowed else "deny",
+            mode=self._mode,
+            verdict="deny" if isinstance(judgement.verdict, Deny) else "allow",
             rule=judgement.rule,
             tables=judgement.tables,
         )

@@ -5,7 +5,6 @@ restarts: every line goes to the receiver, which decides what is garbage. Counte
 which moves the bytes and ends the process.
 """
 
-import asyncio
 import os
 import re
 import signal
@@ -129,7 +128,7 @@ class ChildTransport(OneStream):
         if not self._process.takes_data:
             return False
         if not self._unsent:
-            asyncio.get_running_loop().call_soon(self._flush)
+            self._process.loop.call_soon(self._flush)
         if b"\n" in frame or b"\r" in frame:
             frame = flat(frame)
         self._unsent += (frame, b"\n")

@@ -79,7 +79,7 @@ class ChildProcess:
 
     async def spawn(self, launch: Launch) -> None:
         """Once. Raises what the system says: OSError, or ValueError for arguments that no program can get."""
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()  # kept: to ask for it is a system call, in Python 3.11
         if self._warden is not None:
             self._warden.start()
         # Blocks for the millisecond until the program runs, as asyncio's own way to spawn does.
@@ -96,7 +96,7 @@ class ChildProcess:
         if self._warden is not None:
             self._warden.watch(self._process.pid)
         self._over.clear()
-        _watch_exit(self._process.pid, self._loop, self._process_exited)
+        _watch_exit(self._process.pid, self.loop, self._process_exited)
         connecting = asyncio.ensure_future(self._connect(self._process))
         try:
             await asyncio.shield(connecting)  # a pipe half connected belongs to nobody
@@ -123,7 +123,7 @@ class ChildProcess:
     # --- what the event loop reports
 
     async def _connect(self, process: subprocess.Popen[bytes]) -> None:
-        connect_out, connect_in = self._loop.connect_read_pipe, self._loop.connect_write_pipe
+        connect_out, connect_in = self.loop.connect_read_pipe, self.loop.connect_write_pipe
         try:
             await connect_in(lambda: self._stdin, self._hand_over(process.stdin, "wb"))
             assert self._stdin.transport is not None
@@ -151,7 +151,7 @@ class ChildProcess:
         assert pipe is not None
         number = os.dup(pipe.fileno())
         pipe.close()
-        loop_closes_it = type(self._loop).__module__.partition(".")[0] == "uvloop"
+        loop_closes_it = type(self.loop).__module__.partition(".")[0] == "uvloop"
         return io.FileIO(number, mode, closefd=not loop_closes_it)
 
     def _process_exited(self) -> None:
@@ -228,7 +228,7 @@ class ChildProcess:
     def _next(self, after_s: float, stage: Callable[[], None]) -> None:
         if self._stage is not None:
             self._stage.cancel()
-        self._stage = self._loop.call_later(after_s, stage)
+        self._stage = self.loop.call_later(after_s, stage)
 
     def _drop_stdin(self) -> None:
         transport = self._stdin.transport

@@ -167,8 +167,8 @@ class ToolOnLine:
     """
 
     __slots__ = (
-        "_asker", "_crosses", "_introduction", "_is_legacy", "_levels", "_limit_key", "_name", "_own",
-        "_shared", "_timeout_s",
+        "_asker", "_crosses", "_introduction", "_is_legacy", "_levels", "_limit_key", "_loop", "_name",
+        "_own", "_shared", "_timeout_s",
     )  # fmt: skip
 
     def __init__(
@@ -182,6 +182,7 @@ class ToolOnLine:
     ) -> None:
         """`own`: those among which the line is one; None: it is shared."""
         self._shared = line if own is None else None
+        self._loop = asyncio.get_running_loop()  # to ask for it is a system call (getpid), in Python 3.11
         self._introduction = introduction
         self._levels = levels
         self._asker = asker
@@ -202,7 +203,7 @@ class ToolOnLine:
             return None
         link = line.link
         if self._own is not None:
-            link.used_at = asyncio.get_running_loop().time()
+            link.used_at = self._loop.time()
         call, params = Call(self._name, (), hop), hop.params
         if self._is_legacy:
             call.may_be_asked = True

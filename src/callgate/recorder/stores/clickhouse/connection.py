@@ -1,7 +1,7 @@
 """One HTTP connection to the record's ClickHouse, and what is wrong with it in words for the operator.
 
 The only place that sees the address. No sentence made here holds more of it than host, port and database.
-Values go into a statement as literals (`literal`): a URL has no room for them.
+Values go into a statement as literals (`literals`): a URL has no room for them.
 """
 
 import http.client
@@ -14,8 +14,8 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import IO, Any, cast
+from datetime import datetime
+from typing import IO, Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,6 +23,8 @@ import msgspec
 from callgate.model.error_codes import SETUP_STORE_SCHEMA, SETUP_STORE_UNREACHABLE, ErrorCode
 from callgate.model.errors import SetupError
 from callgate.ports.record_reader import Row
+from callgate.recorder.stores.clickhouse.literals import spelled
+from callgate.recorder.trouble import TRIES_AGAIN
 
 _CHUNK_BYTES = 256 * 1024
 # Of an answer that is not written into a file: a page of calls with their bodies has less.
@@ -31,8 +33,6 @@ _MOST_TOLD = 300
 # Exceptions of ClickHouse by their numbers.
 _UNKNOWN_TABLE, _UNKNOWN_DATABASE, _UNKNOWN_COLUMN = 60, 81, 16
 _TIMEOUT, _TOO_SLOW, _MEMORY, _READONLY, _DENIED, _WRONG_PASSWORD = 159, 160, 241, 164, 497, 516
-_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\x00": "\\0"})
-_PARAM = re.compile(r"\$(\d+)")
 _IS_MOMENT = re.compile(r"(Nullable\()?DateTime64\(.*")
 
 
@@ -257,41 +257,10 @@ def _error_of(answer: http.client.HTTPResponse, told: str) -> ClickhouseError:
     return ClickhouseError(int(code), re.sub(r"\s*\(version [^)]*\)", "", text)[:_MOST_TOLD])
 
 
-def spelled(sql: str, params: Sequence[Any]) -> str:
-    """A statement with its parameters $1, $2… as literals."""
-    return _PARAM.sub(lambda found: literal(params[int(found[1]) - 1]), sql) if params else sql
-
-
-def literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, datetime):
-        return f"toDateTime64('{_within(value).isoformat(' ')}', 6, 'UTC')"
-    if isinstance(value, date):
-        return f"toDate32('{max(_FIRST.date(), min(value, _LAST.date())).isoformat()}')"
-    if isinstance(value, str):
-        return f"'{value.translate(_ESCAPES)}'"
-    texts = cast("Sequence[str]", value)
-    return f"[{', '.join(map(literal, texts))}]" if texts else "emptyArrayString()"
-
-
-# What a DateTime64 can hold.
-_FIRST, _LAST = datetime(1900, 1, 1), datetime(2299, 12, 31)  # noqa: DTZ001 - as the store's moments are
-
-
-def _within(moment: datetime) -> datetime:
-    return max(_FIRST, min(moment, _LAST))
-
-
 def _moment(told: str | None) -> datetime | None:
     return None if told is None else datetime.fromisoformat(told)
 
 
-_KEPT = "Callgate tries again; until then calls are journalled, and none is lost"
 _HINTS: Mapping[int, tuple[ErrorCode, str]] = {
     _WRONG_PASSWORD: (SETUP_STORE_UNREACHABLE, "Check user and password in [record] store"),
     _UNKNOWN_DATABASE: (
@@ -322,5 +291,5 @@ def trouble_of(address: ClickhouseAddress, problem: Exception) -> SetupError:
     return SetupError(
         code,
         f"The record's store at {address.shown} cannot be used: {said}",
-        hint=f"{hint}. {_KEPT}" if hint else _KEPT,
+        hint=f"{hint}. {TRIES_AGAIN}" if hint else TRIES_AGAIN,
     )

@@ -17,7 +17,8 @@ from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.clickhouse import events as read_events
 from callgate.recorder.stores.clickhouse import upkeep
 from callgate.recorder.stores.clickhouse import writes as read_writes
-from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection, StoreUser, spelled
+from callgate.recorder.stores.clickhouse.connection import ClickhouseConnection, StoreUser
+from callgate.recorder.stores.clickhouse.literals import spelled
 from callgate.recorder.stores.clickhouse.reads import ClickhouseReads, Read
 from callgate.recorder.stores.clickhouse.record_store import TRAITS, ClickhouseStore
 from callgate.recorder.stores.clickhouse.schema import EVENTS, RECORD

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from callgate.recorder.call_rows import CallRow, CallShape
+from callgate.recorder.call_rows import CallColumns, CallShape
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.stores.duckdb.body_columns import BodyColumns
@@ -41,11 +41,13 @@ _EVENT_SHAPE = _shape(
 _SESSION_SHAPE = _shape(SESSION_COLUMNS)
 _CALL_KINDS = {
     "id": "UUID", "ts": "BIGINT", "duration_ms": "DOUBLE", "hop_ms": "DOUBLE", "hop_started_ms": "DOUBLE",
-    "request_bytes": "BIGINT", "response_bytes": "BIGINT", "seq": "BIGINT", "shape": "INTEGER",
+    "request_bytes": "BIGINT", "response_bytes": "BIGINT", "shape": "INTEGER",
 }  # fmt: skip
+_CALL_COLUMNS = [name for name in CallColumns.__struct_fields__ if name not in ("shapes", "seq")]
 _CALLS_SHAPE = (
-    f'{{"shapes": [{_shape(dict.fromkeys(CallShape.__struct_fields__, "VARCHAR"))}], "calls": '
-    f"[{_shape({name: _CALL_KINDS.get(name, 'VARCHAR') for name in CallRow.__struct_fields__})}]}}"
+    f'{{"shapes": [{_shape(dict.fromkeys(CallShape.__struct_fields__, "VARCHAR"))}], "seq": "BIGINT", '
+    + ", ".join(f'"{name}": ["{_CALL_KINDS.get(name, "VARCHAR")}"]' for name in _CALL_COLUMNS)
+    + "}"
 )
 _GAP_SHAPE = '{"since": "BIGINT", "until": "BIGINT", "count": "BIGINT", "reason": "VARCHAR"}'
 
@@ -56,7 +58,8 @@ FROM (SELECT from_json(rows_json, '[{shape}]') AS rows FROM (SELECT unnest($1::V
 # A call and what it shares with others of its frame, in the order of the frames.
 _STAGE_CALLS = f"""
 CREATE OR REPLACE TEMP TABLE stage AS SELECT unnest(shapes[coalesce(shape, 0) + 1]), * EXCLUDE (shapes, shape)
-FROM (SELECT frame.shapes AS shapes, unnest(frame.calls, max_depth := 2)
+FROM (SELECT frame.shapes AS shapes, frame.seq + unnest(range(len(frame.id))) AS seq,
+        {", ".join(f"unnest(frame.{name}) AS {name}" for name in _CALL_COLUMNS)}
     FROM (SELECT from_json(calls_json, '{_CALLS_SHAPE}') AS frame
         FROM (SELECT unnest($1::VARCHAR[]) AS calls_json)))
 """  # noqa: S608

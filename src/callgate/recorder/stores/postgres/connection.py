@@ -9,6 +9,7 @@ from callgate.model.error_codes import SETUP_STORE_SCHEMA, SETUP_STORE_UNREACHAB
 from callgate.model.errors import SetupError
 from callgate.ports.record_store import StoreBusyError
 from callgate.postgres_connection import Connection, connect_to, driver, pg, said
+from callgate.recorder.trouble import TRIES_AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,6 @@ async def connect(address: StoreAddress) -> Connection:
     return await connect_to(address.dsn)
 
 
-_KEPT = "Callgate tries again; until then calls are journalled, and none is lost"
 _ACCESS = "Check user, password and database in [record] store, and the server's pg_hba.conf"
 _RIGHTS = (
     "Let the record's user create in this database and own its schemas; or run callgate record migrate "
@@ -66,7 +66,7 @@ def trouble_of(address: StoreAddress, problem: Exception) -> SetupError:
     code, hint = SETUP_STORE_UNREACHABLE, ""
     if isinstance(problem, StoreBusyError):
         text = f"The record's store at {address.shown} is busy with what waited elsewhere: no place is free"
-        return SetupError(code, text, hint=_KEPT)
+        return SetupError(code, text, hint=TRIES_AGAIN)
     if isinstance(problem, driver.PostgresError):
         found = next((found for found in _HINTS if isinstance(problem, found[0])), None)
         if found is not None:
@@ -74,4 +74,4 @@ def trouble_of(address: StoreAddress, problem: Exception) -> SetupError:
     else:
         hint = "Check that the database runs and can be reached from here. "
     text = f"The record's store at {address.shown} cannot be used: {said(problem)}"
-    return SetupError(code, text, hint=f"{hint}{_KEPT}")
+    return SetupError(code, text, hint=f"{hint}{TRIES_AGAIN}")

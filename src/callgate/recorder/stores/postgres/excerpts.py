@@ -1,4 +1,7 @@
-"""Which rows of the record in PostgreSQL are a principal's own."""
+"""Which rows of the record in PostgreSQL are a principal's own.
+
+The newest ones come first, up to `excerpt_limits`; how many are left out is counted.
+"""
 
 from pathlib import Path
 
@@ -9,8 +12,7 @@ from callgate.recorder.read.read_limits import ReadKind
 from callgate.recorder.stores.duckdb.schema import EVENT_COLUMNS, HOP_COLUMNS
 from callgate.recorder.stores.duckdb.wanted_rows import BODIES, Wanted
 from callgate.recorder.stores.excerpts import DumpedExcerpts, has_calls, own_events
-from callgate.recorder.stores.postgres.files import dump
-from callgate.recorder.stores.postgres.reader import PostgresReader
+from callgate.recorder.stores.postgres.reader import PostgresReader, dump
 from callgate.recorder.stores.postgres.schema import STORE, VIEWS
 
 _OWN = f"""(session_id IN (SELECT session_id FROM {STORE}.session_parts WHERE principal = $1)

@@ -1,9 +1,16 @@
-"""Reads the record in PostgreSQL; implements `ports.RecordReader` (see `database_reader`)."""
+"""Reads the record in PostgreSQL; implements `ports.RecordReader` (see `database_reader`).
 
+`dump` writes rows as lines of JSON, which DuckDB makes a file of (`duckdb.row_files`).
+"""
+
+import asyncio
+import os
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from callgate.ports.record_reader import EventFilter, Extent, Order, RecordPage, Row, SessionFilter, Stats
 from callgate.postgres_connection import Connection
@@ -16,7 +23,7 @@ from callgate.recorder.read.sums import bucket_width_s, shown_stretch, stats_of
 from callgate.recorder.recorder import Recorder
 from callgate.recorder.stores.database_reader import DatabaseReader
 from callgate.recorder.stores.postgres import events as read_events
-from callgate.recorder.stores.postgres import files, partitions
+from callgate.recorder.stores.postgres import partitions
 from callgate.recorder.stores.postgres import stats as read_stats
 from callgate.recorder.stores.postgres import writes as read_writes
 from callgate.recorder.stores.postgres.numbering import NumberedRows
@@ -25,6 +32,9 @@ from callgate.recorder.stores.postgres.record_store import TRAITS, PostgresStore
 from callgate.recorder.stores.postgres.schema import STORE
 
 _Found = TypeVar("_Found")
+
+_DUMPED_AT_ONCE = 500
+_encode = msgspec.json.Encoder(enc_hook=str).encode
 
 # Every event came in a batch, which says how many it had: to count them all would take seconds.
 _EXTENT = f"""
@@ -143,7 +153,7 @@ class PostgresReader(DatabaseReader):
 
     async def _dump(self, path: Path, which: EventFilter) -> None:
         wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))
-        await self.read(lambda connection: files.dump(connection, path, wanted), ReadKind.EXPORT)
+        await self.read(lambda connection: dump(connection, path, wanted), ReadKind.EXPORT)
 
     async def extent(self) -> Extent:
         async def read(connection: Connection) -> tuple[int, int, int, int, int, date | None]:
@@ -184,3 +194,28 @@ def _page(rows: list[Row], total: int, next_cursor: str | None) -> RecordPage:
 
 def _rows(found: Sequence[Any]) -> list[Row]:
     return [dict(row) for row in found]
+
+
+async def dump(connection: Connection, path: Path, wanted: Where) -> int:
+    """Lines of JSON, as many rows at a time as fit well into memory. How many there are."""
+    count = 0
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        statement = await connection.prepare(wanted.sql)
+        rows: list[Any] = []
+        async for row in statement.cursor(*wanted.params, prefetch=_DUMPED_AT_ONCE):
+            rows.append(row)
+            count += 1
+            if len(rows) == _DUMPED_AT_ONCE:
+                await asyncio.to_thread(file.write, _lines(rows))
+                rows = []
+        file.write(_lines(rows))
+    return count
+
+
+def _lines(rows: list[Any]) -> bytes:
+    return b"".join(_encode({name: _plain(value) for name, value in row.items()}) + b"\n" for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    """As DuckDB reads it: moments without the T of ISO 8601."""
+    return value.isoformat(" ") if isinstance(value, datetime) else value

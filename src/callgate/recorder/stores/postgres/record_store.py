@@ -10,6 +10,7 @@ Rules
 
 import asyncio
 import logging
+import struct
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -119,10 +120,11 @@ class PostgresStore(DatabaseStore):
         return self.thread.run(self._watermarks(segments))
 
     def write(self, batch: Batch) -> None:
-        rows = rows_of(batch)
         try:
-            self.thread.run(self._write(rows))
-        except (pg.CharacterNotInRepertoireError, pg.DataError, UnicodeEncodeError):
+            self.thread.run(self._write(rows_of(batch)))
+        except (pg.CharacterNotInRepertoireError, pg.DataError, ValueError, struct.error):
+            batch.spell_out_calls()
+            rows = rows_of(batch)
             rows.clean()
             self.thread.run(self._write(rows))
 

@@ -1,7 +1,8 @@
 """A batch of journalled rows as rows of PostgreSQL's tables, and the transaction that stores them.
 
-Rows are decoded once and go by binary COPY. The row of `batches` is the first of the transaction: that its
-segment and offset are unique is what stores a batch exactly once, without a look at any other row.
+Rows are decoded once and go by binary COPY; ordinary calls have a shorter way (`packed_calls`). The row of
+`batches` is the first of the transaction: that its segment and offset are unique is what stores a batch
+exactly once, without a look at any other row.
 """
 
 import random
@@ -13,7 +14,9 @@ from typing import Any, cast
 
 from callgate.ports.record_store import AlreadyStoredError, StoreBusyError
 from callgate.postgres_connection import Connection
+from callgate.recorder.call_rows import WrittenCalls
 from callgate.recorder.flush.batch import Batch
+from callgate.recorder.journal.frames import Bodies
 from callgate.recorder.read.pages import EPOCH
 from callgate.recorder.rows import EventRow, GapRow
 from callgate.recorder.stores.batch_rows import (
@@ -25,6 +28,7 @@ from callgate.recorder.stores.batch_rows import (
     read_batch,
     tokens_of,
 )
+from callgate.recorder.stores.postgres.packed_calls import PackedCalls
 from callgate.recorder.stores.postgres.schema import (
     BACKLOG_LOCK,
     EVENT_NAMES,
@@ -93,7 +97,12 @@ class BatchRows:
     tables: dict[str, tuple[Sequence[str], list[_Values]]]
     parts: list[_Values]
     settled: list[str]  # that were open in an earlier batch
+    calls: PackedCalls
     is_backlog: bool = False
+
+    @property
+    def events(self) -> int:
+        return len(self.tables["rpc_events"][1]) + self.calls.count
 
     def store_under(self, day: date) -> None:
         """Not under the day of storing: rows that are copied keep theirs."""
@@ -110,13 +119,15 @@ class BatchRows:
 
 
 def rows_of(batch: Batch) -> BatchRows:
-    """Frames that cannot be read are counted as gaps, and hide nothing that follows."""
+    """Frames that cannot be read are counted as gaps, and hide nothing that follows. Raises ValueError and
+    struct.error for calls with values that no column takes; not for those that the batch has spelled out."""
     segments = [(segment, batch.began[segment], end) for segment, end in batch.reached.items()]
     writer = segments[0][0].partition(".")[0]
     events: list[_Values] = []
     bodies: list[_Values] = []
     legs: list[_Values] = []
     opened: list[_Values] = []
+    calls = PackedCalls()
 
     def keep_event(row: EventRow, request: str | None, response: str | None) -> None:
         events.append((_moment(row.ts), *tokens_of(row), *_plain(row), len(events)))
@@ -131,7 +142,10 @@ def rows_of(batch: Batch) -> BatchRows:
         values = (_moment(row.ts), None, None, None, *_plain(row))
         opened.append((*values, request, response, row.writer or writer))
 
-    parts = read_batch(batch, keep_event, keep_open)
+    def keep_calls(written: WrittenCalls, of_calls: Bodies | None) -> None:
+        calls.add(written, of_calls, len(events) + calls.count)
+
+    parts = read_batch(batch, keep_event, keep_open, keep_calls)
     return BatchRows(
         writer,
         segments,
@@ -144,6 +158,7 @@ def rows_of(batch: Batch) -> BatchRows:
         },
         [_part_values(part, session_id, writer) for session_id, part in sorted(parts.sessions.items())],
         list(parts.settled),
+        calls,
         batch.is_backlog,
     )
 
@@ -158,7 +173,7 @@ async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> No
     if rows.is_backlog:
         await _take_place(connection)
     segments = rows.segments
-    counts = [0] * (len(segments) - 1) + [len(rows.tables["rpc_events"][1])]
+    counts = [0] * (len(segments) - 1) + [rows.events]
     columns = [list(column) for column in zip(*segments, strict=True)]
     stored = await connection.fetch(_BATCHES, *columns, counts, [rows.writer] * len(segments))
     if len(stored) < len(segments):
@@ -170,6 +185,11 @@ async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> No
         if values:
             await connection.copy_records_to_table(
                 table, schema_name=STORE, columns=names, records=giving_way(values)
+            )
+    for table, packed in rows.calls.tables.items():
+        if packed.pieces:
+            await connection.copy_to_table(
+                table, schema_name=STORE, columns=packed.names, source=packed.copy(), format="binary"
             )
     if rows.is_backlog and (opened := rows.tables["rpc_open"][1]):
         names = rows.tables["rpc_open"][0]

@@ -18,6 +18,7 @@ import time
 import weakref
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic
 
 from callgate.sql.drivers.network.server import Connection, NetworkEngine, OpenFailed
@@ -45,6 +46,14 @@ class PoolClosed(Exception):  # noqa: N818 - the driver words the error
     """The source was closed."""
 
 
+@dataclass(slots=True)
+class _Life:
+    """Of a connection."""
+
+    opened_mono: float
+    is_reused: bool = False
+
+
 class ConnectionPool(Generic[Connection]):
     def __init__(self, engine: NetworkEngine[Connection], size: int, wait_limit_s: float) -> None:
         self._engine = engine
@@ -52,8 +61,7 @@ class ConnectionPool(Generic[Connection]):
         self._wait_limit_s = wait_limit_s
         self._places = 0  # taken: idle, in use, being opened, being ended
         self._idle: deque[tuple[Connection, float]] = deque()  # with the time since when; newest last
-        self._opened_mono: weakref.WeakKeyDictionary[Connection, float] = weakref.WeakKeyDictionary()
-        self._reused: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._lives: weakref.WeakKeyDictionary[Connection, _Life] = weakref.WeakKeyDictionary()
         self._asked_mono = -math.inf
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self._sweep: asyncio.TimerHandle | None = None
@@ -91,17 +99,19 @@ class ConnectionPool(Generic[Connection]):
         return handed if handed is not None else await self._open()
 
     def give_back(self, connection: Connection) -> None:
-        is_old = time.monotonic() - self._opened_mono.get(connection, math.inf) > _MAX_AGE_S
+        now = time.monotonic()
+        life = self._lives[connection]
+        is_old = now - life.opened_mono > _MAX_AGE_S
         is_too_many = self._places > self._size
         if self._closed or is_old or is_too_many or not connection.is_usable:
             connection.close()
             self.free_place()
             return
-        self._reused.add(connection)
-        if (waiter := self._next_waiter()) is not None:
+        life.is_reused = True
+        if self._waiting and (waiter := self._next_waiter()) is not None:
             waiter.set_result(connection)
             return
-        self._idle.append((connection, time.monotonic()))
+        self._idle.append((connection, now))
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(_IDLE_LIMIT_S, self._close_idle)
 
@@ -114,7 +124,7 @@ class ConnectionPool(Generic[Connection]):
 
     def was_reused(self, connection: Connection) -> bool:
         """It served a call before, and something may have happened to it since."""
-        return connection in self._reused
+        return self._lives[connection].is_reused
 
     def free_place(self) -> None:
         """A connection that was taken is gone."""
@@ -198,7 +208,7 @@ class ConnectionPool(Generic[Connection]):
             raise
         self._failure = None
         self._back_off_s = 0.0
-        self._opened_mono[connection] = time.monotonic()
+        self._lives[connection] = _Life(time.monotonic())
         if self._closed:
             connection.close()
             self.free_place()

@@ -67,6 +67,9 @@ class MySqlConnection:
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
         self._again = b"" if policy.may_write else packets.query(STAY_READ_ONLY)
         self._restore: tuple[bytes, ...] = ()
+        # What the server last said to them, packet for packet: most often it says the same again.
+        self._began_by = b""
+        self._restored_by = b""
         self._is_clean = True
         self._version = version_of(wire.greeting.server_version)
         self._connection_id = wire.greeting.connection_id
@@ -143,17 +146,16 @@ class MySqlConnection:
                 break
         if not is_restoring:
             self._wire.send(*self._restore)
-        with suppress(ServerError):  # not clean then, and thrown away
-            await self._restored()
-            self._is_clean = True
+        self._is_clean = self._wire.takes(self._restored_by) or await self._cleaned()
         if failed is not None:
             raise failed
         return tuple(results)
 
     async def _refuse_own_functions(self, statements: Sequence[Statement]) -> None:
         """Before anything is sent. Our own questions have limits of their own, and call nothing."""
-        if any(statement.limits is not None for statement in statements):
-            return
+        for statement in statements:
+            if statement.limits is not None:
+                return
         try:
             await self._own_functions.learn(self._rows, self._is_stored)
         except ServerError as error:
@@ -188,14 +190,26 @@ class MySqlConnection:
     async def _begun(self, before: bytes) -> None:
         if not before:
             return
+        if self._wire.pipelines:
+            await self._wire.stream.fill(1)  # here, and not at the end of a chain of awaits
+        if self._wire.takes(self._began_by):
+            return
         try:
-            await self._wire.expect_ok()
+            self._began_by = packets.framed(await self._wire.expect_ok(), 1)
         except ServerError:
             raise ConnectionLost from None  # what runs now has one wall less: its answer is not wanted
 
+    async def _cleaned(self) -> bool:
+        """What is not is thrown away."""
+        try:
+            await self._restored()
+        except ServerError:
+            return False
+        return True
+
     async def _restored(self) -> None:
-        await self._wire.expect_ok()
-        await self._wire.expect_ok()
+        answers = [await self._wire.expect_ok(), await self._wire.expect_ok()]
+        self._restored_by = b"".join([packets.framed(answer, 1) for answer in answers])
 
     async def _send_prepared(self, before: bytes, statement: Statement) -> None:
         statement_id, parameters = await self._prepare(before, statement.text)

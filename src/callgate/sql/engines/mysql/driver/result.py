@@ -47,7 +47,7 @@ async def read_columns(wire: MySqlWire, count: int, limits: Limits) -> Columns:
     return row_columns(
         block,
         is_extended=wire.is_extended,
-        is_mysql_8=wire.greeting.is_mysql_8,
+        is_mysql_8=wire.is_mysql_8,
         limit_bytes=limits.cell_bytes,
     )
 

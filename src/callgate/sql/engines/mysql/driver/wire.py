@@ -33,6 +33,7 @@ class MySqlWire:
         self.stream = stream
         self.greeting = greeting
         self.ends_with_ok = bool(capabilities & packets.DEPRECATE_EOF)
+        self.is_mysql_8 = greeting.is_mysql_8
         self.is_extended = bool(greeting.mariadb_capabilities & packets.EXTENDED_METADATA)
         self.pipelines = True
         self._queue: deque[bytes] = deque()
@@ -119,6 +120,14 @@ class MySqlWire:
         if not data:
             raise ConnectionLost
         return data
+
+    def takes(self, known: bytes) -> bool:
+        """Whether these very packets have arrived next; they are taken then. False: look closer."""
+        stream = self.stream
+        if not known or self._queue or not stream.buffer.startswith(known, stream.at):
+            return False
+        stream.at += len(known)
+        return True
 
     async def expect_ok(self) -> bytes:
         self.turn()

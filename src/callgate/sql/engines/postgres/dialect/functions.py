@@ -131,8 +131,8 @@ INFORMATION = word_set(
     pg_timezone_names pg_total_relation_size pg_trigger_depth pg_ts_config_is_visible
     pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible pg_type_is_visible pg_typeof
     pg_visible_in_snapshot pg_wal_lsn_diff pg_walfile_name pg_xact_commit_timestamp row_security_active
-    session_user shobj_description to_regclass to_regcollation to_regnamespace to_regoper to_regoperator
-    to_regproc to_regprocedure to_regrole to_regtype to_regtypemod pg_basetype pg_get_acl
+    session_user shobj_description system_user to_regclass to_regcollation to_regnamespace to_regoper
+    to_regoperator to_regproc to_regprocedure to_regrole to_regtype to_regtypemod pg_basetype pg_get_acl
     has_largeobject_privilege txid_current_if_assigned txid_current_snapshot
     pg_current_xact_id_if_assigned txid_snapshot_xip txid_snapshot_xmax txid_snapshot_xmin
     txid_visible_in_snapshot version

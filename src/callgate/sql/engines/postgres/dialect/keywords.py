@@ -40,7 +40,7 @@ NO_PLAIN_NAME = RESERVED | RESERVED_OR_FUNCTION | NEVER_FUNCTION
 VALUE_WORDS = word_set(
     """
     null true false end user current_date current_time current_timestamp current_user session_user
-    current_role current_catalog localtime localtimestamp
+    current_role current_catalog localtime localtimestamp system_user
     """
 )
 # Reserved words and syntax that looks like a call, and calls nothing but what the words themselves stand for.
