@@ -1,14 +1,16 @@
-"""Where the time of one plain tool call goes, stage by stage: µs, Python calls and share of its CPU."""
+"""Where the time of one plain tool call goes, stage by stage: µs, Python calls, objects, share of its CPU."""
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -52,21 +54,23 @@ _CLOCK_SAMPLES = 25
 
 
 class Clock:
-    """Own CPU time of each stage: the time of what it calls is taken off, and that of the clock itself."""
+    """What each stage itself takes of something that is read before and after it: CPU time, or objects.
+    What the stages that it calls take is taken off, and what the clock takes."""
 
-    def __init__(self) -> None:
-        self._spent_ns = [0] * len(STAGES)
+    def __init__(self, read: Callable[[], int]) -> None:
+        self._read = read
+        self._spent = [0] * len(STAGES)
         self.calls = [0] * len(STAGES)
         self._below = [0] * len(STAGES)  # calls of stages below it
         self._stack: list[int] = []  # what was spent in stages below the running one
         self.running: list[int] = []
         # What the clock adds to a stage, and to what calls it.
-        self._inner_ns, self._outer_ns = self._cost_ns()
+        self._inner, self._outer = self._cost()
 
     def wrap(self, number: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        stack, spent_ns, calls, running = self._stack, self._spent_ns, self.calls, self.running
+        stack, spent_in, calls, running = self._stack, self._spent, self.calls, self.running
         below = self._below
-        clock = time.thread_time_ns  # not the time on the wall: others use the machine too
+        clock = self._read
 
         def timed(*args: Any, **more: Any) -> Any:
             stack.append(0)
@@ -77,49 +81,50 @@ class Clock:
             finally:
                 spent = clock() - begun
                 running.pop()
-                spent_ns[number] += spent - stack.pop()
+                spent_in[number] += spent - stack.pop()
                 calls[number] += 1
                 if stack:
                     stack[-1] += spent
                     below[running[-1]] += 1
 
+        functools.update_wrapper(timed, function)
         return timed
 
-    def own_ns(self) -> list[float]:
+    def own(self) -> list[float]:
         return [
-            spent - calls * self._inner_ns - below * self._outer_ns
-            for spent, calls, below in zip(self._spent_ns, self.calls, self._below, strict=True)
+            spent - calls * self._inner - below * self._outer
+            for spent, calls, below in zip(self._spent, self.calls, self._below, strict=True)
         ]
 
-    def added_ns(self) -> float:
+    def added(self) -> float:
         """What the clock itself cost so far, in all stages and outside of them."""
-        return sum(self.calls) * (self._inner_ns + self._outer_ns)
+        return sum(self.calls) * (self._inner + self._outer)
 
     def clear(self) -> None:
-        self._spent_ns[:] = self.calls[:] = self._below[:] = [0] * len(STAGES)
+        self._spent[:] = self.calls[:] = self._below[:] = [0] * len(STAGES)
 
-    def _cost_ns(self) -> tuple[float, float]:
+    def _cost(self) -> tuple[float, float]:
         def nothing(_: object) -> None:
             pass
 
-        def run_ns(function: Callable[..., Any]) -> float:
-            begun = time.thread_time_ns()
+        def run(function: Callable[..., Any]) -> float:
+            begun = self._read()
             for _ in range(_CLOCK_ROUNDS):
                 function(self)
-            return (time.thread_time_ns() - begun) / _CLOCK_ROUNDS
+            return (self._read() - begun) / _CLOCK_ROUNDS
 
         # The outermost of two: with a stage above it, as most have.
         timed = self.wrap(0, nothing)
         both: list[tuple[float, float]] = []
         for _ in range(_CLOCK_SAMPLES):
             self.clear()
-            bare_ns = run_ns(nothing)
-            whole_ns = self.wrap(1, run_ns)(timed) - bare_ns
-            inner_ns = self._spent_ns[0] / _CLOCK_ROUNDS - bare_ns
-            both.append((inner_ns, whole_ns - inner_ns))
+            bare = run(nothing)
+            whole = self.wrap(1, run)(timed) - bare
+            inner = self._spent[0] / _CLOCK_ROUNDS - bare
+            both.append((inner, whole - inner))
         self.clear()
-        inner, outer = zip(*both, strict=True)
-        return statistics.median(inner), statistics.median(outer)
+        inners, outers = zip(*both, strict=True)
+        return statistics.median(inners), statistics.median(outers)
 
 
 def config_of(options: argparse.Namespace, upstream: Target, cores: Cores) -> str:
@@ -156,10 +161,15 @@ def count_calls(clock: Clock) -> tuple[list[int], Callable[[], None]]:
     return counts, lambda: sys.setprofile(None)
 
 
-async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -> None:
-    clock = Clock()
+def watch(clock: Clock) -> None:
     for number, (_, owner, name) in enumerate(STAGES):
-        setattr(owner, name, clock.wrap(number, getattr(owner, name)))
+        function = getattr(owner, name)
+        setattr(owner, name, clock.wrap(number, getattr(function, "__wrapped__", function)))
+
+
+@asynccontextmanager
+async def serving(options: argparse.Namespace, upstream: Target, cores: Cores) -> AsyncIterator[str]:
+    """The address of a gateway that is warm."""
     with tempfile.TemporaryDirectory(prefix="callgate-bench-") as name:
         file = Path(name) / "callgate.toml"
         file.write_text(config_of(options, upstream, cores))
@@ -167,44 +177,54 @@ async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -
         gateway = await build_gateway(loaded, keeps_store=True)
         port = await gateway.listener.start("127.0.0.1", 0)
         url = f"http://127.0.0.1:{port}/servers/echo/mcp"
-        await load(cores, options, url)  # warm
+        await load(cores, options, url)
+        yield url
+        await gateway.close()
+
+
+async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -> None:
+    clock = Clock(time.thread_time_ns)  # not the time on the wall: others use the machine too
+    watch(clock)
+    async with serving(options, upstream, cores) as url:
         clock.clear()
         cpu = time.process_time()
         result = await load(cores, options, url)
         cpu = time.process_time() - cpu
-        own_ns, calls = clock.own_ns(), clock.calls[0]
-        added_s = clock.added_ns() / 1e9
+        own_ns, calls = clock.own(), clock.calls[0]
+        added_s = clock.added() / 1e9
         clock.clear()
         counts, stop = count_calls(clock)
         try:
             await load(cores, options, url)
         finally:
             stop()
-        counted = clock.calls[0]
-        await gateway.close()
-    show(own_ns, calls, cpu - added_s, counts, counted)
+        counted = [count / clock.calls[0] for count in counts]
+    blocks = Clock(sys.getallocatedblocks)
+    watch(blocks)
+    async with serving(options, upstream, cores) as url:
+        blocks.clear()
+        await load(cores, options, url)
+        objects = [kept / blocks.calls[0] for kept in blocks.own()]
+    show([spent / calls / 1000 for spent in own_ns], (cpu - added_s) * 1e6 / calls, counted, objects)
     print(
         f"\n{result['rps']:,.0f} calls a second while measured. The clocks of this table cost"
         f" {added_s / calls * 1e6:.1f} µs a call more, which are taken off. {options}; {cores}"
     )
 
 
-def show(own_ns: list[float], calls: int, cpu_s: float, counts: list[int], counted: int) -> None:
-    whole_us = cpu_s * 1e6 / calls
-    print("| stage | µs | Python calls | share |\n|---|---|---|---|")
-    for (title, _, _), spent_ns, count in zip(STAGES, own_ns, counts, strict=False):
+def show(own_us: list[float], whole_us: float, counted: list[float], objects: list[float]) -> None:
+    """All of them for each call; the last of `counted` is outside of the stages."""
+    print("| stage | µs | Python calls | objects | share |\n|---|---|---|---|---|")
+    for (title, _, _), spent_us, count, kept in zip(STAGES, own_us, counted, objects, strict=False):
         if count:
-            spent_us = spent_ns / 1000 / calls
-            # The wrapper around each stage is counted as a function of its own: it is not of ours.
-            print(f"| {title} | {spent_us:.1f} | {count / counted:.1f} | {spent_us / whole_us:.0%} |")
-    inside_us = sum(own_ns) / 1000 / calls
-    rest_us = whole_us - inside_us
-    outside = counts[-1] / counted
+            print(f"| {title} | {spent_us:.1f} | {count:.1f} | {kept:+.1f} | {spent_us / whole_us:.0%} |")
+    rest_us = whole_us - sum(own_us)
     print(
         f"| the event loop, the kernel, the recorder's threads | {rest_us:.1f}"
-        f" | {outside:.1f} | {rest_us / whole_us:.0%} |"
+        f" | {counted[-1]:.1f} | {-sum(objects):+.1f} | {rest_us / whole_us:.0%} |"
     )
-    print(f"| **all** | **{whole_us:.1f}** | **{sum(counts) / counted:.1f}** | |")
+    print(f"| **all** | **{whole_us:.1f}** | **{sum(counted):.1f}** | | |")
+    print("\nObjects: blocks of memory that a stage leaves for the next ones, less those that it lets go.")
 
 
 def main() -> None:
