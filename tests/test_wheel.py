@@ -91,7 +91,7 @@ def test_without_a_c_compiler_the_wheel_is_plain_python(tmp_path: Path) -> None:
     environment = os.environ | {"CC": "there-is-no-such-compiler"}
     _run(
         sys.executable,
-        *("-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)),
+        *("-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)),
         env=environment,
     )
     wheel = _only(tmp_path, "*.whl")

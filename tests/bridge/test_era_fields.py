@@ -82,9 +82,11 @@ async def test_a_modern_client_sees_nothing_of_the_handshake_era(tmp_path: Path,
     old, tool = Actor("old", tmp_path), {"name": "play", "inputSchema": {"type": "object"}}
     old.offer(tools=[tool | {"execution": {"taskSupport": "required"}, "x-own": 1}])
     async with staged(old) as stage, ModernClient(stage.port, path) as client:
+        await client.until_names(bool)  # a list does not wait until the server has started
         for _ in range(2):  # the second may come from what is known
             (listed,) = (await client.request("tools/list"))["result"]["tools"]
             assert listed.keys() - fields_of(modern_schema.Tool) == {"x-own"}
     async with staged(old) as stage, LegacyClient(stage.port, path) as client:
+        await client.until_names(bool)
         (listed,) = (await client.request("tools/list"))["result"]["tools"]
         assert listed["execution"] == {"taskSupport": "required"}, "within its era it passes"

@@ -13,7 +13,7 @@ import pytest_asyncio
 from browser.browser_stage import Stage, open_stage
 from browser.chromium import open_chromium
 from browser.page_watch import PageWatch
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, BrowserContext, Page, expect
 
 # Only against a hang; nothing is asserted about it. Machines that run tests are busy.
 PATIENCE_MS = 20_000
@@ -26,13 +26,31 @@ async def browser() -> AsyncIterator[Browser]:
         yield browser
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def page(browser: Browser) -> AsyncIterator[Page]:
-    """A window of its own, as of somebody who was never here."""
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """One for all windows: what was loaded and compiled for one is not for the next."""
     context = await browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
-    yield await context.new_page()
+    yield context
     await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A window of its own, as of somebody who was never here."""
+    page = await context.new_page()
+    await forget_everything(page)
+    yield page
+    for window in context.pages:
+        await window.close()
+
+
+async def forget_everything(page: Page) -> None:
+    """What pages have kept, and what they were allowed."""
+    devtools = await page.context.new_cdp_session(page)
+    await devtools.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    await devtools.detach()
+    await page.context.clear_permissions()
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")

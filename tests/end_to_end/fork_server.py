@@ -19,18 +19,22 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 # What gateways and commands import in the end. Nothing of it may read the environment while it is imported.
+import duckdb  # noqa: F401
 import nanoarrow  # noqa: F401
 import sqlglot.dialects.duckdb
 import sqlglot.dialects.mysql
 import sqlglot.dialects.postgres
 import sqlglot.dialects.sqlite  # noqa: F401
+import starlette.routing
 import typer._adapters  # noqa: F401
 import uvloop  # noqa: F401
 
 import callgate.api.page_files
+import callgate.app.redactors
 import callgate.app.serve
 import callgate.cli.commands.call_command
 import callgate.cli.commands.record_commands
@@ -52,6 +56,7 @@ import callgate.sql.engines.sqlite.engine
 import callgate.sql.guard.parse
 
 LONGEST_ORDER = 1 << 20
+API = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 
 def prepare() -> None:
@@ -60,11 +65,33 @@ def prepare() -> None:
     callgate.cli.main.command_of = lambda app: program
     rows = callgate.sql.demo.demo.DemoRows()
     callgate.sql.demo.demo.DemoRows = lambda: rows
+    prepare_parameters(program)
     # Regular expressions, which their libraries keep.
     callgate.api.page_files.PageFiles.bundled().routes()
-    callgate.recorder.redact.redact.Redactor()
+    for path in json.loads(API.read_bytes())["paths"]:
+        starlette.routing.compile_path(path)
+    keep_redactor()
     callgate.sql.engines.sqlite.dialect.dialect.SQLITE.lex("SELECT 1")
     callgate.recorder.flush.tokens.vocabulary()
+
+
+def keep_redactor() -> None:
+    """Of configurations that name no secret of their own. It is the same for every thread."""
+    plain, make = callgate.recorder.redact.redact.Redactor(), callgate.app.redactors.redactor_of
+
+    def redactor_of(config: Any) -> callgate.recorder.redact.redact.Redactor:
+        has_own = config.record.redact_keys or config.record.redact_patterns
+        return make(config) if has_own else plain
+
+    callgate.app.redactors.redactor_of = redactor_of
+
+
+def prepare_parameters(command: Any) -> None:
+    """What reads their values is made when it is first needed, and kept."""
+    for parameter in command.params:
+        parameter.get_runtime_param()
+    for inner in getattr(command, "commands", {}).values():
+        prepare_parameters(inner)
 
 
 def serve(control: socket.socket, listener: socket.socket) -> dict[str, Any] | None:

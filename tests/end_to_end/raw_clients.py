@@ -116,9 +116,11 @@ class _Client:
     async def names(self, method: str = "tools/list", member: str = "tools", key: str = "name") -> list[str]:
         return [entry[key] for entry in (await self.request(method))["result"][member]]
 
-    async def until_names(self, is_so: Callable[[list[str]], bool]) -> list[str]:
+    async def until_names(self, is_so: Callable[[list[str]], bool], *listed: str) -> list[str]:
+        """`listed`: what `names` takes."""
+
         async def shown() -> tuple[list[str]] | None:
-            names = await self.names()
+            names = await self.names(*listed)
             return (names,) if is_so(names) else None  # an empty list may be what is waited for
 
         found = await until(shown)

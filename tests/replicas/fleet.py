@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from databases.database import Database
+from databases.postgres import new_database
 from databases.server import program
 from end_to_end.forked import Command, start_forked
 from end_to_end.gateway_process import clean_environment, get_json
@@ -246,10 +247,8 @@ async def running_fleet(
     record: str = "",
     servers: str = "",
 ) -> AsyncIterator[Fleet]:
-    name = f"replicas_{uuid.uuid4().hex[:12]}"
-    server.run(f"CREATE DATABASE {name}")
-    database = replace(server, database=name)
-    reached = database if pooler is None else replace(pooler, database=name)
+    database = new_database(server, "replicas")
+    reached = database if pooler is None else replace(pooler, database=database.database)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx's worker is another user
         fleet = Fleet(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from databases.database import Database
+from databases.postgres import new_database
 from stores.postgres.way import way_to
 from waiting import until
 
@@ -30,9 +31,7 @@ ROW = HomeRow("h1", "session", "AAAAAAAA", "ann", "{}")
 
 @pytest.fixture
 def database(postgres: Database) -> Database:
-    name = f"directory_{uuid.uuid4().hex[:12]}"
-    postgres.run(f"CREATE DATABASE {name}")
-    return replace(postgres, database=name)
+    return new_database(postgres, "directory")
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 from databases.clickhouse import ClickhouseDatabase
 from databases.database import Database
+from databases.postgres import new_database
 from recorder.happenings import ROW_REDACTOR
 
 from callgate.ports.record_queries import RecordExcerpts, RecordQueries
@@ -166,9 +167,8 @@ class _PostgresRecord(KeptRecord):
 class PostgresKind(StoreKind):
     def __init__(self, server: Database, pooler: Database | None = None) -> None:
         """A database of its own. `pooler`: what the store is reached through."""
-        name = f"record_{uuid.uuid4().hex[:12]}"
-        server.run(f"CREATE DATABASE {name}")
-        self.database = replace(server, database=name)
+        self.database = new_database(server, "record")
+        name = self.database.database
         reached = self.database if pooler is None else replace(pooler, database=name)
         self.address = StoreAddress(reached.dsn, f"127.0.0.1:{reached.port}/{name}")
         self._reached = reached

@@ -1,4 +1,7 @@
-"""Six real clients, each directly and on one way through a gateway; `scripts/zoo` has all of them."""
+"""Four real clients, each directly and on one way through a gateway; `scripts/zoo` has all of them.
+
+Both SDKs in their other versions and eras are in tests/bridge/test_matrix.py.
+"""
 
 from pathlib import Path
 
@@ -11,10 +14,8 @@ from zoo.try_client import try_client
 
 SHORT = {
     "python-sdk-1-30": "/mcp",
-    "python-sdk-2-3-handshake": "stdio",
-    "python-sdk-2-3-modern": "/mcp",
+    "python-sdk-2-3-modern": "stdio",
     "typescript-sdk-1-32": "/servers/x/mcp",
-    "typescript-sdk-2-modern": "stdio",
     "mcp-remote": "/mcp",
 }
 

@@ -1,12 +1,11 @@
 """Replicas: who lives, what differs, and what is down where; nothing of it when the gateway is alone."""
 
-import uuid
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser.browser_stage import Stage, open_stage
 from databases.database import Database
+from databases.postgres import new_database
 from playwright.async_api import Page, expect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -18,9 +17,7 @@ BROKEN = '[mcpServers.files]\ncommand = "/bin/false"\n'
 async def test_the_replicas_of_a_gateway_are_listed_with_what_is_wrong_at_each(
     page: Page, postgres: Database, tmp_path: Path
 ) -> None:
-    name = f"page_{uuid.uuid4().hex[:12]}"
-    postgres.run(f"CREATE DATABASE {name}")
-    database = replace(postgres, database=name)
+    database = new_database(postgres, "page")
     joined = (
         f'[replicas]\ndatabase = "{database.dsn}"\nlisten = "127.0.0.1:0"\n[record]\nstore = "postgres"\n'
     )

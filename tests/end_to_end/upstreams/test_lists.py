@@ -277,7 +277,8 @@ async def listed_by_a_client(folder: Path) -> AsyncIterator[tuple[Stage, Actor, 
         for name in ("one", "two"):
             await stage.until_state(name, "up")
         await client.until_names(lambda names: len(names) == 4)
-        await client.names("prompts/list", "prompts")
+        # One that its server tells later than a list waits would be news.
+        await client.until_names(bool, "prompts/list", "prompts")
         await client.names("resources/list", "resources", "uri")
         yield stage, one, client, await client.listen()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from databases.clickhouse import clickhouse_server
+from examples import examples
 from recorder.happenings import read_back
 from stores.kinds import ClickhouseKind
 from stores.test_flush import event, segment_of
@@ -56,12 +57,13 @@ def opened(kind: ClickhouseKind, folder: Path) -> ClickhouseStore:
     return store
 
 
-def test_two_hundred_failures_lose_and_double_nothing(kind: ClickhouseKind, tmp_path: Path) -> None:
+def test_failures_of_every_kind_lose_and_double_nothing(kind: ClickhouseKind, tmp_path: Path) -> None:
+    """EXAMPLES_TIMES=4: two hundred of them."""
     chance = random.Random(17)
     store = opened(kind, tmp_path)
     before, place = kind.database.fail_next([]), 0
     faults: list[str] = []
-    while kind.database.fail_next(faults) < before + 200:
+    while kind.database.fail_next(faults) < before + examples(50):
         while not bring(store, place, len(faults)):
             store.close()
             if chance.random() < 0.5:  # the process died, and another comes
