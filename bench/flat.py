@@ -256,8 +256,9 @@ def main() -> None:
                 lines += lines_of(row, field, options)
     print("\n".join(lines))
     print(
-        f"\n{machine()}, load {os.getloadavg()[0]:.1f}; {cores}. {options.rounds} rounds of {options.seconds:g} s,"
-        f" in which the sizes take turns; ratios are of the cheapest. The goal is at most {GOAL:.2f}."
+        f"\n{machine()}, load {os.getloadavg()[0]:.1f}; {cores}. {options.rounds} rounds of"
+        f" {options.seconds:g} s, in which the sizes take turns; ratios are of the cheapest."
+        f" The goal is at most {GOAL:.2f}."
         f" Recording is off if nothing is said; with it on, half as many rounds, four times as long."
         f" {time.monotonic() - begun:.0f} s in all."
     )

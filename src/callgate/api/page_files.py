@@ -1,8 +1,8 @@
 """The web page's files, in `callgate/ui`: which there are, and how they are sent.
 
-Listed at start: a path is looked up among them and never on disk. Read when the first of them is asked for, all
-at once, so that they are of one build: a gateway whose page nobody opens does without their 1.4 MB. They hold
-no data, so they need no token: what the page shows it asks of the API, and there the gate wants one.
+Listed at start: a path is looked up among them and never on disk. Read when the first of them is asked for,
+all at once, so that they are of one build: a gateway whose page nobody opens does without their 1.4 MB. They
+hold no data, so they need no token: what the page shows it asks of the API, and there the gate wants one.
 Counterpart: `web/`.
 """
 

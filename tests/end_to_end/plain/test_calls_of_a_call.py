@@ -246,8 +246,8 @@ async def test_a_warm_call_leaves_nothing_for_the_collector(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 async def test_calls_that_were_made_and_stored_keep_no_memory(tmp_path: Path, transport: str) -> None:
-    """The short form of `scripts/bench memory --soak 600`: what Python keeps is counted, and each call differs
-    in its id and its arguments. One object for each call would be 500 more in each round."""
+    """The short form of `scripts/bench memory --soak 600`: what Python keeps is counted. Each call has
+    another id and other arguments. One object for each call would be 500 more in each round."""
     kept: list[int] = []
     async with (
         configured(transport, tmp_path) as server,
