@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from _load import PacedLoad, paced
-from _processes import IDLE_S, Cores, end_on_sigterm
+from _processes import FOLDER, IDLE_S, Cores, end_on_sigterm
 from _targets import (
     BENCH,
     STORED_S,
@@ -28,6 +28,7 @@ from _targets import (
     echo,
     http_server,
     serving,
+    sketch,
     stdio_server,
 )
 from gateway import machine
@@ -56,6 +57,7 @@ class Row:
     title: str
     sizes: Sequence[Size]
     base: int = 0  # which of the sizes the others are compared with
+    is_ours: bool = True  # False: a peer, of which only the CPU is known
     is_recorded: bool = False  # storing costs much each time, so much has to be stored at a time
 
 
@@ -81,6 +83,11 @@ class Field:
         program = [str(BENCH / "_counting_gateway.py")]
         base, pid = self._stack.enter_context(serving(self.cores, state, text, {}, program))
         return Gateway(base, pid, IDLE_S if record == _OFF else STORED_S)
+
+    def least_gateway(self, *options: str) -> Target:
+        """In Python, before an echo server as a child."""
+        child = self.cores.on_load([str(FOLDER / "echo_mcp"), "--stdio", *options])
+        return self._stack.enter_context(sketch(self.cores, "the least gateway", ["--", *child]))
 
     def load(self, size: Size, seconds: float) -> PacedLoad:
         load = self._stack.enter_context(paced(size.target, size.connections, seconds, self.cores))
@@ -135,9 +142,11 @@ def of_sessions(field: Field) -> list[Row]:
 
 
 def of_calls_in_flight(field: Field) -> list[Row]:
-    """Most of them wait at the server, over a pipe: it answers them in random order."""
+    """Most of them wait at the server, over a pipe: it answers them in random order. Each has a connection of
+    its own, which costs the kernel and the caches more, so the least gateway in Python is measured beside."""
     plain: list[Size] = []
     with_token: list[Size] = []
+    least: list[Size] = []
     for count in (1, CONNECTIONS, 1_000, 10_000):
         hold = max(0, count - CONNECTIONS)
         gateway = field.gateway(stdio_server("pipe", field.cores, "--hold", str(hold)))
@@ -147,8 +156,13 @@ def of_calls_in_flight(field: Field) -> list[Row]:
         gateway = field.gateway(stdio_server("pipe", field.cores, "--hold", str(hold)))
         target = replace(gateway.over_stdio(), arguments=(_WITH_TOKEN,), expected="hello-%n")
         with_token.append(Size(count, target, count))
+        least.append(Size(count, field.least_gateway("--hold", str(hold)), count))
     # A single call wakes every process for itself: it costs more than one of many.
-    return [Row("calls in flight", plain, base=1), Row("calls in flight, with a progress token", with_token)]
+    return [
+        Row("calls in flight", plain, base=1),
+        Row("the same, with a progress token", with_token),
+        Row("the same, the least gateway in Python", least, is_ours=False),
+    ]
 
 
 def of_events(field: Field) -> list[Row]:
@@ -221,9 +235,11 @@ def lines_of(row: Row, field: Field, options: argparse.Namespace) -> list[str]:
     for size, load, cost in zip(row.sizes, loads, costs, strict=True):
         ratio = min(cost) / base_us
         told = "1" if load is loads[row.base] else f"**{ratio:.2f}**" if ratio > GOAL else f"{ratio:.2f}"
-        of_call, of_second = functions_of(load)
-        cells = (row.title, f"{size.count:,}", f"{min(cost):.1f} to {max(cost):.1f}", told)
-        lines.append(f"| {' | '.join(cells)} | {of_call:.1f} | {of_second:,.0f} |")
+        cells = [row.title, f"{size.count:,}", f"{min(cost):.1f} to {max(cost):.1f}", told, "", ""]
+        if row.is_ours:
+            of_call, of_second = functions_of(load)
+            cells[-2:] = f"{of_call:.1f}", f"{of_second:,.0f}"
+        lines.append(f"| {' | '.join(cells)} |")
         print(lines[-1], file=sys.stderr)
     return lines
 
