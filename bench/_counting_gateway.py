@@ -1,11 +1,12 @@
 """`callgate`, counting the Python functions of ours that its event loop runs between two SIGUSR1.
 
-The second one writes two numbers to the file `count` in the folder in which it was started: functions, and
-exchanges.
+The second one writes three numbers to the file `count` in the folder in which it was started: functions,
+exchanges, and seconds.
 """
 
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,16 +23,19 @@ class Counter:
     def __init__(self) -> None:
         self._functions = self._exchanges = 0
         self._is_on = False
+        self._begun_mono = 0.0
 
     def toggle(self, *_: Any) -> None:
         self._is_on = not self._is_on
         if self._is_on:
             self._functions = self._exchanges = 0
+            self._begun_mono = time.monotonic()
             sys.setprofile(self._note)
             return
         sys.setprofile(None)
         fresh = FILE.with_suffix(".new")
-        fresh.write_text(f"{self._functions} {self._exchanges}")
+        seconds = time.monotonic() - self._begun_mono
+        fresh.write_text(f"{self._functions} {self._exchanges} {seconds}")
         fresh.rename(FILE)
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:

@@ -1,6 +1,7 @@
 """The web page's files: found by exact path only, cached as their names allow, guarded by their headers."""
 
 import gzip
+from functools import partial
 
 import pytest
 from api.parts import Answered, NoCaller, NoServers, ask
@@ -17,10 +18,11 @@ FILES = {
     "/assets/index-AbC123.js": SCRIPT,
     "/assets/inter-AbC123.woff2": FONT,
 }
+READERS = {path: partial(bytes, body) for path, body in FILES.items()}
 
 
 def api() -> HttpApi:
-    return HttpApi(ApiParts(NoServers(), NoCaller(), page=PageFiles(FILES)))
+    return HttpApi(ApiParts(NoServers(), NoCaller(), page=PageFiles(READERS)))
 
 
 async def get(path: str, method: str = "GET", **headers: str) -> Answered:
@@ -48,6 +50,23 @@ async def test_every_page_begins_with_the_same_file_and_needs_no_token(path: str
     assert answered.headers["content-type"] == "text/html; charset=utf-8"
     assert answered.headers["cache-control"] == "no-cache"
     assert api().is_open(path)
+
+
+async def test_the_files_are_read_once_all_together_when_the_first_is_asked_for() -> None:
+    read: list[str] = []
+
+    def reader(path: str) -> bytes:
+        read.append(path)
+        return FILES[path]
+
+    page = PageFiles({path: partial(reader, path) for path in FILES})
+    app = HttpApi(ApiParts(NoServers(), NoCaller(), page=page)).app()
+    assert (await ask(app, "/healthz", None)).status == 200
+    assert page.is_open("/favicon.svg")
+    assert read == []
+    for path in ("/", "/favicon.svg", "/assets/index-AbC123.js"):
+        assert (await ask(app, path, None)).status == 200
+    assert sorted(read) == sorted(FILES)
 
 
 async def test_a_file_with_a_hash_in_its_name_may_be_kept_for_ever() -> None:

@@ -1,14 +1,16 @@
 """The web page's files, in `callgate/ui`: which there are, and how they are sent.
 
-Read once, at start; a path is looked up among them and never on disk. They hold no data, so they need no
-token: what the page shows it asks of the API, and there the gate wants one. Counterpart: `web/`.
+Listed at start: a path is looked up among them and never on disk. Read when the first of them is asked for,
+all at once, so that they are of one build: a gateway whose page nobody opens does without their 1.4 MB. They
+hold no data, so they need no token: what the page shows it asks of the API, and there the gate wants one.
+Counterpart: `web/`.
 """
 
 import asyncio
 import gzip
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -112,9 +114,10 @@ class PageFile:
 
 
 class PageFiles:
-    def __init__(self, found: Mapping[str, bytes]) -> None:
-        """`found`: files by their path in a URL. None at all is a gateway without a page."""
-        self._files = {path: PageFile(path, body) for path, body in found.items()}
+    def __init__(self, found: Mapping[str, Callable[[], bytes]]) -> None:
+        """`found`: what reads a file, by its path in a URL. None at all is a gateway without a page."""
+        self._found = found
+        self._files: dict[str, PageFile] = {}  # none until one is asked for
 
     @classmethod
     def bundled(cls) -> "PageFiles":
@@ -122,21 +125,18 @@ class PageFiles:
         folder = files("callgate") / "ui"
         return cls(dict(_below(folder, "")) if folder.is_dir() else {})
 
-    def find(self, path: str) -> PageFile | None:
-        is_page = any(pattern.fullmatch(path) for pattern in _PAGE_PATTERNS)
-        return self._files.get(_INDEX if is_page else path)
-
     def is_open(self, path: str) -> bool:
         """Whether the path is answered without a token: by a file, or by the page's own "not found"."""
-        return self.find(path) is not None or (bool(self._files) and _ADDRESS.fullmatch(path) is not None)
+        is_address = bool(self._found) and _ADDRESS.fullmatch(path) is not None
+        return is_address or _file_name(path) in self._found
 
     def routes(self) -> list[Route]:
         """Exactly what there is: any other path is answered as unknown."""
-        paths = [*_PAGES, *self._files] if self._files else []
+        paths = [*_PAGES, *self._found] if self._found else []
         return [Route(path, self.answer, methods=["GET"]) for path in paths]
 
     async def answer(self, request: Request) -> Response:
-        file = self.find(request.scope["path"])
+        file = await self._read(_file_name(request.scope["path"]))
         if file is None:  # Starlette's own patterns let a line feed pass at the end
             raise CallerError(CALLER_NOT_FOUND, "There is no such page")
         headers, tag, body = file.headers, file.digest, file.body
@@ -151,15 +151,29 @@ class PageFiles:
 
     async def not_found(self, request: Request) -> Response | None:
         """The page itself, which says that there is no such address; None: not a browser."""
-        file = self._files.get(_INDEX)
         is_address = _ADDRESS.fullmatch(request.scope["path"]) is not None
-        if file is None or not is_address or not accepts_html(request.headers.get("accept", "")):
+        if not is_address or not accepts_html(request.headers.get("accept", "")):
+            return None
+        if (file := await self._read(_INDEX)) is None:
             return None
         headers, body = file.headers, file.body
         headers["vary"] = "accept, accept-encoding"
         if packed := await _packed(file, request):
             body, headers["content-encoding"] = packed, "gzip"
         return Response(body, 404, headers=headers)
+
+    async def _read(self, name: str) -> PageFile | None:
+        if name in self._found and not self._files:
+            self._files = await asyncio.to_thread(self._read_all)
+        return self._files.get(name)
+
+    def _read_all(self) -> dict[str, PageFile]:
+        return {path: PageFile(path, read()) for path, read in self._found.items()}
+
+
+def _file_name(path: str) -> str:
+    is_page = any(pattern.fullmatch(path) for pattern in _PAGE_PATTERNS)
+    return _INDEX if is_page else path
 
 
 async def _packed(file: PageFile, request: Request) -> bytes | None:
@@ -195,10 +209,10 @@ def _is_among(tag: str, header: str) -> bool:
     return "*" in known or f'"{tag}"' in known
 
 
-def _below(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+def _below(folder: Traversable, path: str) -> Iterator[tuple[str, Callable[[], bytes]]]:
     for entry in folder.iterdir():
         name = f"{path}/{entry.name}"
         if entry.is_dir():
             yield from _below(entry, name)
         else:
-            yield name, entry.read_bytes()
+            yield name, entry.read_bytes

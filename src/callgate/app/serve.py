@@ -29,6 +29,7 @@ from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
 from callgate.model.errors import CallgateError, SetupError
 from callgate.model.health import Health
+from callgate.recorder.flush.keeper import trim_heap
 from callgate.upstreams.http.client import HttpClient
 
 # Nobody asked for the default port: when it is busy, one of the next will do.
@@ -187,6 +188,7 @@ def calm_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    trim_heap()
 
 
 def moved_from_port(config: Config, port: int) -> int | None:

@@ -17,9 +17,11 @@ from waiting import until
 
 import callgate
 from callgate.app.build import build_gateway
+from callgate.app.record import Record
 from callgate.config.load import load_config
 from callgate.config.sources.flags import Flags
 from callgate.recorder.group_writer import GroupWriter
+from callgate.recorder.read.caught_up import caught_up
 
 SOURCE = str(Path(callgate.__file__).parent)
 # Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
@@ -27,6 +29,7 @@ MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 47, 61, 81, 106
 MOST_BRIDGED = {"modern client": 59, "legacy client": 60}
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for three of each call.
 MOST_OF_GROUP = 46
+CALLS_OF_ROUND = 500
 # There is one of each for a call; of connections and sessions there are few.
 CALL_TYPES = {
     "Exchange",
@@ -110,6 +113,12 @@ def _no_slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
+    async with record_before(server, folder) as (port, _):
+        yield port
+
+
+@asynccontextmanager
+async def record_before(server: str, folder: Path) -> AsyncIterator[tuple[int, Record]]:
     (folder / "callgate.toml").write_text(f"version = 1\n[mcpServers.one]\n{server}\n")
     loaded = load_config(
         Flags(config=folder / "callgate.toml"), {"CALLGATE_STATE_DIR": str(folder / "state")}
@@ -120,7 +129,8 @@ async def gateway_before(server: str, folder: Path) -> AsyncIterator[int]:
         await until(
             lambda: all(one.state.value == "up" for one in gateway.relay.health() if one.kind == "mcp")
         )
-        yield port
+        assert gateway.record is not None
+        yield port, gateway.record
     finally:
         await gateway.close()
 
@@ -232,6 +242,31 @@ async def test_a_warm_call_leaves_nothing_for_the_collector(tmp_path: Path) -> N
                 gc.garbage.clear()
             of_calls = [name for name in left if name in CALL_TYPES]
             assert not of_calls, left
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_calls_that_were_made_and_stored_keep_no_memory(tmp_path: Path, transport: str) -> None:
+    """The short form of `scripts/bench memory --soak 600`: what Python keeps is counted. Each call has
+    another id and other arguments. One object for each call would be 500 more in each round."""
+    kept: list[int] = []
+    async with (
+        configured(transport, tmp_path) as server,
+        record_before(server, tmp_path) as (port, record),
+        HttpProbe(port) as probe,
+    ):
+        opened = await probe.legacy("initialize", INITIALIZE)
+        head = JSON_HEADERS | {"mcp-session-id": opened.headers["mcp-session-id"]}
+        for number in range(1, 6 * CALLS_OF_ROUND + 1):
+            params = PLAIN | {"arguments": {"n": number}}
+            body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            answer = await probe.request("POST", "/mcp", head, json.dumps(body).encode())
+            assert answer.status == 200, answer.body
+            if number % CALLS_OF_ROUND == 0:
+                await caught_up(record.recorder)
+                gc.collect()
+                kept.append(sys.getallocatedblocks())
+    # Two rounds may fill what is bounded. Timers and threads make single rounds differ by a hundred.
+    assert min(kept[4:]) - min(kept[2:4]) < CALLS_OF_ROUND // 2, kept
 
 
 async def test_further_servers_add_nothing_to_a_call(tmp_path: Path) -> None:

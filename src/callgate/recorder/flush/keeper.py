@@ -195,7 +195,7 @@ class Keeper:
         attempt(self._bring_up_to_date, self.trouble)
         if self._drain.rows - self._trimmed_rows >= _LARGE_ROWS:
             self._trimmed_rows = self._drain.rows
-            _give_back_memory()
+            trim_heap()
         self._drained_mono = time.monotonic()
         traits = self._store.traits
         least, most = traits.retry_s
@@ -259,7 +259,7 @@ def next_look_s(waited_s: float, due_after_s: float) -> float:
     return left_s if 0 < left_s < _LOOK_EVERY_S else min(_LOOK_EVERY_S, due_after_s)
 
 
-def _give_back_memory() -> None:
+def trim_heap() -> None:
     """What the C library keeps for later, where it is glibc."""
     if sys.platform == "linux":
         with suppress(AttributeError, OSError):

@@ -20,6 +20,7 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "memory_limit": "256MB",
     "threads": "1",
+    "async_threads": "1",  # for files of a network; the default of 8 are as many stacks and caches
     "python_enable_replacements": "false",  # a table that is not there is not some variable of ours
     "temp_directory": "",  # what does not fit in memory fails, instead of filling the disk
     "write_buffer_row_group_count": "1",  # of large bodies the default of 5 is the whole memory
