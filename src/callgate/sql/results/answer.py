@@ -57,7 +57,7 @@ def answer_results(
     """The raw result object, and the results as they were cut to fit it."""
     # All rows are written at once: they are most of the work, and few results have to be cut.
     written = [_encode(result.rows) for result in results]
-    if any([_MANY_DIGITS in raw.translate(_DIGITS_ALIKE) for raw in written]):
+    if any(_MANY_DIGITS in raw.translate(_DIGITS_ALIKE) for raw in written):
         results = [_with_exact_integers(result) for result in results]
         written = [_encode(result.rows) for result in results]
     if response_format == "json":

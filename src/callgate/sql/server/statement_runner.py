@@ -74,7 +74,7 @@ class StatementRunner:
         reply, fitted = answer_results(
             results, request.response_format, self.policy, " ".join(filter(None, notes))
         )
-        is_cut = any([result.truncated for result in fitted])
+        is_cut = any(result.truncated for result in fitted)
         hop.facts = replace(facts, rows=fitted[-1].row_count, truncated=is_cut)
         return reply
 

@@ -115,7 +115,9 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
     """`place` and `seq`: of the first of these calls."""
     rows: list[bytes] = []
     for at, call in enumerate(calls):
-        _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, *statement = call
+        _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, *statement = (
+            call
+        )
         sql, found = statement[2:]
         rows += (
             _event(
