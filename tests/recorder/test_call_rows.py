@@ -25,6 +25,18 @@ from callgate.recorder.sequence import Sequence
 
 _NAMES = st.sampled_from(["a", "b", "größe", "x" * 200])
 _MOMENTS = st.floats(10.0, 20.0)
+_FACTS = st.builds(
+    StatementFacts,
+    source_id=_NAMES,
+    sql=st.sampled_from(["SELECT 1", "SELECT 'ü\n\\'"]),
+    statement_type=_NAMES,
+    mode=_NAMES,
+    verdict=st.just("allow"),
+    rule=st.none() | _NAMES,
+    tables=st.sampled_from([(), ("t",), ("shop.orders", "größe")]),
+    rows=st.none() | st.integers(0, 1000),
+    truncated=st.booleans(),
+)
 
 
 def a_call(session_id: str = "s-1", **changed: Any) -> Exchange:
@@ -51,6 +63,7 @@ def calls_of_clients(draw: st.DrawFn) -> Exchange:
     hop = exchange.hops[0]
     hop.rpc_id, hop.server_protocol = draw(st.none() | st.integers(0, 2**40)), draw(st.none() | _NAMES)
     hop.params, hop.result = draw(bodies), draw(bodies)
+    hop.facts = draw(st.none() | _FACTS)
     hop.started_mono, hop.ended_mono, exchange.settled_mono = (draw(_MOMENTS) for _ in range(3))
     return exchange
 
@@ -86,8 +99,8 @@ def _two_hops(exchange: Exchange) -> None:
     exchange.hops.append(exchange.hops[0])
 
 
-def _statement(exchange: Exchange) -> None:
-    exchange.hops[0].facts = StatementFacts("demo", "SELECT 1", "SELECT", "read_only", "allow")
+def _surrogate(exchange: Exchange) -> None:
+    exchange.hops[0].facts = StatementFacts("demo", "SELECT '\ud800'", "SELECT", "read_only", "allow")
 
 
 def _cached(exchange: Exchange) -> None:
@@ -120,7 +133,7 @@ def _changed_arrival(**changed: Any) -> Callable[[Exchange], None]:
         _by_us,
         _not_ended,
         _two_hops,
-        _statement,
+        _surrogate,
         _cached,
         _merged_list,
         _of_server,
@@ -175,6 +188,11 @@ def _secret_shape(exchange: Exchange) -> None:
     exchange.tool_name = _SECRET.decode()
 
 
+def _secret_statement(exchange: Exchange) -> None:
+    sql = f"SELECT '{_SECRET.decode()}'"
+    exchange.hops[0].facts = StatementFacts("demo", sql, "SELECT", "read_only", "allow")
+
+
 def _secret_sent(exchange: Exchange) -> None:
     exchange.hops[0].params = b'{"said":"%b"}' % _SECRET
 
@@ -187,6 +205,7 @@ def _secret_result(exchange: Exchange) -> None:
     "hide",
     [
         _secret_shape,
+        _secret_statement,
         _secret_sent,
         _secret_result,
         _changed_arrival(rpc_id=b'"%b"' % _SECRET),
@@ -210,10 +229,11 @@ def test_a_call_with_a_long_body_becomes_a_whole_row_and_is_shortened(tmp_path: 
 
 
 def test_calls_and_whole_rows_of_a_group_are_numbered_in_the_order_of_their_frames(tmp_path: Path) -> None:
-    batch = Journal(tmp_path).write(a_call(), settled(a_session()).exchange, a_call())
+    whole = a_call()
+    _cached(whole)
+    batch = Journal(tmp_path).write(a_call(), whole, a_call())
     batch.spell_out_calls()
-    (whole, calls) = batch.frames[EVENTS]
-    rows = [msgspec.json.decode(frame.rows_json) for frame in (whole, calls)]
+    rows = [msgspec.json.decode(frame.rows_json) for frame in batch.frames[EVENTS]]
     assert [len(some) for some in rows] == [1, 2]
     numbers = [row["seq"] for some in rows for row in some]
     assert numbers == sorted(set(numbers))

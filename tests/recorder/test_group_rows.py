@@ -24,7 +24,7 @@ def grouper() -> Grouper:
 def test_a_session_is_told_when_it_opens_and_closes_and_not_with_each_call(grouper: Grouper) -> None:
     session = a_session()
     first = grouper.group([opened(session), settled(session), settled(session)], Losses())
-    assert ([row.session_id for row in first.sessions], len(first.events)) == (["s-1"], 2)
+    assert ([row.session_id for row in first.sessions], len(first.calls)) == (["s-1"], 2)
     assert first.created == first.sessions
     session.ended_at = 5.0
     last = grouper.group([settled(session), SessionClosed(session)], Losses())
@@ -50,6 +50,7 @@ def test_a_call_that_ended_at_once_leaves_one_row_and_one_that_lasts_two(grouper
     group = grouper.group([ExchangeOpened(quick.exchange), ExchangeOpened(slow.exchange), quick], Losses())
     assert [row.id for row in group.opened] == [slow.exchange.exchange_id]
     assert (group.opened[0].writer, group.opened[0].outcome) == ("writer", None)
+    group.spell_out_calls()
     assert [(row.id, row.was_open) for row in group.events] == [(quick.exchange.exchange_id, False)]
     slow.exchange.settlement = settlement
     group = grouper.group([slow], Losses())

@@ -13,11 +13,12 @@ from recorder.happenings import ROW_REDACTOR, a_session, opened, settled
 from callgate.model.events import ExchangeOpened
 from callgate.recorder import group_writer
 from callgate.recorder.asides import Asides
+from callgate.recorder.call_rows import read_event_rows
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Group
 from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.intake import Intake
-from callgate.recorder.journal.frames import EVENTS
+from callgate.recorder.journal.frames import CALLS, EVENTS
 from callgate.recorder.journal.journal import JournalWriter, read_frames
 from callgate.recorder.rows import EventRow
 from callgate.recorder.sequence import Sequence
@@ -46,8 +47,13 @@ class Stage:
         self.writer.write_all(tells_counts=False)
 
     def rows(self) -> list[EventRow]:
-        frames = [frame for frame in read_frames(self.journal.path, 0) if frame.kind == EVENTS]
-        return [row for frame in frames for row in msgspec.json.decode(frame.rows_json, type=list[EventRow])]
+        rows: list[EventRow] = []
+        for frame in read_frames(self.journal.path, 0):
+            if frame.kind == EVENTS:
+                rows += msgspec.json.decode(frame.rows_json, type=list[EventRow])
+            elif frame.kind == CALLS:
+                rows += read_event_rows(frame.rows_json)
+        return rows
 
     def statements(self) -> list[str | None]:
         rows = self.rows()
@@ -72,6 +78,7 @@ def test_small_calls_are_in_the_journal_when_the_loop_has_written(stage: Stage) 
     assert stage.writer.write_short()
     assert stage.statements() == ["0", "1", "2"]
     told = stage.told[-1]
+    told.spell_out_calls()
     assert ([row.sql for row in told.events], [row.id for row in told.opened]) == (
         ["0", "1", "2"],
         [lasting.exchange.exchange_id],
@@ -138,7 +145,7 @@ def test_what_the_loop_could_not_write_is_written_once_by_the_thread(stage: Stag
     assert not stage.writer.write_short()
     stage.write_all()
     assert stage.statements() == ["0", "1"]
-    assert [row.sql for group in stage.told for row in group.events] == ["0", "1"]
+    assert [row.sql for group in stage.told for row in group.calls.event_rows()] == ["0", "1"]
 
 
 def test_after_a_slow_write_the_thread_writes_for_a_while(
@@ -160,5 +167,5 @@ def test_calls_beyond_a_row_group_are_frames_of_their_own(stage: Stage) -> None:
             assert stage.writer.write_short()
     assert stage.writer.write_short()
     assert stage.statements() == [str(number) for number in range(2100)]
-    frames = [frame for frame in read_frames(stage.journal.path, 0) if frame.kind == EVENTS]
+    frames = [frame for frame in read_frames(stage.journal.path, 0) if frame.kind == CALLS]
     assert [frame.wanted_rows for frame in frames] == [1648, 1248, 848, 448, 48, 0, 1996]

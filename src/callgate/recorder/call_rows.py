@@ -6,8 +6,8 @@ again half of what it cost the store.
 
 Rules
 1. Only an ordinary call is written like this: a client's request, answered by one server, with nothing to
-   tell but its two bodies. Every other exchange is a whole row (`build_rows`), which is the definition:
-   `event_rows` gives exactly the rows that it would have made.
+   tell but its two bodies and, of an SQL tool, its statement. Every other exchange is a whole row
+   (`build_rows`), which is the definition: `event_rows` gives exactly the rows that it would have made.
 2. A frame's shapes are in the frame: it can be read without the one before it.
 3. The bodies lie beside the JSON, as those of whole rows do.
 4. What is a call's own is written column by column: no object for a call, no name in its JSON.
@@ -40,14 +40,26 @@ class CallShape(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
     via: str | None = None
     server_version: str | None = None
     server_protocol: str | None = None
+    # Of a statement; see `StatementFacts`.
+    source_id: str | None = None
+    statement_type: str | None = None
+    mode: str | None = None
+    verdict: str | None = None
+    rule: str | None = None
+    tables: tuple[str, ...] | None = None
+    truncated: bool | None = None
 
 
 # A call as it was added, its bodies in the place of their lengths, and texts as bytes.
 _Added = tuple[
-    str, int, str, bytes, float, float, bytes, bytes, int | None, float, int, bytes | None, bytes | None
-]
+    str, int, str, bytes, float, float, bytes, bytes, int | None, float, int, bytes | None, bytes | None,
+    str | None, int | None,
+]  # fmt: skip
 # What is a call's own, in the order of the columns of `CallColumns`.
-Call = tuple[str, int, str, str, float, float, int, int, int | None, float, int, str | None, str | None]
+Call = tuple[
+    str, int, str, str, float, float, int, int, int | None, float, int, str | None, str | None,
+    str | None, int | None,
+]  # fmt: skip
 
 
 class CallColumns(msgspec.Struct, omit_defaults=True, gc=False):
@@ -69,6 +81,8 @@ class CallColumns(msgspec.Struct, omit_defaults=True, gc=False):
     shape: tuple[int, ...] = ()  # its place among the shapes of the frame
     hop_request: tuple[str | None, ...] = ()
     hop_response: tuple[str | None, ...] = ()
+    sql: tuple[str | None, ...] = ()
+    rows: tuple[int | None, ...] = ()  # of its result
 
     def calls(self) -> list[Call]:
         """Raises ValueError: they are not equally long."""
@@ -88,6 +102,8 @@ class CallColumns(msgspec.Struct, omit_defaults=True, gc=False):
                 self.shape or (0,) * count,
                 self.hop_request or (None,) * count,
                 self.hop_response or (None,) * count,
+                self.sql or (None,) * count,
+                self.rows or (None,) * count,
                 strict=True,
             )
         )
@@ -112,6 +128,8 @@ def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
         place,
         hop_request,
         hop_response,
+        sql,
+        rows,
     ) = call
     shape = shapes[place]
     hop = HopRow(
@@ -139,6 +157,7 @@ def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
         server_version=shape.server_version,
         server_protocol=shape.server_protocol,
         tool_name=shape.tool_name,
+        source_id=shape.source_id,
         duration_ms=duration_ms,
         ok=True,
         outcome=_ANSWERED,
@@ -146,6 +165,14 @@ def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
         annotations=shape.annotations,
         request_bytes=request_bytes,
         response_bytes=response_bytes,
+        sql=sql,
+        statement_type=shape.statement_type,
+        mode=shape.mode,
+        verdict=shape.verdict,
+        rule=shape.rule,
+        tables=None if shape.tables is None else list(shape.tables),
+        rows=rows,
+        truncated=shape.truncated,
         principal=shape.principal,
         via=shape.via,
         hops=[hop],
@@ -183,7 +210,6 @@ class Calls:
             or not sent
             or rpc_id is None
             or ended_mono is None
-            or hop.facts is not None
             or hop.error is not None
             or hop.cached
             or settlement.error is not None
@@ -208,6 +234,20 @@ class Calls:
             hop.server_version,
             hop.server_protocol,
         )
+        facts, sql, rows = hop.facts, None, None
+        if facts is not None:
+            sql, rows = facts.sql, facts.rows
+            if not _is_encodable(sql):
+                return False
+            key += (
+                facts.source_id,
+                facts.statement_type,
+                facts.mode,
+                facts.verdict,
+                facts.rule,
+                facts.tables,
+                facts.truncated,
+            )
         place = self._places.get(key)
         if place is None:
             is_notice = arrival.method.startswith("notifications/")
@@ -231,6 +271,8 @@ class Calls:
                 place,
                 None if sent is params or sent == params else sent,
                 None if result is reply or result == reply else result,
+                sql,
+                rows,
             )
         )
         return True
@@ -253,13 +295,14 @@ class Calls:
 class Columns:
     """What the calls of a group say: `own` is written as JSON, and their bodies beside it."""
 
-    __slots__ = ("_hop_bodies", "_rpc_ids", "own", "requests", "responses")
+    __slots__ = ("_hop_bodies", "_rpc_ids", "_statements", "own", "requests", "responses")
 
     def __init__(self, shapes: list[CallShape], first_seq: int, columns: Iterable[Any]) -> None:
         (
             ids, ts, sessions, self._rpc_ids, durations, hop_ms, self.requests, self.responses, hop_rpc_ids,
-            hop_started, places, hop_requests, hop_responses,
+            hop_started, places, hop_requests, hop_responses, sql, rows,
         ) = columns  # fmt: skip
+        self._statements: list[str] = [text for text in sql if text is not None]
         self._hop_bodies: list[bytes] = [body for body in hop_requests + hop_responses if body is not None]
         self.own = CallColumns(
             msgspec.Raw(_encode(shapes)),
@@ -277,6 +320,8 @@ class Columns:
             places if len(shapes) > 1 else (),
             _texts(hop_requests) if self._hop_bodies else (),
             _texts(hop_responses) if self._hop_bodies else (),
+            sql if self._statements else (),
+            rows if self._statements else (),
         )
 
     @property
@@ -287,10 +332,23 @@ class Columns:
     @property
     def said(self) -> list[bytes]:
         """All that others chose. The rest is ours: ids, moments, numbers."""
-        return [self.own.shapes, *self._rpc_ids, *self._hop_bodies, *self.requests, *self.responses]
+        statements = [text.encode() for text in self._statements]
+        bodies = (*self._hop_bodies, *self.requests, *self.responses)
+        return [self.own.shapes, *self._rpc_ids, *statements, *bodies]
 
     def json(self) -> bytes:
         return _encode(self.own)
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether no lone surrogate is in it: whole rows are stored without those."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _texts(bodies: tuple[bytes | None, ...]) -> tuple[str | None, ...]:

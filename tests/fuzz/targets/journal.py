@@ -12,7 +12,7 @@ from typing import Any
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, HEAD, OPENED, SESSIONS, frame, joined
 from callgate.recorder.journal.journal import read_frames
 
-_MAGIC = b"callgate-journal-5\n"
+_MAGIC = b"callgate-journal-6\n"
 _KINDS = (EVENTS, CALLS, OPENED, SESSIONS, GAPS, b"x", b"\0")
 _ROWS = (b"[]", b"[{}]", b'[{"a":1}]', b"", b"{", b"[" * 200)
 

@@ -20,16 +20,27 @@ async def test_sixty_four_callers_on_eight_connections_all_get_their_own_answer_
     async with either(pool_size=8) as source:
         await asyncio.gather(*(source.cell("SELECT 7") for _ in range(8)))
         served: list[str] = []
-        take = source.driver._pool.take
+        pool = source.driver._pool
+        take, take_at_once = pool.take, pool.take_at_once
 
-        async def noted() -> Any:
-            connection = await take()
+        def note() -> None:
             task = asyncio.current_task()
             assert task is not None
             served.append(task.get_name())
+
+        async def noted() -> Any:
+            connection = await take()
+            note()
             return connection
 
-        monkeypatch.setattr(source.driver._pool, "take", noted)
+        def noted_at_once() -> Any:
+            connection = take_at_once()
+            if connection is not None:
+                note()
+            return connection
+
+        monkeypatch.setattr(pool, "take", noted)
+        monkeypatch.setattr(pool, "take_at_once", noted_at_once)
         calls = [asyncio.create_task(source.cell(f"SELECT {n}"), name=str(n)) for n in range(64)]
         assert await asyncio.gather(*calls) == list(range(64))
         assert served == [str(n) for n in range(64)]

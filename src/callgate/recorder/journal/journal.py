@@ -22,7 +22,7 @@ from callgate.recorder.journal.frames import HEAD, Frame, read_frame
 from callgate.recorder.trouble import JournalFullError, Trouble, attempt, journal_unsynced
 
 _MAGIC_OF_ANY = b"callgate-journal-"
-_MAGIC = _MAGIC_OF_ANY + b"5\n"
+_MAGIC = _MAGIC_OF_ANY + b"6\n"
 # What a crash left before an upgrade: without frames of calls, else the same.
 _READ_MAGICS = (_MAGIC, b"callgate-journal-3\n")
 _SUFFIX = ".journal"

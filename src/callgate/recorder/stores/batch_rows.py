@@ -91,7 +91,8 @@ class BatchParts:
 
     def add_calls(self, written: WrittenCalls) -> None:
         is_call = [shape.method == TOOL_CALL for shape in written.shapes]
-        for _, ts, session_id, _, _, _, request_bytes, response_bytes, _, _, shape, _, _ in written.calls:
+        for call in written.calls:
+            _, ts, session_id, _, _, _, request_bytes, response_bytes, _, _, shape, *_ = call
             tokens = (request_bytes + 3) // 4 + (response_bytes + 3) // 4
             self._session(session_id).add_event(ts, tokens, is_call=is_call[shape], is_error=False)
 

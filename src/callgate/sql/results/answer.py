@@ -5,7 +5,6 @@ The relay adds what the modern era needs. Counterpart: `tool` declares the outpu
 An integer beyond ±2^53 is a string there: most readers of JSON keep numbers as floats, and would lose digits.
 """
 
-import re
 from collections.abc import Sequence
 from copy import copy
 
@@ -21,8 +20,10 @@ from callgate.sql.results.tables import header_lines, row_lines
 _encode = msgspec.json.Encoder().encode
 # The largest integer up to which floats tell each from the next.
 _MAX_NUMBER = 2**53 - 1
-# Rows without so many digits in a row hold no integer beyond: few are looked through cell by cell.
-_MANY_DIGITS = re.compile(rb"\d{16}")
+# Rows without so many digits in a row hold no integer beyond: few are looked through cell by cell. Digits are
+# made alike and then searched for as one text: a regular expression takes fifteen times as long.
+_DIGITS_ALIKE = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
+_MANY_DIGITS = b"0" * len(str(_MAX_NUMBER))
 
 
 class _Text(msgspec.Struct, tag_field="type", tag="text"):
@@ -56,7 +57,7 @@ def answer_results(
     """The raw result object, and the results as they were cut to fit it."""
     # All rows are written at once: they are most of the work, and few results have to be cut.
     written = [_encode(result.rows) for result in results]
-    if any(map(_MANY_DIGITS.search, written)):
+    if any(_MANY_DIGITS in raw.translate(_DIGITS_ALIKE) for raw in written):
         results = [_with_exact_integers(result) for result in results]
         written = [_encode(result.rows) for result in results]
     if response_format == "json":

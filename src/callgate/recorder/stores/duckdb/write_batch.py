@@ -41,11 +41,12 @@ _EVENT_SHAPE = _shape(
 _SESSION_SHAPE = _shape(SESSION_COLUMNS)
 _CALL_KINDS = {
     "id": "UUID", "ts": "BIGINT", "duration_ms": "DOUBLE", "hop_ms": "DOUBLE", "hop_started_ms": "DOUBLE",
-    "request_bytes": "BIGINT", "response_bytes": "BIGINT", "shape": "INTEGER",
+    "request_bytes": "BIGINT", "response_bytes": "BIGINT", "shape": "INTEGER", "rows": "BIGINT",
 }  # fmt: skip
 _CALL_COLUMNS = [name for name in CallColumns.__struct_fields__ if name not in ("shapes", "seq")]
+_SHARED_COLUMNS = {name: EVENT_COLUMNS[name] for name in CallShape.__struct_fields__}
 _CALLS_SHAPE = (
-    f'{{"shapes": [{_shape(dict.fromkeys(CallShape.__struct_fields__, "VARCHAR"))}], "seq": "BIGINT", '
+    f'{{"shapes": [{_shape(_SHARED_COLUMNS)}], "seq": "BIGINT", '
     + ", ".join(f'"{name}": ["{_CALL_KINDS.get(name, "VARCHAR")}"]' for name in _CALL_COLUMNS)
     + "}"
 )
@@ -97,7 +98,8 @@ SELECT id, make_timestamp(ts) AS ts, session_id, method, client, 'request' AS ki
     rpc_id, seq, server_name, server_version, server_protocol, tool_name, duration_ms, true AS ok,
     'answered' AS outcome, 'upstream' AS ended_by, request_json, response_json, annotations, request_bytes,
     response_bytes, (request_bytes + 3) // 4 AS request_tokens, (response_bytes + 3) // 4 AS response_tokens,
-    'bytes' AS tokens_by, false AS is_redacted, false AS is_cut, false AS cached, principal, via
+    'bytes' AS tokens_by, false AS is_redacted, false AS is_cut, false AS cached, principal, via,
+    source_id, sql, statement_type, mode, verdict, rule, tables, rows, truncated
 FROM (FROM (FROM stage LIMIT {count} OFFSET {first}) POSITIONAL JOIN bodies)
 """
 _HOPS_OF_CALLS = """

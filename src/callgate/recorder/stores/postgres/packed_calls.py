@@ -22,7 +22,7 @@ _ROWS_AT_ONCE = 64
 _SHAPE_COLUMNS = CallShape.__struct_fields__
 _EVENT_OWN = [
     "id", "ts", "duration_ms", "request_bytes", "response_bytes", "request_tokens", "response_tokens",
-    "place", "seq", "session_id", "rpc_id",
+    "place", "seq", "session_id", "rpc_id", "sql", "rows",
 ]  # fmt: skip
 _EVENT_ALIKE = {
     "kind": "request", "sender": "client", "ok": True, "outcome": "answered", "ended_by": "upstream",
@@ -41,6 +41,9 @@ _event = Struct(">hi16siqidiqiqiqiqiiiq").pack
 _leg = Struct(">hi16sihidid").pack
 _body = Struct(">hi16sih").pack
 _length = Struct(">i").pack
+_number = Struct(">iq").pack
+_array, _empty_array = Struct(">iiIii").pack, Struct(">iiI").pack
+_TEXT_OID = 25
 _TRUE, _FALSE = b"\0\0\0\1\1", b"\0\0\0\1\0"
 
 
@@ -49,11 +52,16 @@ def _text(value: str) -> bytes:
     return _length(len(data)) + data
 
 
-def _packed(value: str | bool | None) -> bytes:
+def _packed(value: str | bool | tuple[str, ...] | None) -> bytes:
     if value is None:
         return _NULL
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, tuple):
+        # One dimension, no NULL in it, of TEXT; counted from 1. An empty array has no dimension.
+        array = _array(1, 0, _TEXT_OID, len(value), 1) if value else _empty_array(0, 0, _TEXT_OID)
+        array += b"".join(map(_text, value))
+        return _length(len(array)) + array
     return _TRUE if value else _FALSE
 
 
@@ -107,7 +115,10 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
     """`place` and `seq`: of the first of these calls."""
     rows: list[bytes] = []
     for at, call in enumerate(calls):
-        _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, _, _ = call
+        _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, *statement = (
+            call
+        )
+        sql, found = statement[2:]
         rows += (
             _event(
                 len(_EVENT_NAMES), 16, ids[at], 8, ts - _EPOCH_US, 8, duration_ms,
@@ -116,6 +127,8 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
             ),
             _text(session_id),
             _text(rpc_id),
+            _packed(sql),
+            _NULL if found is None else _number(8, found),
             of_shape[shape],
         )  # fmt: skip
     return rows
@@ -124,7 +137,7 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
 def _legs(calls: list[Call], ids: list[bytes], of_shape: list[bytes]) -> list[bytes]:
     rows: list[bytes] = []
     for call_id, call in zip(ids, calls, strict=True):
-        hop_ms, (hop_rpc_id, started_ms, shape, request, response) = call[5], call[8:]
+        hop_ms, (hop_rpc_id, started_ms, shape, request, response) = call[5], call[8:13]
         rows += (
             _leg(len(_LEG_NAMES), 16, call_id, 2, 1, 8, hop_ms, 8, started_ms),
             _NULL if hop_rpc_id is None else _text(str(hop_rpc_id)),
@@ -146,7 +159,7 @@ def _bodies(
             rows.append(_body(len(_BODY_NAMES), 16, ids[at], 2, 0))
             rows += (_length(len(request)), request) if request else (_NULL,)
             rows += (_length(len(response)), response) if response else (_NULL,)
-        hop_request, hop_response = call[11:]
+        hop_request, hop_response = call[11:13]
         if hop_request is not None or hop_response is not None:
             rows.append(_body(len(_BODY_NAMES), 16, ids[at], 2, 1))
             rows += (_packed(hop_request), _packed(hop_response))

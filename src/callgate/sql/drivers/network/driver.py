@@ -89,7 +89,8 @@ class NetworkDriver(Generic[Connection]):
             return await self._run(statements)
 
     async def _run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
-        connection = await self._take()
+        # Most often there is one: the coroutines of `_take` are spared then.
+        connection = self._pool.take_at_once() or await self._take()
         own_limits = [statement.limits.timeout_s for statement in statements if statement.limits is not None]
         timeout_s = min(own_limits) if own_limits else self._policy.limits.timeout_s
         call = _Call(timeout_s)

@@ -79,6 +79,18 @@ class ConnectionPool(Generic[Connection]):
     def retry_in_s(self) -> float:
         return max(self._retry_at - time.monotonic(), 0.0)
 
+    def take_at_once(self) -> Connection | None:
+        """One that lies idle and needs no sign of life. None: `take` one."""
+        if self._waiting or not self._idle:
+            return None
+        now = time.monotonic()
+        connection, since = self._idle[-1]
+        if now - since >= _TRUSTED_IDLE_S or not connection.is_usable:
+            return None
+        self._idle.pop()
+        self._asked_mono = now
+        return connection
+
     async def take(self) -> Connection:
         """Raises `OpenFailed`, `PoolBusy`, `PoolClosed`."""
         now = self._asked_mono = time.monotonic()

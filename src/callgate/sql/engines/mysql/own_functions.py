@@ -43,11 +43,21 @@ class OwnFunctions:
     names_without_arguments: frozenset[str] = frozenset()  # of those that only an empty call would
     _learned_mono: float | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """There are none, as was learned not long ago: no statement calls one."""
+        return not self._is_due and not self.names and not self.names_without_arguments
+
+    @property
+    def _is_due(self) -> bool:
+        learned_mono = self._learned_mono
+        return learned_mono is None or time.monotonic() - learned_mono >= _REFRESHED_AFTER_S
+
     async def learn(self, ask: Ask, is_stored: IsStored) -> None:
         """When it is time to."""
-        now = time.monotonic()
-        if self._learned_mono is not None and now - self._learned_mono < _REFRESHED_AFTER_S:
+        if not self._is_due:
             return
+        now = time.monotonic()
         stored = {_as_compared(str(row[0])) for row in await ask(STORED_SQL)}
         alike = sorted(stored & (self.built_in - self.allowed))
         self.names = frozenset([name for name in alike if await is_stored(name)])

@@ -109,7 +109,8 @@ class MySqlConnection:
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
-        await self._refuse_own_functions(statements)
+        if not self._own_functions.is_empty:
+            await self._refuse_own_functions(statements)
         results: list[StatementResult] = []
         failed: StatementFailed | None = None
         is_restoring = False
