@@ -167,7 +167,7 @@ async def test_what_the_record_refuses_is_kept_with_its_name(
         def written(self) -> None:
             return None
 
-        def when_written(self, reply: object, argument: object) -> None:
+        def when_written(self, reply: object, argument: object) -> bool:
             raise AssertionError("no call is made while the record refuses")
 
     relay = Relay([shop], sink=sink, session_gap_s=1, bridge=BRIDGE, record_gate=Full())
