@@ -17,13 +17,15 @@ from relay.stage import (
     result_of,
     tool,
 )
+from waiting import until
 
 from callgate.model.error_codes import REFUSED_UNRECORDED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.exchange import EndedBy, Outcome
-from callgate.model.reply import Answer, Asking, Notice, Said, Undelivered, Unsolicited
+from callgate.model.reply import Answer, Asking, Notice, Reply, Said, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.upstream_news import ServerMessage
+from callgate.ports.answerer import Answering
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.relay import Relay
 
@@ -167,7 +169,7 @@ async def test_what_the_record_refuses_is_kept_with_its_name(
         def written(self) -> None:
             return None
 
-        def when_written(self, reply: object, argument: object) -> None:
+        def when_written(self, reply: object, argument: object) -> bool:
             raise AssertionError("no call is made while the record refuses")
 
     relay = Relay([shop], sink=sink, session_gap_s=1, bridge=BRIDGE, record_gate=Full())
@@ -323,6 +325,29 @@ async def test_a_bug_is_answered_without_its_words(
     assert reply.fault.code == -32603
     assert "secret" not in str(reply.fault)
     assert "ZeroDivisionError" in caplog.text
+
+
+async def test_plain_answers_leave_when_the_turn_is_over_and_one_that_fails_keeps_no_other_back(
+    relay: Relay,
+) -> None:
+    told: list[str] = []
+
+    class Client:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def replied(self, reply: Reply) -> None:
+            if self.name == "gone":
+                raise OSError("the client's socket is gone")
+            told.append(self.name)
+
+        def said_more(self, go_on: Answering) -> None:
+            raise AssertionError("nothing more is said")
+
+    for name in ("one", "gone", "two"):
+        relay._plain.reply_soon(Client(name), Reply(result=b"{}"))
+    assert told == []
+    await until(lambda: told == ["one", "two"])
 
 
 @pytest.mark.parametrize("how", ["cancel the task", "close the generator"])

@@ -14,7 +14,7 @@ from callgate.wire.connection.progress_token import put_ours, token_of
 from callgate.wire.connection.request_table import RequestTable
 from callgate.wire.eras.envelopes import legacy_envelope, read_initialize, read_modern
 from callgate.wire.json_rpc import MAX_BATCH, MAX_ID_BYTES, Request, Unreadable, decode, decode_batch
-from callgate.wire.params import peek, with_member
+from callgate.wire.params import call_params, peek, with_member, with_name
 
 WIDE = b",".join(b'"%x":0' % number for number in range(300_000))  # 3.2 MB
 
@@ -143,6 +143,30 @@ def test_of_a_member_that_comes_twice_the_last_is_judged_and_it_alone_is_passed_
     params = b'{"name":"harmless","name":"other"}'
     assert bytes(peek(params).name) == b'"other"'
     assert with_member(params, "name", b'"native"') == b'{"name":"native"}'
+    assert with_name(params, b'"native"') == b'{"name":"native"}'
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        b'{"name":"a"}',
+        b'{"name":"a","arguments":{"name":"b","text":"\\n"}}',
+        b'{"name":"a","arguments":{"text":"\\n"}}',
+        b'{"name":"a","na\\u006de":"b"}',
+        b'{"name":"a\\"b","arguments":{}}',
+        b'{"name":"a\\\\","arguments":{}}',
+        b'{"name":"a\\u0022","arguments":{}}',
+        b'{"arguments":{},"name":"a"}',
+        b'{"name":1}',
+        b'{"name":"","_meta":{"x":1}}',
+        b"",
+    ],
+)
+def test_a_name_is_replaced_as_any_member_whatever_stands_around_it(params: bytes) -> None:
+    assert with_name(params, b'"native"') == with_member(params, "name", b'"native"')
+    read = call_params(with_name(params, b'"native"'))
+    assert read is not None
+    assert read.name == "native"
 
 
 def test_what_is_held_while_the_handshake_is_answered_has_a_limit() -> None:

@@ -23,6 +23,7 @@ class RecordGate(Protocol):
         """What a reply waits for: that everything emitted so far survives us. None: it need not wait."""
         ...
 
-    def when_written(self, reply: Callable[[T], object], argument: T) -> None:
-        """The same for a caller without a task: the callback runs then, or at once if it need not wait."""
+    def when_written(self, reply: Callable[[T], object], argument: T) -> bool:
+        """The same for a caller without a task: the callback runs then. False: it need not wait, and nothing
+        will run."""
         ...

@@ -183,19 +183,16 @@ class Recorder:
             )
 
     def written(self) -> asyncio.Future[None] | None:
-        if not self._waits or self._is_over:
-            return None
         written: asyncio.Future[None] = self._loop.create_future()
-        self.when_written(_resolve, written)
-        return written
+        return written if self.when_written(_resolve, written) else None
 
-    def when_written(self, reply: Callable[[T], object], argument: T) -> None:
+    def when_written(self, reply: Callable[[T], object], argument: T) -> bool:
         if not self._waits or self._is_over:
-            reply(argument)
-            return
+            return False
         self._waiting.append((reply, argument))
         if not self._is_due:  # the event may be written already: nobody else asks for this
             self._make_due()
+        return True
 
     # ---- on the loop
 

@@ -18,7 +18,7 @@ from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.territory import Territory, scheme_of
-from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.params import peek, text_of, with_member, with_name
 
 # Longer ones are held against no template: there may be a thousand.
 _MAX_URI_CHARS = 16 * 1024
@@ -31,7 +31,7 @@ _EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
 def to_offer(offer: Offer, params: bytes) -> tuple[Route, bytes]:
     """A tool or a prompt."""
-    return offer.route, with_member(params, "name", msgspec.json.encode(offer.route.native_name))
+    return offer.route, with_name(params, msgspec.json.encode(offer.route.native_name))
 
 
 def unknown_name(name: str, catalog: Catalog, kind: OfferKind, advice: str = "") -> CallerError:

@@ -8,6 +8,8 @@ Rules
    plain call is recorded and answered exactly as there.
 2. When the server says something before its answer, or asks for input, `Relay.answer` goes on with the call.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
+4. Otherwise the answers of one turn of the loop leave together when it is over. uvloop writes what was sent
+   in a turn in no order: answers to clients between requests to servers wake both again and again.
 """
 
 import asyncio
@@ -42,7 +44,7 @@ from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
 from callgate.wire.eras.input_required import says_input_required
 from callgate.wire.eras.result_shape import to_modern
-from callgate.wire.params import call_params, with_member
+from callgate.wire.params import call_params, with_name
 
 _log = logging.getLogger(__name__)
 
@@ -88,12 +90,13 @@ class PlainCalls:
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
         # Whether a session's calls to a server may be made by this replica; None: there are no others.
         self.is_here: Callable[[Session, str], bool] | None = None
-        self._emit = sink.emit
+        self.emit = sink.emit
         self._lasting = lasting
-        self._young = lasting.young
+        self.young = lasting.young
         self.record_gate = record_gate
         self._tracer = tracer
         self.settle, self.stopped, self.answer = settle, stopped, answer
+        self._replies: list[tuple[PlainReceiver, Reply]] = []  # of this turn
         self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
         self._routes_found = 0
         self._routes_version = -1
@@ -128,7 +131,7 @@ class PlainCalls:
         try:
             params = arrival.params
             if route.native_json is not None:
-                params = with_member(params, "name", route.native_json)
+                params = with_name(params, route.native_json)
             hop = Hop(route.server, "tools/call", params, now_mono)
             exchange = Exchange(
                 arrival.exchange_id or new_exchange_id(now_s),
@@ -151,8 +154,8 @@ class PlainCalls:
         if begun is None:  # the server, or the line to it, is another one
             self._routes[session.session_id].pop(key)
             return None
-        if self._young:  # as `opened`: its timer runs
-            self._young[exchange.exchange_id] = exchange
+        if self.young:  # as `opened`: its timer runs
+            self.young[exchange.exchange_id] = exchange
         else:
             self._lasting.opened(exchange)
         call.begun = begun
@@ -182,7 +185,7 @@ class PlainCalls:
         exchange.annotations = route.annotations
         native = arrival.params
         if route.native_json is not None:
-            native = with_member(native, "name", route.native_json)
+            native = with_name(native, route.native_json)
         asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
         if route.is_bridged or route.caller is None:
             return self._path.ask(exchange, route.server, native, asker, tell)
@@ -199,11 +202,19 @@ class PlainCalls:
             return upstream.ask(hop, asker, tell)
         return begun.go_on(tell)
 
-    def settled(self, exchange: Exchange, settlement: Settlement, now_mono: float) -> None:
-        """As `Relay._settle`: nothing else can be open of a call during which nothing was said."""
-        exchange.settlement, exchange.settled_mono = settlement, now_mono
-        self._young.pop(exchange.exchange_id, None)
-        self._emit(ExchangeSettled(exchange))
+    def reply_soon(self, receiver: PlainReceiver, reply: Reply) -> None:
+        """Rule 4."""
+        if not self._replies:
+            asyncio.get_running_loop().call_soon(self._reply_all)
+        self._replies.append((receiver, reply))
+
+    def _reply_all(self) -> None:
+        replies, self._replies = self._replies, []
+        for receiver, reply in replies:
+            try:
+                receiver.replied(reply)
+            except Exception:  # noqa: BLE001 - a bug of ours: the others are answered all the same
+                _log.exception("a reply could not be sent")
 
     def forget(self, session: Session) -> None:
         """The session ended."""
@@ -303,11 +314,13 @@ class BegunToolCall(msgspec.Struct, eq=False):
             _log.exception("answering tools/call failed")
             reply, settlement = settlements.of_bug()
         self.begun = None  # it holds us: what is over is freed at once, and not when the collector looks
-        self.calls.settled(exchange, settlement, now_mono)
-        if (gate := self.calls.record_gate) is None:
-            self.receiver.replied(reply)
-        else:
-            gate.when_written(self.receiver.replied, reply)
+        calls = self.calls
+        # As `Relay._settle`: nothing else can be open of a call during which nothing was said.
+        exchange.settlement, exchange.settled_mono = settlement, now_mono
+        calls.young.pop(exchange.exchange_id, None)
+        calls.emit(ExchangeSettled(exchange))
+        if (gate := calls.record_gate) is None or not gate.when_written(self.receiver.replied, reply):
+            calls.reply_soon(self.receiver, reply)
 
 
 def _asks_for_input(reply: Reply) -> bool:

@@ -1,6 +1,7 @@
 """Whatever the order of things: one outcome for each request, nothing across epochs, nothing left behind."""
 
 import json
+import math
 import random
 from collections import defaultdict
 
@@ -12,7 +13,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.wire.connection.connection import Connection, ConnectionState
-from callgate.wire.connection.deadlines import Deadlines
 from callgate.wire.connection.events import Answered, Cancelled, Ended, Event, Late, Orphan, Progressed, Send
 
 ANY = st.integers(0, 10_000)  # picks one of what there is at that moment
@@ -167,11 +167,11 @@ class Conversation(RuleBasedStateMachine):
     def timers_belong_to_open_requests_and_tombstones_to_ended_ones(self) -> None:
         table = self.connection._table
         for pending in table:
-            assert (pending.rpc_id in table._timers) == (pending.pauses == 0)
-        assert len(table._timers) == sum(pending.pauses == 0 for pending in table)
-        waiting = {pending.rpc_id for pending in table if pending.unsent is not None and pending.sends}
-        assert set(table._retries._lane_of) == waiting
-        assert set(table._tombstones) == set(table._tombstone_expiries._lane_of)
+            assert (table.deadline(pending.rpc_id) is not None) == (pending.pauses == 0)
+            assert (pending.retry_at < math.inf) == (pending.unsent is not None and pending.sends > 0)
+            assert table._soonest <= min(pending.due_at, pending.retry_at)
+        expiries = [tombstone.expires for tombstone in table._tombstones.values()]
+        assert expiries == sorted(expiries)
         assert not set(table._tombstones) & set(table._pending)
 
     def teardown(self) -> None:
@@ -183,8 +183,7 @@ class Conversation(RuleBasedStateMachine):
         assert self.connection.tick(self.now) == []
         table = self.connection._table
         assert (len(table), table._tombstones) == (0, {})
-        for deadlines in (table._timers, table._retries, table._tombstone_expiries):
-            assert_empty(deadlines)
+        assert table.next_at() is None
 
     # --- bookkeeping
 
@@ -221,11 +220,6 @@ class Conversation(RuleBasedStateMachine):
         assert next_deadline is None or next_deadline > self.now
 
 
-def assert_empty(deadlines: Deadlines) -> None:
-    assert deadlines._lane_of == {}
-    assert not any(deadlines._lanes.values())
-
-
 Conversation.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=60)
 TestWhateverHappensInAConversation = Conversation.TestCase
 
@@ -247,4 +241,3 @@ def test_ten_thousand_in_flight_answered_in_random_order_all_get_their_own_answe
         assert connection.tick(now) == []
     assert (connection.in_flight, connection.next_deadline()) == (0, None)
     assert (connection.incoming.late, connection.incoming.orphans, connection.incoming.garbage) == (0, 0, 0)
-    assert_empty(connection._table._timers)

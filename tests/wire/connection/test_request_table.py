@@ -130,3 +130,25 @@ def test_ending_removes_a_waiting_retry_as_well() -> None:
     table.end(pending, now=0.0)
     assert table.next_at() is None
     assert table.to_retry(1.0) == []
+
+
+def test_what_is_due_comes_earliest_first_whatever_the_time_outs_are() -> None:
+    table = RequestTable()
+    last, first = added(table, now=0.0, timeout_s=30.0), added(table, now=1.0, timeout_s=10.0)
+    second, never = added(table, now=2.0, timeout_s=10.0), added(table, now=2.0, timeout_s=99.0)
+    assert table.next_at() == 11.0
+    assert table.timed_out(10.9) == []
+    assert table.timed_out(50.0) == [first, second, last]
+    for pending in (first, second, last):
+        table.end(pending, now=50.0)
+    assert table.to_retry(50.0) == []
+    assert (table.next_at(), list(table)) == (101.0, [never])
+
+
+def test_the_moment_of_an_answered_request_is_forgotten_when_it_comes() -> None:
+    table = RequestTable()
+    answered, open_one = added(table, now=0.0), added(table, now=20.0)
+    table.answer(answered.rpc_id)
+    assert table.next_at() == 30.0  # not later than anything is due
+    assert (table.timed_out(30.0), table.to_retry(30.0)) == ([], [])
+    assert table.next_at() == table.deadline(open_one.rpc_id) == 50.0

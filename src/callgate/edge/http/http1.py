@@ -316,14 +316,18 @@ class ClientConnection(asyncio.Protocol):
             return
         self._handed_over = None
         if self._drain is not None and self._transport is not None:
-            self._drain.add_done_callback(lambda _: self.finish())
+            self._drain.add_done_callback(lambda _: self._finish_read())
             return
         self._begun = None
         self._end(request, responder)
         if self._waiting or self._refusal is not None or self._is_reading_paused:
             self._next()
         else:
-            self._answered_at = self._now()
+            self._answered_at = self._wrote_at
+
+    def _finish_read(self) -> None:
+        self._wrote_at = self._now()
+        self.finish()
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()

@@ -113,7 +113,7 @@ class Responder(msgspec.Struct):
             return
         self.started = True
         self.on_silence = None
-        self.connection.write(b"%bcontent-length: %d\r\n\r\n%b" % (_JSON_HEAD, len(body), body))
+        self.connection.write(_JSON_ANSWER % (len(body), body))
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True
@@ -176,7 +176,7 @@ def _head(status: int, headers: Headers) -> bytes:
     return b"HTTP/1.1 %d %b\r\n%b" % (status, _REASONS.get(status, b""), lines.encode("latin-1"))
 
 
-_JSON_HEAD = _head(200, JSON_HEADERS)
+_JSON_ANSWER = _head(200, JSON_HEADERS) + b"content-length: %d\r\n\r\n%b"
 
 
 # What the head of a request says about its framing, and what of that is not taken. One framing only: a

@@ -57,6 +57,7 @@ class MessagePost(HttpExchange):
     _headers: RawHeaders = []  # noqa: RUF012 - replaced, never changed
     _body: Pieces | None = None  # from its first piece on
     _cursor: EventCursor | None = None
+    repeatable = is_urgent = _is_initialize = False
     _is_json = False
     _is_answered = False
     _is_over = False
@@ -67,14 +68,15 @@ class MessagePost(HttpExchange):
     ) -> None:
         # As the constructor of HttpExchange, which is a call more.
         self.payload = payload
-        # Our answer to the server carries its id: a second copy is recognised.
-        self.repeatable = method is None or method in REPEATABLE_METHODS
-        # Answers and notifications are never behind requests: a request may be waiting for them.
-        self.is_urgent = about is None
         self._owner = owner
         self._about = about
-        self._is_initialize = method == "initialize"
         self._has_session = has_session
+        if method != "tools/call":
+            # Our answer to the server carries its id: a second copy is recognised.
+            self.repeatable = method is None or method in REPEATABLE_METHODS
+            # Answers and notifications are never behind requests: a request may be waiting for them.
+            self.is_urgent = about is None
+            self._is_initialize = method == "initialize"
 
     def cancel(self) -> None:
         self._is_over = True

@@ -24,7 +24,7 @@ class CallKeeper(Protocol):
 
     drops: bool  # notices that the asker cannot take, where holding back would hit others too
 
-    def begin(self, method: str, params: bytes, call: "Call", timeout_s: float | None) -> None: ...
+    def begin(self, call: "Call") -> None: ...
 
     def let_go(self, call: "Call") -> None: ...
 
@@ -85,7 +85,7 @@ class Call(msgspec.Struct, eq=False):
         """Sends it, if that was not done yet. Raises the error that ended it. A cancellation of this cancels
         the call at the server."""
         if self.rpc_id < 0 and self.keeper is not None:
-            self.keeper.begin(self.method, self.params, self, self.timeout_s)
+            self.keeper.begin(self)
         try:
             while True:
                 while not self.waiting:

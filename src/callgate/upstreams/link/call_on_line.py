@@ -204,20 +204,21 @@ class ToolOnLine:
         link = line.link
         if self._own is not None:
             link.used_at = self._loop.time()
-        call, params = Call(self._name, (), hop), hop.params
+        params, log_floor, declared = hop.params, 0, None
         if self._is_legacy:
-            call.may_be_asked = True
             if self._crosses:
                 _check_first(hop)
                 params = without_envelope(hop.params)
-                call.log_floor, call.declared = NOTHING, self._asker.envelope.capabilities
+                log_floor, declared = NOTHING, self._asker.envelope.capabilities
             elif self._levels.by_session:
-                call.log_floor = self._levels.floor_of(self._asker)
+                log_floor = self._levels.floor_of(self._asker)
         elif self._crosses:
             params = with_envelope(without_task(params), _speaker(self._asker, self._levels))
-        call.listener = listener
-        call.limit_key = self._limit_key
-        link.begin("tools/call", params, call, self._timeout_s)
+        call = Call(
+            self._name, (), hop, -1, "tools/call", params, self._timeout_s, self._limit_key, self._is_legacy,
+            log_floor, declared, False, False, listener,
+        )  # fmt: skip
+        link.begin(call)
         return call
 
 

@@ -72,6 +72,8 @@ _OUR_HANDSHAKE = frozenset({"initialize", "server/discover"})
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
 # nobody holds.
 _MARGIN_S = 5.0
+# Each look at what is due goes through all requests (`wire.RequestTable`, rule 2).
+_LEAST_TICK_S = 0.01
 
 
 class Traffic:
@@ -120,13 +122,12 @@ class Traffic:
         call.method, call.params, call.timeout_s, call.keeper = method, params, timeout_s, self
         return call.go_on(tell)
 
-    def begin(self, method: str, params: bytes, call: Call, timeout_s: float | None) -> None:
-        """Sends it; what comes of it goes to `call`. Raises UpstreamError at once when the server is down."""
-        now = self._loop.time()
-        sent = self.connection.ask(method, params, call, timeout_s, now, call.limit_key)
+    def begin(self, call: Call) -> None:
+        """Sends it, and it gets what comes of it. Raises UpstreamError at once when the server is down."""
+        now, method, timeout_s = self._loop.time(), call.method, call.timeout_s
+        sent = self.connection.ask(method, call.params, call, timeout_s, now, call.limit_key)
         rpc_id, over = sent.rpc_id, self._over
-        call.rpc_id, call.method, call.params, call.keeper = rpc_id, method, params, self
-        call.is_full = False
+        call.rpc_id, call.keeper = rpc_id, self
         if (hop := call.hop) is not None:
             hop.rpc_id = rpc_id
             hop.server_version, hop.server_protocol = self.server
@@ -185,7 +186,8 @@ class Traffic:
         for event in ended:
             call: Call = event.pending.call
             if call.method in REPEATABLE_METHODS and not event.pending.handshake:
-                self.begin(call.method, call.params, call, event.pending.timeout_s)
+                call.is_full = False
+                self.begin(call)
             else:
                 self._deliver([event])
 
@@ -346,10 +348,11 @@ class Traffic:
             self._over.transport.send(frame, None, "notifications/cancelled")
         self._over.transport.abandon(rpc_id)
 
-    def _arm(self) -> None:
+    def _arm(self, not_before: float = 0.0) -> None:
         at = self.connection.next_deadline()
         if at is None:
             return
+        at = max(at, not_before)
         if self._timer is not None and not self._timer.cancelled() and self._timer_at <= at:
             return
         if self._timer is not None:
@@ -357,6 +360,6 @@ class Traffic:
         self._timer, self._timer_at = self._loop.call_at(at, self._tick), at
 
     def _tick(self) -> None:
-        self._timer = None
-        self._deliver(self.connection.tick(self._loop.time()))
-        self._arm()
+        self._timer, now = None, self._loop.time()
+        self._deliver(self.connection.tick(now))
+        self._arm(now + _LEAST_TICK_S)

@@ -46,6 +46,7 @@ from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import (
     BACKOFF_CEILING_S,
     DEFAULT_TIMEOUT_S,
+    NO_TIMEOUT,
     START_TIMEOUT_S,
     Pending,
     RequestTable,
@@ -181,14 +182,13 @@ class Connection:
             frame = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (rpc_id, params)
         else:
             frame = encode_request(b"%d" % rpc_id, method, params)
-        pending = Pending(rpc_id, method, call, table.epoch, now, timeout_s, client_token, limit_key)
-        if state is _READY:
-            pending.sends = 1
-            table.add(pending, now)
-            return Send(rpc_id, frame)
-        pending.unsent = frame
+        is_ready = state is _READY
+        pending = Pending(
+            rpc_id, method, call, table.epoch, now, timeout_s, NO_TIMEOUT, client_token, limit_key, False,
+            1 if is_ready else 0, None if is_ready else frame,
+        )  # fmt: skip
         table.add(pending, now)
-        return Held(rpc_id)
+        return Send(rpc_id, frame) if is_ready else Held(rpc_id)
 
     def ask_handshake(
         self, method: str, params: bytes, call: Any, now: float, timeout_s: float = START_TIMEOUT_S

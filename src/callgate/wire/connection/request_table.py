@@ -1,20 +1,23 @@
 """The pending requests of one connection: ids, entries, timers, and the tombstones of what ended unanswered.
 
 Owns that a request leaves exactly once and takes its timers with it. Must not know frames, states or why a
-request ends: that is `connection`. Every operation is O(1), amortised where tombstones are swept.
+request ends: that is `connection`.
 
-Ids are integers that only grow: one is never used again, so a reply can be matched with its own request only.
+1. Ids are integers that only grow: one is never used again, so a reply can be matched with its own request
+   only.
+2. A request carries its own deadline. Only the moment before which none is due is kept beside (`next_at`),
+   and all requests are looked through when it comes. Nearly all are answered milliseconds after they were
+   sent and have 30 s: an ordered set of deadlines cost each more than its entry here. The rest is O(1).
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import msgspec
-
-from callgate.wire.connection.deadlines import Deadlines
 
 DEFAULT_TIMEOUT_S = 30.0
 NO_TIMEOUT = math.inf  # for `subscriptions/listen`, whose answer is the end of the subscription
@@ -41,11 +44,13 @@ class Pending(msgspec.Struct, eq=False):
     epoch: int
     started: float
     timeout_s: float
+    due_at: float = NO_TIMEOUT  # while its timer runs
     client_token: bytes | None = None  # raw JSON of the progress token that the client chose
     limit_key: str = "timeout_s"  # where the operator sets `timeout_s`, unless it is a handshake
     handshake: bool = False
     sends: int = 0
     unsent: bytes | None = None  # the frame, while the transport has not taken it
+    retry_at: float = NO_TIMEOUT  # when it is to be offered again
     pauses: int = 0
     paused_at: float = 0.0
     paused_s: float = 0.0  # in all, so far
@@ -61,15 +66,15 @@ class Pending(msgspec.Struct, eq=False):
 class Tombstone:
     method: str
     ended: float
+    expires: float
 
 
 class RequestTable:
     def __init__(self, longest_timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         self._pending: dict[int, Pending] = {}
-        self._timers = Deadlines()
-        self._retries = Deadlines()
-        self._tombstones: dict[int, Tombstone] = {}
-        self._tombstone_expiries = Deadlines()
+        self._soonest = NO_TIMEOUT  # nothing is due before this
+        # The first expires first. Not a dict: its first entry lies behind the holes of all that were removed.
+        self._tombstones: OrderedDict[int, Tombstone] = OrderedDict()
         self.new_ids = count(1)
         self.epoch = 0
         # Only grows, so that tombstones expire in the order in which they were made.
@@ -90,10 +95,11 @@ class RequestTable:
         """Stores the entry and arms its timer: to be done before the frame is handed out."""
         timeout_s = pending.timeout_s
         assert timeout_s > 0, timeout_s
-        if timeout_s < NO_TIMEOUT:
-            if timeout_s > self._longest_timeout_s and not pending.handshake:
-                self._longest_timeout_s = timeout_s
-            self._timers.add(pending.rpc_id, timeout_s, now)
+        if self._longest_timeout_s < timeout_s < NO_TIMEOUT and not pending.handshake:
+            self._longest_timeout_s = timeout_s
+        pending.due_at = due_at = now + timeout_s
+        if due_at < self._soonest:
+            self._soonest = due_at
         self._pending[pending.rpc_id] = pending
 
     def find(self, rpc_id: int) -> Pending | None:
@@ -112,19 +118,15 @@ class RequestTable:
         if pending is None or pending.unsent is not None or pending.epoch != self.epoch:
             return None
         del self._pending[rpc_id]
-        self._timers.remove(rpc_id)
         return pending
 
     def end(self, pending: Pending, now: float) -> None:
         """It leaves without a response."""
-        rpc_id = pending.rpc_id
-        del self._pending[rpc_id]
-        self._timers.remove(rpc_id)
-        self._retries.remove(rpc_id)
+        del self._pending[pending.rpc_id]
         pending.unsent = None
         self.sweep(now)  # here too: what is never ticked must not grow either
-        self._tombstones[rpc_id] = Tombstone(pending.method, now)
-        self._tombstone_expiries.add(rpc_id, self._longest_timeout_s + TOMBSTONE_EXTRA_S, now)
+        expires = now + (self._longest_timeout_s + TOMBSTONE_EXTRA_S)
+        self._tombstones[pending.rpc_id] = Tombstone(pending.method, now, expires)
 
     def end_all(self, now: float) -> list[Pending]:
         ended = list(self._pending.values())
@@ -133,39 +135,40 @@ class RequestTable:
         return ended
 
     def tombstone(self, rpc_id: int, now: float) -> Tombstone | None:
-        expiry = self._tombstone_expiries.at(rpc_id)
-        if expiry is not None:
-            return self._tombstones[rpc_id] if now < expiry else None
+        if (tombstone := self._tombstones.get(rpc_id)) is not None:
+            return tombstone if now < tombstone.expires else None
         # A handshake that a later one overtook: its timer will end it, but for the upstream it is over.
         overtaken = self._pending.get(rpc_id)
         if overtaken is not None and overtaken.unsent is None and overtaken.epoch != self.epoch:
-            return Tombstone(overtaken.method, now)
+            return Tombstone(overtaken.method, now, now)
         return None
 
     def sweep(self, now: float) -> None:
-        for rpc_id in self._tombstone_expiries.due(now):
+        while self._tombstones:
+            rpc_id, tombstone = next(iter(self._tombstones.items()))
+            if tombstone.expires > now:
+                return
             del self._tombstones[rpc_id]
 
     def deadline(self, rpc_id: int) -> float | None:
         """None while it is paused, or when it has no time-out."""
-        return self._timers.at(rpc_id)
+        pending = self._pending.get(rpc_id)
+        return None if pending is None or pending.due_at == NO_TIMEOUT else pending.due_at
 
     def extend(self, pending: Pending, now: float) -> None:
         """Progress: the time-out starts again, up to the end that no progress moves."""
         if pending.pauses:
             pending.remaining_s = pending.timeout_s
         else:
-            self._timers.remove(pending.rpc_id)
             self._arm(pending, pending.timeout_s, now)
 
     def pause(self, pending: Pending, now: float) -> None:
         """Counted: two questions to the client may be open at once, and the timer waits for both."""
         pending.pauses += 1
         if pending.pauses == 1:
-            deadline = self._timers.at(pending.rpc_id)
-            pending.remaining_s = NO_TIMEOUT if deadline is None else max(0.0, deadline - now)
+            pending.remaining_s = max(0.0, pending.due_at - now)
             pending.paused_at = now
-            self._timers.remove(pending.rpc_id)
+            pending.due_at = NO_TIMEOUT
 
     def resume(self, pending: Pending, now: float) -> None:
         if pending.pauses == 0:
@@ -178,23 +181,36 @@ class RequestTable:
             self._arm(pending, pending.remaining_s, now)
 
     def _arm(self, pending: Pending, duration_s: float, now: float) -> None:
-        duration_s = min(duration_s, max(0.0, pending.gives_up_at - now))
-        if duration_s < NO_TIMEOUT:
-            self._timers.add(pending.rpc_id, duration_s, now)
+        pending.due_at = now + min(duration_s, max(0.0, pending.gives_up_at - now))
+        self._soonest = min(self._soonest, pending.due_at)
 
     def wait_to_retry(self, pending: Pending, frame: bytes, delay_s: float, now: float) -> float:
-        pending.unsent = frame
-        return self._retries.add(pending.rpc_id, delay_s, now)
+        pending.unsent, pending.retry_at = frame, now + delay_s
+        self._soonest = min(self._soonest, pending.retry_at)
+        return pending.retry_at
 
     def timed_out(self, now: float) -> list[Pending]:
-        """They have left the timers, not the table: `end` each of them."""
-        return [self._pending[rpc_id] for rpc_id in self._timers.due(now)]
+        """The earliest first. They are still in the table: `end` each of them."""
+        if now < self._soonest:
+            return []
+        due = [pending for pending in self._pending.values() if pending.due_at <= now]
+        return sorted(due, key=lambda pending: pending.due_at)
 
     def to_retry(self, now: float) -> list[Pending]:
-        return [self._pending[rpc_id] for rpc_id in self._retries.due(now)]
+        """After what `timed_out` has ended: then it is known when the next is due."""
+        if now < self._soonest:
+            return []
+        due = sorted(
+            [one for one in self._pending.values() if one.retry_at <= now], key=lambda one: one.retry_at
+        )
+        for pending in due:
+            pending.retry_at = NO_TIMEOUT
+        moments = [min(pending.due_at, pending.retry_at) for pending in self._pending.values()]
+        self._soonest = min(moments, default=NO_TIMEOUT)
+        return due
 
     def next_at(self) -> float | None:
-        timer, retry = self._timers.next_at(), self._retries.next_at()
-        if retry is None or (timer is not None and timer < retry):
-            return timer
-        return retry
+        """When to look whether something is due: what was to be due then may have been answered meanwhile."""
+        if not self._pending:
+            self._soonest = NO_TIMEOUT
+        return None if self._soonest == NO_TIMEOUT else self._soonest
