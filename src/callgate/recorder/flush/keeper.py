@@ -136,7 +136,7 @@ class Keeper:
             try:
                 self._load()
                 if last or self._is_due() or (flushes and not self._waits_to_retry()):
-                    self._run_round(gives_way=not (flushes or self._is_behind))
+                    self._run_round(gives_way=not (last or flushes or self._is_behind))
             except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
                 self._drained_mono = time.monotonic()
                 self.trouble.note(self._store.trouble(problem))
