@@ -139,9 +139,8 @@ def read_batch(
 
 def pause_of(batch: Batch) -> float:
     """How long the interpreter is left to the relay after each 0.2 ms of work on the batch, in seconds. The
-    relay lets go of the interpreter lock with each system call, and work on rows takes it then: without pauses
-    calls queue up as long as a batch is worked on, and those are the slowest of all
-    (`scripts/bench replicas turns`)."""
+    relay lets go of the interpreter lock with each system call, and work on rows takes it then: without
+    pauses the relay is slow as long as a batch is worked on (`scripts/bench replicas turns`)."""
     if not batch.gives_way:
         return 0.0
     rows, calls = (sum(frame.count for frame in batch.frames[kind]) for kind in (EVENTS, CALLS))
