@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -108,13 +109,14 @@ class Drain:
         self._foreign_rows = foreign_rows
         self._reached: dict[str, int] = {}  # how far each segment is stored, as far as we know
         self._only: str | None = None
+        self._gives_way = False
         self.batches = self.rows = 0  # that we stored
         self.stored = StoredSegments(store.traits.keeps_segments_s)
 
-    def run(self, only: str | None = None) -> bool:
+    def run(self, only: str | None = None, *, gives_way: bool = False) -> bool:
         """Everything journalled so far, in every segment, or in those of one writer; whether a segment came
         to its end. Raises AlreadyStoredError, when it is to be run again, and StoreBusyError."""
-        self._only = only
+        self._only, self._gives_way = only, gives_way
         found = self._segments()
         watermarks = self._store.watermarks([path.name for path in found])
         self._reached = {path.name: watermarks.get(path.name, 0) for path in found}
@@ -165,7 +167,9 @@ class Drain:
         write = self._write
         if self._foreign_rows is not None:
             write = self._foreign_rows.writing(of_writer[0], write)
-        drained = _DrainedWriter(write, self._put_away, self._tokens, is_backlog)
+        drained = _DrainedWriter(
+            write, self._put_away, self._tokens, is_backlog=is_backlog, gives_way=self._gives_way
+        )
         for segment in of_writer:
             drained.read(segment, self._reached[segment.name])
         return drained.finish()
@@ -213,13 +217,19 @@ class _DrainedWriter:
     """All segments of one writer, in their order: a batch goes on from one to the next."""
 
     def __init__(
-        self, write: Write, put_away: Callable[[Path, int], bool], tokens: TokenCounter, is_backlog: bool
+        self,
+        write: Write,
+        put_away: Callable[[Path, int], bool],
+        tokens: TokenCounter,
+        *,
+        is_backlog: bool,
+        gives_way: bool,
     ) -> None:
         self._write = write
         self._put_away = put_away
         self._tokens = tokens
-        self._is_backlog = is_backlog
-        self._batch = Batch(is_backlog=is_backlog)
+        self._new_batch = partial(Batch, is_backlog=is_backlog, gives_way=gives_way)
+        self._batch = self._new_batch()
         self._ended: list[tuple[Path, int]] = []  # segments that get no more, and how far they were read
         self._has_ended = False
 
@@ -245,7 +255,7 @@ class _DrainedWriter:
     def _store(self) -> None:
         if not self._batch.is_empty:
             self._write(self._batch)
-        self._batch = Batch(is_backlog=self._is_backlog)
+        self._batch = self._new_batch()
         for segment, reached in self._ended:
             self._has_ended |= self._put_away(segment, reached)
         self._ended.clear()

@@ -6,7 +6,7 @@ a shared one is open to every process, and each of them may drain its own journa
 DuckDB's work is of low priority: it needs no interpreter lock, so on a busy core it gives way to the relay,
 and on a free one it runs beside it. When it falls behind, it stops giving way: journals would grow without an
 end. Rows for a shared store are made in Python. Of low priority, a thread that is put off while it has the
-interpreter lock would put the relay off too.
+interpreter lock would put the relay off too; so it pauses after each few rows instead (`batch_rows`).
 """
 
 import ctypes
@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from callgate.background import Background
@@ -135,7 +136,7 @@ class Keeper:
             try:
                 self._load()
                 if last or self._is_due() or (flushes and not self._waits_to_retry()):
-                    self._run_round(gives_way=not (flushes or self._is_behind))
+                    self._run_round(gives_way=not (last or flushes or self._is_behind))
             except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
                 self._drained_mono = time.monotonic()
                 self.trouble.note(self._store.trouble(problem))
@@ -192,7 +193,7 @@ class Keeper:
         if gives_way and is_outside and sys.platform == "linux":  # where a thread has a priority of its own
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        attempt(self._bring_up_to_date, self.trouble)
+        attempt(partial(self._bring_up_to_date, gives_way), self.trouble)
         if self._drain.rows - self._trimmed_rows >= _LARGE_ROWS:
             self._trimmed_rows = self._drain.rows
             trim_heap()
@@ -206,13 +207,13 @@ class Keeper:
         watched_s = traits.flush_watched_s if self._store.is_watched else None
         self._due_after_s = (watched_s or traits.flush_every_s) * jitter
 
-    def _bring_up_to_date(self) -> None:
+    def _bring_up_to_date(self, gives_way: bool) -> None:
         try:
             # Before the rest: what is journalled meanwhile is for the next round.
             size, begun_mono = journalled_bytes(self._journal_folder), time.monotonic()
             is_holder = self._lock.try_acquire()
             if (is_holder or self._store.traits.is_shared) and self._needs_store():
-                self._drain_into_store(is_holder)
+                self._drain_into_store(is_holder, gives_way)
                 self._is_behind = self._drain.waiting_bytes() > _BEHIND_BYTES
                 self._stored_mono = begun_mono
             self._drained_bytes = size
@@ -226,22 +227,22 @@ class Keeper:
             if not self._keeps_store:
                 self._let_go_of_store()
 
-    def _drain_into_store(self, is_holder: bool) -> None:
+    def _drain_into_store(self, is_holder: bool, gives_way: bool) -> None:
         is_new = not self._store.is_open
         self._store.open()
         self._store.begin_round()
-        has_ended = self._drained(None if is_holder else self._own_writer)
+        has_ended = self._drained(None if is_holder else self._own_writer, gives_way)
         self._store.note_living(self._drain.living_writers() if is_holder else [self._own_writer])
         if is_holder:
             if has_ended or is_new:
                 self._store.sweep(self._drain.living_writers())
             self._store.tend()
 
-    def _drained(self, only: str | None) -> bool:
+    def _drained(self, only: str | None, gives_way: bool) -> bool:
         """Whether a segment came to its end."""
         for _ in range(_MOST_CONFLICTS):
             with suppress(AlreadyStoredError):
-                return self._drain.run(only)
+                return self._drain.run(only, gives_way=gives_way)
         return False  # somebody else is at it: the next round will see
 
     def _needs_store(self) -> bool:

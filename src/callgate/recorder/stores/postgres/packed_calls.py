@@ -12,12 +12,12 @@ from struct import Struct
 
 from callgate.recorder.call_rows import Call, CallShape, WrittenCalls
 from callgate.recorder.journal.frames import Bodies
+from callgate.recorder.stores.batch_rows import CALLS_AT_ONCE
 
 _HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
 _EPOCH_US = 946_684_800_000_000  # 2000-01-01, from which PostgreSQL counts
-_ROWS_AT_ONCE = 64
 
 _SHAPE_COLUMNS = CallShape.__struct_fields__
 _EVENT_OWN = [
@@ -87,7 +87,9 @@ class PackedRows:
 
 
 class PackedCalls:
-    def __init__(self) -> None:
+    def __init__(self, pause_s: float) -> None:
+        """`pause_s`: see `pause_of`."""
+        self._pause_s = pause_s
         self.count = 0
         self.tables = {
             "rpc_events": PackedRows(_EVENT_NAMES),
@@ -100,9 +102,9 @@ class PackedCalls:
         not fit their columns."""
         of_event = [_shape_values(shape, _SHAPE_COLUMNS) + _ALIKE_OF_EVENTS for shape in written.shapes]
         of_leg = [_shape_values(shape, _LEG_SHAPE) + _ALIKE_OF_LEGS for shape in written.shapes]
-        for first in range(0, len(written.calls), _ROWS_AT_ONCE):
-            time.sleep(0)  # lets go of the interpreter lock (see `giving_way`)
-            some = written.calls[first : first + _ROWS_AT_ONCE]
+        for first in range(0, len(written.calls), CALLS_AT_ONCE):
+            time.sleep(self._pause_s)
+            some = written.calls[first : first + CALLS_AT_ONCE]
             ids = [bytes.fromhex(call[0].replace("-", "")) for call in some]
             seq = written.first_seq + first
             self.tables["rpc_events"].add(_events(some, ids, of_event, first_place + first, seq))

@@ -24,7 +24,8 @@ from callgate.recorder.stores.batch_rows import (
     SUM_NAMES,
     WORD_NAMES,
     SessionPart,
-    giving_way,
+    giving_way_in_loop,
+    pause_of,
     read_batch,
     tokens_of,
 )
@@ -98,7 +99,8 @@ class BatchRows:
     parts: list[_Values]
     settled: list[str]  # that were open in an earlier batch
     calls: PackedCalls
-    is_backlog: bool = False
+    pause_s: float
+    is_backlog: bool
 
     @property
     def events(self) -> int:
@@ -127,7 +129,8 @@ def rows_of(batch: Batch) -> BatchRows:
     bodies: list[_Values] = []
     legs: list[_Values] = []
     opened: list[_Values] = []
-    calls = PackedCalls()
+    pause_s = pause_of(batch)
+    calls = PackedCalls(pause_s)
 
     def keep_event(row: EventRow, request: str | None, response: str | None) -> None:
         events.append((_moment(row.ts), *tokens_of(row), *_plain(row), len(events)))
@@ -159,6 +162,7 @@ def rows_of(batch: Batch) -> BatchRows:
         [_part_values(part, session_id, writer) for session_id, part in sorted(parts.sessions.items())],
         list(parts.settled),
         calls,
+        pause_s,
         batch.is_backlog,
     )
 
@@ -184,7 +188,10 @@ async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> No
     for table, (names, values) in rows.tables.items():
         if values:
             await connection.copy_records_to_table(
-                table, schema_name=STORE, columns=names, records=giving_way(values)
+                table,
+                schema_name=STORE,
+                columns=names,
+                records=giving_way_in_loop(values, rows.pause_s),
             )
     for table, packed in rows.calls.tables.items():
         if packed.pieces:
