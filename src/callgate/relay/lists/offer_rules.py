@@ -5,8 +5,6 @@ Both are values: when the servers or the operator's words change, they are made 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import xor
 
 from callgate.model.offers import OfferKind
 from callgate.ports.faces import Faces
@@ -50,7 +48,9 @@ class Naming:
         self.schemes = {name: upstream.schemes for name, upstream in upstreams.items()}
         self.territory = Territory(list(upstreams), self.schemes)
         self._marks = {name: hash((name, own)) for name, own in self.schemes.items()}
-        self._all_marks = reduce(xor, self._marks.values(), 0)
+        self._all_marks = 0
+        for mark in self._marks.values():
+            self._all_marks ^= mark
 
     def server_of(self, public_name: str) -> str | None:
         """Whose a tool or prompt of that name would be."""
